@@ -1,0 +1,78 @@
+import Koa from 'koa';
+import { authenticate } from './http/authenticate.js';
+import { createClientAddress } from './http/client-address.js';
+import { envelope } from './http/envelope.js';
+import { errors } from './http/errors.js';
+import { createFailedAttempts } from './http/failed-attempts.js';
+import { createKeyRing } from './http/key-ring.js';
+import { pathText } from './http/path-text.js';
+import { plan } from './http/plan.js';
+import { publicMethods, publicPaths } from './http/public-paths.js';
+import { rateLimit } from './http/rate-limit.js';
+import { requestId } from './http/request-id.js';
+import type { AppMiddleware, RequestState } from './http/request-state.js';
+import { createRouting } from './http/routing.js';
+import type { Routing } from './http/routing.js';
+import { createApiServer } from './http/server.js';
+import type { ApiServer } from './http/server.js';
+import { createShopLimiter } from './http/shop-limiter.js';
+import { routes } from './rest/routes.js';
+import type { Services } from './services.js';
+import { parseTrustedProxies } from './trusted-proxies.js';
+
+/** The HTTP server over the app, not listening yet. */
+export function createServer(services: Services): ApiServer {
+  const routing = createRouting(routes, services);
+  const { settings, logger } = services;
+  return createApiServer({
+    handle: createApp(services, routing).callback(),
+    allowedMethods: (path) => publicMethods(path) ?? routing.allowedMethods(path),
+    logger,
+    timeouts: {
+      headersMs: settings.HEADERS_TIMEOUT_MS,
+      requestMs: settings.REQUEST_TIMEOUT_MS,
+      keepAliveMs: settings.KEEP_ALIVE_TIMEOUT_MS,
+    },
+    connectionsMax: settings.MAX_CONNECTIONS,
+  });
+}
+
+/** The app: its order of checks is the contract's (§5). Opens nothing. */
+function createApp(services: Services, routing: Routing): Koa<RequestState> {
+  const { logger } = services;
+  const app = new Koa<RequestState>();
+  // Koa's own handler prints to the console; what comes here is a socket that broke under an answer.
+  app.on('error', (error: unknown) => {
+    logger.debug({ err: error }, 'an answer did not reach its client');
+  });
+  for (const middleware of stack(services, routing)) app.use(middleware);
+  return app;
+}
+
+function stack(services: Services, { routed, notRouted }: Routing): AppMiddleware[] {
+  const { settings, logger, database, limiterRedis } = services;
+  return [
+    requestId(logger),
+    envelope,
+    errors(logger),
+    publicPaths(services),
+    authenticate({
+      keys: createKeyRing({ database, logger }),
+      failures: createFailedAttempts(),
+      clientAddress: createClientAddress(parseTrustedProxies(settings.TRUSTED_PROXIES)),
+    }),
+    rateLimit(
+      createShopLimiter({
+        redis: limiterRedis,
+        points: settings.RATE_LIMIT_POINTS,
+        windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
+        instances: settings.API_INSTANCES,
+        logger,
+      }),
+    ),
+    plan,
+    pathText,
+    routed,
+    notRouted,
+  ];
+}

@@ -1,0 +1,112 @@
+import { tokenKeyProblem } from '../shared/platform/token-cipher.js';
+import type { SettingsDeclaration, SettingsValues } from '../shared/runtime/settings.js';
+import { dispatchSettings } from './dispatch/settings.js';
+import { trustedProxiesProblem } from './trusted-proxies.js';
+
+/** The environment of the API process. */
+export const settings = {
+  DATABASE_URL: {
+    type: 'string',
+    required: true,
+    secret: true,
+    check: addressOf('postgres', 'postgresql'),
+    description: 'Postgres, with user, password and database.',
+  },
+  REDIS_URL: {
+    type: 'string',
+    required: true,
+    secret: true,
+    check: addressOf('redis', 'rediss'),
+    description: 'Redis or Valkey, shared with the workers.',
+  },
+  HOST: { type: 'string', default: '0.0.0.0', description: 'The address to listen on.' },
+  PORT: { type: 'integer', default: 3_000, minimum: 0, maximum: 65_535, description: 'The port; 0 takes a free one.' },
+  LOG_LEVEL: {
+    type: 'string',
+    default: 'info',
+    enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    description: 'The least severe messages to log; debug has a line for each request.',
+  },
+  API_INSTANCES: {
+    type: 'integer',
+    default: 1,
+    minimum: 1,
+    description: 'API processes that run at once: each grants its share of the rate limit while Redis is away.',
+  },
+  TRUSTED_PROXIES: {
+    type: 'string',
+    default: '',
+    check: trustedProxiesProblem,
+    description: 'Addresses and CIDR ranges whose X-Forwarded-For is believed, separated by commas; by default none.',
+  },
+  RATE_LIMIT_POINTS: {
+    type: 'integer',
+    default: 600,
+    minimum: 1,
+    description: 'Requests a shop may make in a window, unless it has a limit of its own.',
+  },
+  RATE_LIMIT_WINDOW_SECONDS: { type: 'integer', default: 60, minimum: 1, description: 'The length of that window.' },
+  PLATFORM_TOKEN_KEY: {
+    type: 'string',
+    secret: true,
+    check: (value) => tokenKeyProblem(value)?.replace(/^must be /, ''),
+    description: "The key that shops' platform tokens are sealed with; without it no platform is called.",
+  },
+  PLATFORM_ALLOW_LOOPBACK: {
+    type: 'boolean',
+    default: false,
+    description:
+      "Whether a shop's platform may be a server on 127.0.0.1, as the demo's stand-in is; not in production.",
+  },
+  DATABASE_POOL_MAX: { type: 'integer', default: 10, minimum: 1, description: 'Postgres connections of the process.' },
+  READ_TIMEOUT_MS: {
+    type: 'integer',
+    default: 5_000,
+    minimum: 100,
+    description: 'The longest that a query of a read may take.',
+  },
+  HEADERS_TIMEOUT_MS: {
+    type: 'integer',
+    default: 10_000,
+    minimum: 100,
+    description: 'The longest that the head of a request may take to arrive.',
+  },
+  REQUEST_TIMEOUT_MS: {
+    type: 'integer',
+    default: 30_000,
+    minimum: 100,
+    description: 'The longest that a whole request may take to arrive.',
+  },
+  KEEP_ALIVE_TIMEOUT_MS: {
+    type: 'integer',
+    default: 65_000,
+    minimum: 100,
+    description: "How long an idle connection is kept; longer than a load balancer's own 60 s.",
+  },
+  MAX_CONNECTIONS: { type: 'integer', default: 5_000, minimum: 1, description: 'Client connections at once.' },
+  SHUTDOWN_TIMEOUT_MS: {
+    type: 'integer',
+    default: 20_000,
+    minimum: 100,
+    description: 'The longest that a stop may take before it is forced; above the longest wait for an answer.',
+  },
+  ...dispatchSettings,
+} as const satisfies SettingsDeclaration;
+
+export type ApiSettings = SettingsValues<typeof settings>;
+
+/** What is wrong between settings that are each fine alone; undefined where nothing is. */
+export function settingsProblem({ SHUTDOWN_TIMEOUT_MS, WAIT_MS }: ApiSettings): string | undefined {
+  if (SHUTDOWN_TIMEOUT_MS > WAIT_MS + dispatchGraceMs) return undefined;
+  return `SHUTDOWN_TIMEOUT_MS is ${SHUTDOWN_TIMEOUT_MS}, but must be above WAIT_MS and its grace (${WAIT_MS + dispatchGraceMs}), or a stop would cut off answers.`;
+}
+
+/** After its wait a write is withdrawn, which takes a second at most (pipeline §2 "Limits"). */
+const dispatchGraceMs = 1_000;
+
+function addressOf(...schemes: readonly string[]): (value: string) => string | undefined {
+  return (value) => {
+    const known = URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1));
+    return known ? undefined : `an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`;
+  };
+}

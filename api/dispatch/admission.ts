@@ -1,0 +1,68 @@
+import type { Command } from '../../shared/domain/operation.js';
+import type { DispatchOutcome } from './dispatch-outcome.js';
+import type { Health } from './health.js';
+import type { DispatchSettings } from './settings.js';
+import { notApplied } from './waiter.js';
+
+type Admitted = { ok: true; rowCount: number; bytes: number } | { ok: false; refused: DispatchOutcome };
+
+/** Back-pressure (pipeline §3): what cannot be taken on is refused at once, before anything is queued. */
+export interface Admission {
+  /** Counts an admitted request until it leaves. */
+  admit(shopId: number, command: Command): Admitted;
+  leave(request: { ref: { shopId: number }; bytes: number }): void;
+  /** Refuses everything from now on. */
+  close(): void;
+}
+
+const bytesInFlightMax = 64 * 1_024 * 1_024;
+
+/** What a row takes as JSON, without its texts. */
+const rowBytes = 64;
+
+export function createAdmission(settings: DispatchSettings, health: Health): Admission {
+  const inFlightByShop = new Map<number, number>();
+  let inFlight = 0;
+  let bytesInFlight = 0;
+  let isClosed = false;
+
+  function refusal(shopId: number, bytes: number): string | undefined {
+    if (isClosed) return 'This process is shutting down.';
+    if ((inFlightByShop.get(shopId) ?? 0) >= settings.IN_FLIGHT_SHOP_MAX)
+      return 'The shop has too many writes in flight.';
+    if (inFlight >= settings.IN_FLIGHT_MAX) return 'Too many writes are in flight.';
+    if (bytesInFlight + bytes > bytesInFlightMax) return 'Too much data is in flight.';
+    return health.refusal();
+  }
+
+  return {
+    admit(shopId, command) {
+      const bytes = bytesOf(command);
+      const reason = refusal(shopId, bytes);
+      if (reason !== undefined) return { ok: false, refused: notApplied(reason) };
+      inFlight += 1;
+      bytesInFlight += bytes;
+      inFlightByShop.set(shopId, (inFlightByShop.get(shopId) ?? 0) + 1);
+      return { ok: true, rowCount: command.kind === 'adjust' ? command.rows.length : 1, bytes };
+    },
+    leave({ ref: { shopId }, bytes }) {
+      inFlight -= 1;
+      bytesInFlight -= bytes;
+      const left = (inFlightByShop.get(shopId) ?? 1) - 1;
+      if (left > 0) inFlightByShop.set(shopId, left);
+      else inFlightByShop.delete(shopId);
+    },
+    close() {
+      isClosed = true;
+    },
+  };
+}
+
+function bytesOf(command: Command): number {
+  if (command.kind === 'update') return JSON.stringify(command.changes).length;
+  let bytes = 0;
+  for (const { locationId, reason, reference } of command.rows) {
+    bytes += rowBytes + locationId.length + (reason?.length ?? 0) + (reference?.length ?? 0);
+  }
+  return bytes;
+}

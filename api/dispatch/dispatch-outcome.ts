@@ -1,0 +1,12 @@
+import type { OperationOutcome } from '../../shared/domain/operation.js';
+
+/**
+ * What the pipeline tells a use case about the request it dispatched (pipeline §3 "An honest answer"). Three certainties:
+ * it is on record (the executed result, a reused key, our failure), it is certainly never applied, or it cannot be told.
+ */
+export type DispatchOutcome =
+  | Extract<OperationOutcome, { status: 'executed' | 'key-reused' | 'failed' }>
+  /** Not queued, withdrawn, or expired: certainly not applied, ever (503). */
+  | { status: 'not-applied'; message: string; retryAfterSeconds: number }
+  /** Queued, and neither a result nor a cancellation could be had: 504. */
+  | { status: 'unknown' };

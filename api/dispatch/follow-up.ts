@@ -1,0 +1,131 @@
+import type { Database } from '../../shared/database/connect.js';
+import { cancelOperations, findOutcomes } from '../../shared/database/operations.js';
+import type { OperationOutcome } from '../../shared/domain/operation.js';
+import { queueName } from '../../shared/queue/names.js';
+import type { Logger } from '../../shared/runtime/logger.js';
+import type { DispatchOutcome } from './dispatch-outcome.js';
+import { announceQueued, enqueue } from './enqueue.js';
+import type { QueueDeps } from './enqueue.js';
+import { answerOf, notApplied } from './waiter.js';
+import type { SentJob, Waiter } from './waiter.js';
+
+/**
+ * What happens to a request that hears no reply (pipeline §3 "An honest answer"): once a second its outcome is looked up
+ * in Postgres, and its job announced or added again; at the end of the wait it is withdrawn there, and only where that
+ * cannot be had either is its outcome unknown.
+ */
+export interface FollowUp {
+  /** Withdraws these at once, since their enqueue may or may not have happened. */
+  giveUp(waiters: Waiter[]): void;
+  stop(): void;
+}
+
+export interface FollowUpDeps extends QueueDeps {
+  database: Database;
+  logger: Logger;
+  waiters: Map<string, Waiter>;
+  settle(waiter: Waiter, outcome: DispatchOutcome): void;
+}
+
+const tickMs = 250;
+export const lookUpEveryMs = 1_000;
+/** After the wait, for a withdrawal that meets a worker in the middle of it, or a Postgres that is away. */
+const graceMs = 1_000;
+const batchSize = 1_000;
+
+export function startFollowUp(deps: FollowUpDeps): FollowUp {
+  let isLookingUp = false;
+  let isCancelling = false;
+
+  const timer = setInterval(() => {
+    const nowMs = performance.now();
+    const all = [...deps.waiters.values()];
+    for (const waiter of all) endUnsent(deps, waiter, nowMs);
+    void lookUpDue(all, nowMs);
+    void cancelDue(all, nowMs);
+  }, tickMs);
+
+  async function lookUpDue(all: Waiter[], nowMs: number): Promise<void> {
+    const due = all.filter((waiter) => isSent(waiter) && !waiter.isGivenUp && waiter.nextLookUpMs <= nowMs);
+    if (isLookingUp || due.length === 0) return;
+    isLookingUp = true;
+    for (const waiter of due) waiter.nextLookUpMs = nowMs + lookUpEveryMs;
+    await lookUp(deps, due.slice(0, batchSize)).catch((error: unknown) => {
+      deps.logger.warn({ err: error, waiting: due.length }, 'Outcomes could not be looked up.');
+    });
+    isLookingUp = false;
+  }
+
+  async function cancelDue(all: Waiter[], nowMs: number): Promise<void> {
+    const due = all.filter((waiter) => isSent(waiter) && (waiter.isGivenUp || waiter.deadlineMs <= nowMs));
+    for (const waiter of due) {
+      if (!waiter.isGivenUp) beginGrace(waiter, waiter.deadlineMs);
+      if (nowMs > waiter.deadlineMs) deps.settle(waiter, { status: 'unknown' });
+    }
+    const open = due.filter(({ operation }) => deps.waiters.has(operation.id));
+    if (isCancelling || open.length === 0) return;
+    isCancelling = true;
+    await cancel(deps, open.slice(0, batchSize)).catch((error: unknown) => {
+      deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be withdrawn.');
+    });
+    isCancelling = false;
+  }
+
+  return {
+    giveUp(waiters) {
+      const nowMs = performance.now();
+      for (const waiter of waiters) beginGrace(waiter, nowMs);
+      void cancelDue(waiters, nowMs);
+    },
+    stop() {
+      clearInterval(timer);
+    },
+  };
+}
+
+function isSent({ job }: Waiter): boolean {
+  return job !== undefined;
+}
+
+/** From now on the deadline is the end of the grace. */
+function beginGrace(waiter: Waiter, sinceMs: number): void {
+  waiter.isGivenUp = true;
+  waiter.deadlineMs = sinceMs + graceMs;
+}
+
+/** What never left this process needs no withdrawal. */
+function endUnsent({ settle }: FollowUpDeps, waiter: Waiter, nowMs: number): void {
+  if (isSent(waiter) || waiter.deadlineMs > nowMs) return;
+  settle(waiter, notApplied('The operation waited too long behind others on the same material.'));
+}
+
+async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
+  settleRecorded(deps, due, await findOutcomes(deps.database, due.map(operationId)));
+  const jobs = new Set<SentJob>();
+  for (const { operation, job } of due) if (job !== undefined && deps.waiters.has(operation.id)) jobs.add(job);
+  if (jobs.size === 0) return;
+  const missing = await announceQueued(deps, [...jobs]);
+  // A flushed Redis or a lost job: the same job again. What was applied meanwhile is on record, and answered from there.
+  for (const job of missing) {
+    if (job.open.size === 0) continue;
+    deps.logger.warn({ queue: queueName(job.ref), operations: job.open.size }, 'A job was lost and is added again.');
+    await enqueue(deps, job);
+  }
+}
+
+async function cancel(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
+  const refs = due.map(({ ref, operation }) => ({ ...ref, id: operation.id }));
+  const { outcomes } = await cancelOperations(deps.database, refs);
+  settleRecorded(deps, due, outcomes);
+}
+
+function settleRecorded(deps: FollowUpDeps, due: Waiter[], outcomes: Map<string, OperationOutcome>): void {
+  for (const waiter of due) {
+    const outcome = outcomes.get(waiter.operation.id);
+    if (outcome !== undefined) deps.settle(waiter, answerOf(outcome));
+  }
+}
+
+function operationId({ operation }: Waiter): string {
+  return operation.id;
+}

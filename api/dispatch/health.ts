@@ -1,0 +1,78 @@
+import type { Redis } from 'ioredis';
+import type { Database } from '../../shared/database/connect.js';
+import { runScript } from '../../shared/queue/run-script.js';
+
+/** What the API knows of the pipeline behind it, asked twice a second, so that a refusal costs a request nothing. */
+export interface Health {
+  /** Why nothing can be queued now, or undefined. */
+  refusal(): string | undefined;
+  /** Milliseconds of Redis' clock. */
+  redisNowMs(): number;
+  parts(): { postgres: boolean; redis: boolean; worker: boolean };
+  stop(): void;
+}
+
+const askEveryMs = 500;
+/** An answer older than this is none: three questions were then lost. */
+const answerLastsMs = 1_500;
+/** The head of the ready list may wait this long before new work is refused (pipeline §2 "Limits"). */
+const backlogAgeMsMax = 3_000;
+
+export async function startHealth(redis: Redis, database: Database): Promise<Health> {
+  let redisAnsweredMs = -Infinity;
+  let postgresAnsweredMs = -Infinity;
+  let redisOffsetMs = 0;
+  let liveWorkers = 0;
+  let backlogAgeMs = 0;
+
+  const askRedis = single(async () => {
+    const sentMs = Date.now();
+    const [nowMs, workers, ageMs] = (await runScript(redis, 'rmStatus')) as [number, number, number];
+    redisOffsetMs = nowMs - (sentMs + Date.now()) / 2;
+    liveWorkers = workers;
+    backlogAgeMs = ageMs;
+    redisAnsweredMs = performance.now();
+  });
+  const askPostgres = single(async () => {
+    await database.raw('SELECT 1');
+    postgresAnsweredMs = performance.now();
+  });
+  await Promise.all([askRedis(), askPostgres()]);
+  const timer = setInterval(() => {
+    void askRedis();
+    void askPostgres();
+  }, askEveryMs);
+
+  const isRecent = (answeredMs: number) => performance.now() - answeredMs < answerLastsMs;
+  const parts = () => ({
+    postgres: isRecent(postgresAnsweredMs),
+    redis: redis.status === 'ready' && isRecent(redisAnsweredMs),
+    worker: isRecent(redisAnsweredMs) && liveWorkers > 0,
+  });
+  return {
+    parts,
+    refusal() {
+      const { postgres, redis: redisAnswers, worker } = parts();
+      if (!redisAnswers) return 'The queue is not reachable.';
+      if (!postgres) return 'The database is not reachable.';
+      if (!worker) return 'No worker is running.';
+      if (backlogAgeMs > backlogAgeMsMax) return 'The backlog is too deep.';
+      return undefined;
+    },
+    redisNowMs: () => Math.round(Date.now() + redisOffsetMs),
+    stop() {
+      clearInterval(timer);
+    },
+  };
+}
+
+/** Never asks beside itself, and takes no answer for an answer: its age tells. */
+function single(ask: () => Promise<void>): () => Promise<void> {
+  let isAsking = false;
+  return async () => {
+    if (isAsking) return;
+    isAsking = true;
+    await ask().catch(() => undefined);
+    isAsking = false;
+  };
+}

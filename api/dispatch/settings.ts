@@ -1,0 +1,26 @@
+import type { SettingsDeclaration, SettingsValues } from '../../shared/runtime/settings.js';
+
+/** The settings of the pipeline's half in the API, spread into its declaration. */
+export const dispatchSettings = {
+  WAIT_MS: {
+    type: 'integer',
+    default: 10_000,
+    minimum: 1_000,
+    maximum: 60_000,
+    description: 'How long a write waits for its outcome before it is withdrawn, in milliseconds.',
+  },
+  IN_FLIGHT_SHOP_MAX: {
+    type: 'integer',
+    default: 500,
+    minimum: 1,
+    description: 'Writes of one shop that one API process holds at once; above it: 503.',
+  },
+  IN_FLIGHT_MAX: {
+    type: 'integer',
+    default: 2_000,
+    minimum: 1,
+    description: 'Writes that one API process holds at once; above it: 503.',
+  },
+} as const satisfies SettingsDeclaration;
+
+export type DispatchSettings = SettingsValues<typeof dispatchSettings>;

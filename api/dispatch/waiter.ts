@@ -1,0 +1,47 @@
+import type { MaterialRef, Operation, OperationOutcome } from '../../shared/domain/operation.js';
+import type { DispatchOutcome } from './dispatch-outcome.js';
+
+/** A request that waits for the outcome of its operation. */
+export interface Waiter {
+  ref: MaterialRef;
+  operation: Operation;
+  rowCount: number;
+  /** What it takes in memory and in the queue, roughly. */
+  bytes: number;
+  /** In the monotonic clock of this process. */
+  deadlineMs: number;
+  nextLookUpMs: number;
+  /** The job that carries it; undefined while it waits for the job ahead of it. */
+  job: SentJob | undefined;
+  /** Set once it is being withdrawn, so that no look-up adds its job again. */
+  isGivenUp: boolean;
+  resolve: (outcome: DispatchOutcome) => void;
+}
+
+export interface SentJob {
+  id: string;
+  ref: MaterialRef;
+  /** Those of its operations that have no outcome yet. */
+  open: Set<Waiter>;
+}
+
+const retryAfterSecondsMax = 3;
+
+/** Certainly not applied; told to come back after a jittered wait, so that refused clients do not return as one. */
+export function notApplied(message: string): DispatchOutcome {
+  return { status: 'not-applied', message, retryAfterSeconds: 1 + Math.floor(Math.random() * retryAfterSecondsMax) };
+}
+
+/** What stands on record, as the answer to whoever waits for it. */
+export function answerOf(outcome: OperationOutcome): DispatchOutcome {
+  switch (outcome.status) {
+    case 'cancelled':
+      return notApplied('The operation was withdrawn before a worker came to it.');
+    case 'expired':
+      return notApplied('The operation expired before a worker came to it.');
+    case 'executed':
+    case 'key-reused':
+    case 'failed':
+      return outcome;
+  }
+}

@@ -1,0 +1,48 @@
+import bodyParser from 'koa-bodyparser';
+import { fail } from '../../shared/domain/errors.js';
+import type { Result } from '../../shared/domain/errors.js';
+import { jsonType, mergePatchType } from './content-type.js';
+import { parseJson } from './parse-json.js';
+import type { AppContext } from './request-state.js';
+
+/** Of a body, also after it was inflated (contract §5). */
+const bodyBytesMax = 1_048_576;
+
+/**
+ * Reads and parses the body of a request whose Content-Type is taken.
+ *
+ * koa-bodyparser is used for its bounded reading and inflating only: as text, a character for each byte, since its own
+ * JSON mode lets invalid UTF-8, duplicate keys and any depth pass, and answers junk in gzip with 500 (reliability §1).
+ */
+export async function readBody(ctx: AppContext): Promise<Result<unknown>> {
+  try {
+    await read(ctx, nothingNext);
+  } catch (error) {
+    return refused(ctx, error as Error & { status?: number });
+  }
+  // Without Content-Length and Transfer-Encoding there is no body, and the parser leaves an empty object.
+  const { body } = ctx.request;
+  return parseJson(typeof body === 'string' ? body : '');
+}
+
+const read = bodyParser({
+  enableTypes: ['text'],
+  extendTypes: { text: [jsonType, mergePatchType] },
+  textLimit: String(bodyBytesMax),
+  // The name of latin1 under which iconv-lite leaves the work to Node.
+  encoding: 'binary',
+});
+
+const nothingNext = () => Promise.resolve();
+
+/** Also for bytes that are no gzip, or that end too early: zlib's errors carry no status, and raw-body's own carry 400. */
+function refused(ctx: AppContext, error: Error & { status?: number }): Result<unknown> {
+  const { status } = error;
+  if (status === 415) {
+    return fail('UNSUPPORTED_MEDIA_TYPE', 'Of content encodings only gzip, deflate and br are taken.');
+  }
+  ctx.state.bodyLeftUnread = true;
+  if (status === 413) return fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesMax} bytes.`);
+  if (status !== undefined && status >= 500) throw error;
+  return fail('INVALID_INPUT', 'The body could not be read: it is cut short, or not in the encoding it claims.');
+}

@@ -1,0 +1,113 @@
+import { STATUS_CODES } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { apiVersion } from '../../shared/contract/envelope.js';
+import { fail, statusByCode } from '../../shared/domain/errors.js';
+import type { RequestError } from '../../shared/domain/errors.js';
+import type { AppMiddleware, Reply } from './request-state.js';
+
+/**
+ * Writes the reply that the layers inside left behind, in the envelope of the specification (spec §Success envelope,
+ * contract §2). It writes to Node's response itself: headers in one call and a body that is serialised once.
+ */
+export const envelope: AppMiddleware = async (ctx, next) => {
+  ctx.respond = false;
+  await next();
+  const { requestId, headers, reply = nothingFound, bodyLeftUnread } = ctx.state;
+  // The server's own events may have answered already, for a request that never came to its end.
+  if (ctx.res.headersSent || ctx.res.destroyed) return;
+  sendReply(ctx.res, { requestId, reply, headers, lastOfConnection: bodyLeftUnread });
+};
+
+const nothingFound: Reply = { result: fail('NOT_FOUND', 'There is nothing at this path.') };
+
+export interface Answer {
+  requestId: string;
+  reply: Reply;
+  headers?: Readonly<Record<string, string>>;
+  /** What came on the connection behind this answer cannot be read as a request. */
+  lastOfConnection?: boolean;
+}
+
+/** Sends a whole answer. For HEAD Node leaves the body out by itself. */
+export function sendReply(res: ServerResponse, { requestId, reply, headers, lastOfConnection = false }: Answer): void {
+  const { status, body } = render(requestId, reply);
+  res.writeHead(status, {
+    ...answerHeaders(requestId, reply, body),
+    ...headers,
+    ...reply.headers,
+    ...(lastOfConnection && { Connection: 'close' }),
+  });
+  if (lastOfConnection) endAfterDraining(res, body);
+  else res.end(body);
+}
+
+/** As `sendReply`, for a request that Node's parser refused: status line, headers and body as text. */
+export function renderRaw({ requestId, reply, headers }: Answer): string {
+  const { status, body } = render(requestId, reply);
+  const lines = Object.entries({
+    ...answerHeaders(requestId, reply, body),
+    ...headers,
+    ...reply.headers,
+    Connection: 'close',
+  });
+  const head = [
+    `HTTP/1.1 ${status} ${STATUS_CODES[status] ?? ''}`,
+    ...lines.map(([name, value]) => `${name}: ${value}`),
+  ];
+  return `${head.join('\r\n')}\r\n\r\n${body}`;
+}
+
+function render(requestId: string, { result }: Reply): { status: number; body: string } {
+  const meta = `,"meta":{"requestId":"${requestId}","apiVersion":"${apiVersion}"}}`;
+  if (result.ok) return { status: 200, body: `{"data":${JSON.stringify(result.data)}${meta}` };
+  const { error } = result;
+  return { status: statusByCode[error.code], body: `{"error":${JSON.stringify(shown(error))}${meta}` };
+}
+
+function shown({ code, message, details }: RequestError): object {
+  return details === undefined || details.length === 0 ? { code, message } : { code, message, details };
+}
+
+function answerHeaders(requestId: string, { result }: Reply, body: string): Record<string, string> {
+  const headers: Record<string, string> = {
+    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Length': String(Buffer.byteLength(body)),
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': requestId,
+  };
+  if (!result.ok && result.error.retryAfterSeconds !== undefined) {
+    headers['Retry-After'] = String(Math.max(1, Math.ceil(result.error.retryAfterSeconds)));
+  }
+  return headers;
+}
+
+const drainMsMax = 1_000;
+const drainBytesMax = 4 * 1_048_576;
+
+/**
+ * The whole answer goes out at once, but the connection ends only after what the client is still sending was read and
+ * thrown away, within bounds: closing a socket with unread data resets it, and the client would lose the answer.
+ */
+function endAfterDraining(res: ServerResponse, body: string): void {
+  const req: IncomingMessage = res.req;
+  let drainedBytes = 0;
+  const end = () => {
+    clearTimeout(timer);
+    req.off('data', count);
+    res.end();
+  };
+  const count = (chunk: Buffer) => {
+    drainedBytes += chunk.length;
+    if (drainedBytes > drainBytesMax) end();
+  };
+  const timer = setTimeout(end, drainMsMax);
+  res.write(body);
+  if (req.complete || req.destroyed) {
+    end();
+    return;
+  }
+  req.once('end', end).once('close', end);
+  req.unpipe();
+  req.on('data', count);
+  req.resume();
+}

@@ -1,0 +1,37 @@
+import { isInfrastructureError } from '../../shared/database/errors.js';
+import { fail } from '../../shared/domain/errors.js';
+import type { Logger } from '../../shared/runtime/logger.js';
+import type { AppMiddleware } from './request-state.js';
+
+/**
+ * The last resort. Expected failures are values and never come here: what does is Postgres being away (503; a write is
+ * dispatched last and its dispatch never throws, so it is certain that nothing was applied) or a fault of ours (500),
+ * which is logged whole and of which the client learns only the request's id.
+ */
+export function errors(logger: Logger): AppMiddleware {
+  return async (ctx, next) => {
+    try {
+      await next();
+    } catch (error) {
+      const { requestId, route } = ctx.state;
+      const away = isInfrastructureError(error);
+      logger[away ? 'warn' : 'error'](
+        { err: error, requestId, route },
+        away ? 'Postgres is away' : 'a fault in a request',
+      );
+      ctx.state.reply = { result: away ? storageAway : internalError };
+    }
+  };
+}
+
+/** Refused before anything was queued (contract §5, SERVICE_UNAVAILABLE). */
+export const storageAway = fail(
+  'SERVICE_UNAVAILABLE',
+  'The service cannot reach its database at the moment. Nothing was applied.',
+  { retryAfterSeconds: 1 },
+);
+
+const internalError = fail(
+  'INTERNAL_ERROR',
+  'Something went wrong on our side. Nothing was applied; quote the request id to support.',
+);

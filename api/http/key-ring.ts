@@ -1,0 +1,121 @@
+import { timingSafeEqual } from 'node:crypto';
+import { LRUCache } from 'lru-cache';
+import { findKeyWithShop, touchKey } from '../../shared/database/api-keys.js';
+import type { KeyWithShop } from '../../shared/database/api-keys.js';
+import type { Database } from '../../shared/database/connect.js';
+import { isInfrastructureError } from '../../shared/database/errors.js';
+import type { KeyIdentity } from '../../shared/keys/api-key-format.js';
+import type { Logger } from '../../shared/runtime/logger.js';
+import { within } from './within.js';
+
+/** The keys that this process has met. */
+export interface KeyRing {
+  /** Whether this very key was good when this process last looked. */
+  wasGood(identity: KeyIdentity): boolean;
+  /** The key with its shop; `refused` when unknown, expired, revoked or with another secret; `unavailable` without Postgres. */
+  find(identity: KeyIdentity): Promise<KeyWithShop | 'refused' | 'unavailable'>;
+}
+
+export interface KeyRingDeps {
+  database: Database;
+  logger: Logger;
+  /** Milliseconds since the epoch. */
+  nowMs?: () => number;
+  lookUp?: typeof findKeyWithShop;
+  touch?: typeof touchKey;
+}
+
+/** A revocation takes effect within a second (contract §5), counted from when the look-up was begun. */
+const freshMs = 1_000;
+/** Below `freshMs`, so that no answer is older than that when it is used, and Postgres being away is seen within a second. */
+const lookUpMsMax = 900;
+const touchEveryMs = 60_000;
+const keysMax = 10_000;
+
+interface Entry {
+  askedAtMs: number;
+  /** The look-up under way, shared by all who ask meanwhile. */
+  asking: Promise<KeyWithShop | undefined> | undefined;
+  key: KeyWithShop | undefined;
+  touchedAtMs: number;
+  wasGood: boolean;
+}
+
+export function createKeyRing(deps: KeyRingDeps): KeyRing {
+  const { nowMs = Date.now } = deps;
+  const entries = new LRUCache<string, Entry>({ max: keysMax });
+  return {
+    wasGood(identity) {
+      const entry = entries.peek(identity.id);
+      return entry?.wasGood === true && entry.key !== undefined && isSecretOf(entry.key, identity);
+    },
+    async find(identity) {
+      const now = nowMs();
+      const entry = entries.get(identity.id) ?? newEntry();
+      if (now - entry.askedAtMs >= freshMs || now < entry.askedAtMs) ask(deps, entries, identity.id, entry, now);
+      try {
+        const key = entry.asking === undefined ? entry.key : await within(entry.asking, lookUpMsMax, 'late' as const);
+        if (key === 'late') return 'unavailable';
+        if (key === undefined || !isSecretOf(key, identity)) return 'refused';
+        entry.wasGood = isUsable(key, nowMs());
+        if (!entry.wasGood) return 'refused';
+        noteUse(deps, entry, key, now);
+        return key;
+      } catch (error) {
+        if (!isInfrastructureError(error)) throw error;
+        deps.logger.warn({ err: error }, 'no key can be looked up: Postgres is away');
+        return 'unavailable';
+      }
+    },
+  };
+}
+
+function newEntry(): Entry {
+  return { askedAtMs: -Infinity, asking: undefined, key: undefined, touchedAtMs: -Infinity, wasGood: false };
+}
+
+/** An unknown id is not kept: a key that was just issued must work at once, and guesses must not push out good keys. */
+function ask(deps: KeyRingDeps, entries: LRUCache<string, Entry>, id: string, entry: Entry, now: number): void {
+  const { database, lookUp = findKeyWithShop } = deps;
+  entry.askedAtMs = now;
+  entries.set(id, entry);
+  const asking = lookUp(database, id);
+  entry.asking = asking;
+  asking.then(
+    (key) => {
+      if (entry.asking !== asking) return;
+      entry.asking = undefined;
+      entry.key = key;
+      if (key === undefined) entries.delete(id);
+    },
+    () => {
+      // Whoever waits for it hears of the failure; the next one asks again.
+      if (entry.asking !== asking) return;
+      entry.asking = undefined;
+      entry.askedAtMs = -Infinity;
+    },
+  );
+}
+
+function isSecretOf(key: KeyWithShop, { secretHash }: KeyIdentity): boolean {
+  return timingSafeEqual(key.secretHash, secretHash);
+}
+
+function isUsable({ revokedAt, expiresAt }: KeyWithShop, now: number): boolean {
+  return revokedAt === null && (expiresAt === null || expiresAt.getTime() > now);
+}
+
+/** Beside the request, never before its answer (contract §5: written at most once a minute). */
+function noteUse(
+  { database, logger, touch = touchKey }: KeyRingDeps,
+  entry: Entry,
+  key: KeyWithShop,
+  now: number,
+): void {
+  const lastMs = Math.max(entry.touchedAtMs, key.lastUsedAt?.getTime() ?? -Infinity);
+  if (now - lastMs < touchEveryMs) return;
+  entry.touchedAtMs = now;
+  touch(database, key.id, new Date(now)).catch((error: unknown) => {
+    logger.warn({ err: error, keyId: key.id }, 'the use of a key could not be noted');
+  });
+}

@@ -1,0 +1,80 @@
+import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { fail } from '../../shared/domain/errors.js';
+import { renderRaw, sendReply } from './envelope.js';
+import { newRequestId } from './request-id.js';
+import type { Reply } from './request-state.js';
+import { refuseUnrouted } from './routing.js';
+
+/** What Node's parser raises for a connection: it is `Duplex` by type and a socket in fact. */
+type ParserFault = Error & { code?: string; rawPacket?: Buffer };
+
+interface ParserFaultDeps {
+  /** The answers that are not closed yet, of all connections. */
+  answers: ReadonlySet<ServerResponse>;
+  /** The answer to the last request of a connection, closed or not. */
+  lastAnswers: WeakMap<Duplex, ServerResponse>;
+  allowedMethods: (path: string) => string | undefined;
+}
+
+/**
+ * Answers what Node's parser refused, in our JSON (contract §1 "Methods"). Nothing is ever written into an answer that is
+ * under way, nor behind one that was given before its request had come to its end: a client would take it for the answer
+ * to its next request.
+ */
+export function answerParserFault(error: ParserFault, socket: Duplex, deps: ParserFaultDeps): void {
+  const { answers, lastAnswers } = deps;
+  const last = lastAnswers.get(socket);
+  if (error.code === 'ECONNRESET' || !socket.writable) {
+    socket.destroy();
+  } else if (last === undefined || (!answers.has(last) && last.req.complete)) {
+    end(socket, replyTo(error, deps));
+  } else if (!answers.has(last)) {
+    socket.destroy();
+  } else if (last.writableEnded) {
+    socket.end(() => socket.destroy());
+  } else if (!last.req.complete && !last.headersSent && isOnlyOneOf(socket, answers)) {
+    // The fault is in the body that this request still waits for.
+    sendReply(last, { requestId: newRequestId(), reply: replyTo(error, deps), headers: { Connection: 'close' } });
+  } else {
+    // Behind whole requests that are still being answered: they are, and then the connection ends.
+    last.once('close', () => socket.destroy());
+  }
+}
+
+function isOnlyOneOf(socket: Duplex, answers: ReadonlySet<ServerResponse>): boolean {
+  let count = 0;
+  for (const res of answers) if (res.req.socket === socket) count += 1;
+  return count === 1;
+}
+
+/** CONNECT opens tunnels, of which there are none here: 405 with the methods there are. */
+export function answerConnect(socket: Duplex, allow: string | undefined): void {
+  end(socket, refuseUnrouted(allow ?? 'GET, PATCH'));
+}
+
+function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFaultDeps): Reply {
+  switch (code) {
+    case 'HPE_HEADER_OVERFLOW':
+      return { result: fail('HEADERS_TOO_LARGE', 'The headers are larger than 16 KiB.') };
+    case 'ERR_HTTP_REQUEST_TIMEOUT':
+      return { result: fail('INVALID_INPUT', 'The request took too long to arrive.') };
+    case 'HPE_INVALID_METHOD': {
+      const path = requestLine.exec(rawPacket?.toString('latin1') ?? '')?.[1];
+      return path === undefined ? notHttp : refuseUnrouted(allowedMethods(path));
+    }
+    default:
+      return notHttp;
+  }
+}
+
+/** A token that is no method of ours, and an address whose path is taken without its query (RFC 9112 §3). */
+const requestLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (\/[^\s?]*)\S* HTTP\/1\.[01]\r?\n/;
+
+const notHttp: Reply = { result: fail('INVALID_INPUT', 'This is not a valid HTTP request.') };
+
+function end(socket: Duplex, reply: Reply): void {
+  // A client that is gone meanwhile must not become a fault of the process.
+  socket.on('error', () => socket.destroy());
+  socket.end(renderRaw({ requestId: newRequestId(), reply }), () => socket.destroy());
+}

@@ -1,0 +1,15 @@
+import { fail } from '../../shared/domain/errors.js';
+import { decodeText } from './query.js';
+import type { AppMiddleware, Reply } from './request-state.js';
+
+/** Refuses a path that cannot be decoded: the router would go on with its raw text (reliability §1). */
+export const pathText: AppMiddleware = (ctx, next) => {
+  const { path } = ctx;
+  if (!path.includes('%') || decodeText(path) !== undefined) return next();
+  ctx.state.reply = badPath;
+  return undefined;
+};
+
+const badPath: Reply = {
+  result: fail('INVALID_INPUT', 'The path is not percent-encoded UTF-8 without U+0000.'),
+};

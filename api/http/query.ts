@@ -1,0 +1,51 @@
+import { isCleanText } from '../../shared/contract/text-rules.js';
+import type { QueryParameters } from '../../shared/contract/read-query.js';
+import { fail, succeed } from '../../shared/domain/errors.js';
+import type { Result } from '../../shared/domain/errors.js';
+
+/** Parameters of one request; its line is at most 16 KiB long anyway. */
+const parametersMax = 1_000;
+
+const none: Result<QueryParameters> = succeed(new Map());
+
+/**
+ * Decodes a query. Unlike `URLSearchParams`, which makes U+FFFD of what it cannot decode, a bad escape and a text that
+ * cannot be stored are INVALID_INPUT (reliability §1).
+ */
+export function parseQuery(querystring: string): Result<QueryParameters> {
+  if (querystring === '') return none;
+  const pairs = querystring.split('&');
+  if (pairs.length > parametersMax)
+    return fail('INVALID_INPUT', `The query has more than ${parametersMax} parameters.`);
+  const parameters = new Map<string, string[]>();
+  for (const pair of pairs) {
+    if (pair === '') continue;
+    const equals = pair.indexOf('=');
+    const name = decode(equals === -1 ? pair : pair.slice(0, equals));
+    const value = decode(equals === -1 ? '' : pair.slice(equals + 1));
+    if (name === undefined || value === undefined) return undecodable(name);
+    const values = parameters.get(name);
+    if (values === undefined) parameters.set(name, [value]);
+    else values.push(value);
+  }
+  return succeed(parameters);
+}
+
+/** The text of a percent-encoded part; undefined where it is no UTF-8 or could not be stored. */
+export function decodeText(encoded: string): string | undefined {
+  try {
+    const text = decodeURIComponent(encoded);
+    return isCleanText(text) ? text : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function decode(part: string): string | undefined {
+  return decodeText(part.replaceAll('+', ' '));
+}
+
+function undecodable(name: string | undefined): Result<QueryParameters> {
+  const details = name === undefined ? {} : { details: [{ path: name, message: 'Is not percent-encoded UTF-8.' }] };
+  return fail('INVALID_INPUT', 'The query is not percent-encoded UTF-8 without U+0000.', details);
+}

@@ -1,0 +1,64 @@
+import { v7 as uuidv7 } from 'uuid';
+import type { Logger } from '../../shared/runtime/logger.js';
+import type { AppContext, AppMiddleware } from './request-state.js';
+
+/** The id of a request and of the operation it may become. Minted here and never taken from a client (contract §2). */
+export function newRequestId(): string {
+  return uuidv7();
+}
+
+/**
+ * The outermost layer: gives the request its id and logs it when it is answered. Each request is a line only at `debug`:
+ * at thousands a second a line each would cost more than the request's own work. Server errors are logged always, but in
+ * an overload not all of them: refusing must stay cheaper than serving.
+ */
+export function requestId(logger: Logger): AppMiddleware {
+  const mayWarn = createAllowance();
+  return async (ctx, next) => {
+    const startedAtMs = performance.now();
+    ctx.state = {
+      requestId: newRequestId(),
+      headers: {},
+      reply: undefined,
+      caller: undefined,
+      route: undefined,
+      bodyLeftUnread: false,
+    };
+    await next();
+    if (ctx.res.statusCode >= 500 && mayWarn())
+      logger.warn(logFields(ctx, startedAtMs), 'answered with a server error');
+    else if (logger.isLevelEnabled('debug')) logger.debug(logFields(ctx, startedAtMs), 'answered');
+  };
+}
+
+const warningsMaxPerSecond = 50;
+
+/** Says yes so many times a second. */
+function createAllowance(): () => boolean {
+  let secondBeganAtMs = -Infinity;
+  let given = 0;
+  return () => {
+    const now = performance.now();
+    if (now - secondBeganAtMs >= 1_000) {
+      secondBeganAtMs = now;
+      given = 0;
+    }
+    given += 1;
+    return given <= warningsMaxPerSecond;
+  };
+}
+
+/** The key's id, never the key; the path without its query, which may hold what a person searched for. */
+function logFields(ctx: AppContext, startedAtMs: number): object {
+  const { requestId, caller, route, reply } = ctx.state;
+  return {
+    requestId,
+    keyId: caller?.keyId,
+    shopId: caller?.shop.id,
+    method: ctx.method,
+    route,
+    status: ctx.res.statusCode,
+    code: reply?.result.ok === false ? reply.result.error.code : undefined,
+    ms: Math.round((performance.now() - startedAtMs) * 10) / 10,
+  };
+}

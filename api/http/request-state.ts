@@ -1,0 +1,32 @@
+import type Koa from 'koa';
+import type { Result } from '../../shared/domain/errors.js';
+import type { Caller } from '../caller.js';
+
+/** What a request is answered with; the envelope makes bytes of it. */
+export interface Reply {
+  result: Result<unknown>;
+  headers?: Readonly<Record<string, string>>;
+}
+
+/** What the middleware learns about a request on its way in. */
+export interface RequestState {
+  requestId: string;
+  /** Headers of the answer, whatever it will be; written in one go, which is several times cheaper than one by one. */
+  headers: Record<string, string>;
+  reply: Reply | undefined;
+  /** Set by authentication; every middleware and route behind it may rely on it through `callerOf`. */
+  caller: Caller | undefined;
+  /** The pattern of the path, for the log. */
+  route: string | undefined;
+  /** The body was begun and not read to its end, so the connection cannot carry another request. */
+  bodyLeftUnread: boolean;
+}
+
+export type AppContext = Koa.ParameterizedContext<RequestState>;
+export type AppMiddleware = Koa.Middleware<RequestState>;
+
+export function callerOf(ctx: AppContext): Caller {
+  const { caller } = ctx.state;
+  if (caller === undefined) throw new Error('a route was reached without authentication');
+  return caller;
+}

@@ -1,0 +1,30 @@
+import type { IncomingHttpHeaders } from 'node:http';
+import type { QueryParameters } from '../../shared/contract/read-query.js';
+import type { Caller } from '../caller.js';
+import type { Services } from '../services.js';
+import type { Reply } from './request-state.js';
+
+/** One line of the table of routes. */
+export interface Route {
+  method: 'GET' | 'PATCH';
+  /** As @koa/router takes it. */
+  path: string | RegExp;
+  scope: 'read' | 'write';
+  /** Content types of the body; a route without them reads none. */
+  types?: readonly string[];
+  handle: (services: Services, request: RouteRequest) => Reply | Promise<Reply>;
+}
+
+/** What a handler sees of a request: no Koa, nothing unchecked but the values of query, body and headers. */
+export interface RouteRequest {
+  caller: Caller;
+  method: string;
+  /** As it was sent, without the query. */
+  path: string;
+  querystring: string;
+  params: Readonly<Record<string, string>>;
+  query: QueryParameters;
+  /** The parsed JSON; undefined where the route takes no body. */
+  body: unknown;
+  headers: IncomingHttpHeaders;
+}

@@ -1,0 +1,102 @@
+import Router from '@koa/router';
+import type { RouterMiddleware } from '@koa/router';
+import { fail } from '../../shared/domain/errors.js';
+import type { Services } from '../services.js';
+import { readBody } from './body.js';
+import { isTaken, unsupportedType } from './content-type.js';
+import { parseQuery } from './query.js';
+import { callerOf } from './request-state.js';
+import type { AppContext, AppMiddleware, Reply, RequestState } from './request-state.js';
+import type { Route } from './route.js';
+
+export interface Routing {
+  /** Runs the route of a request, or leaves it to `notRouted`. */
+  routed: AppMiddleware;
+  /** 405 with the path's methods in `Allow`, or 404 (contract §1 "Methods"). */
+  notRouted: AppMiddleware;
+  /** The methods of a path as `Allow` lists them; undefined for a path that is not there. */
+  allowedMethods(path: string): string | undefined;
+}
+
+/**
+ * The table of routes behind @koa/router, which matches and decodes. What it would add by itself is kept out: it takes
+ * HEAD for every GET, and its `allowedMethods()` answers OPTIONS with 200 and unknown verbs with 501.
+ */
+export function createRouting(routes: readonly Route[], services: Services): Routing {
+  const router = new Router<RequestState>({ sensitive: true, strict: true });
+  for (const route of routes) {
+    const layer = router.register(route.path, [route.method], endpoint(route, services), {
+      pathAsRegExp: route.path instanceof RegExp,
+    });
+    if ('methods' in layer) layer.methods = layer.methods.filter((method) => method !== 'HEAD');
+  }
+  const allowedMethods = (path: string) => allowOf(router.match(path, '').path);
+  return {
+    routed: router.routes() as unknown as AppMiddleware,
+    allowedMethods,
+    notRouted: (ctx) => {
+      ctx.state.reply = refuseUnrouted(allowedMethods(ctx.path));
+    },
+  };
+}
+
+/** @param allow the methods of the path; undefined for a path that is not there */
+export function refuseUnrouted(allow: string | undefined): Reply {
+  if (allow === undefined) return { result: fail('NOT_FOUND', 'There is nothing at this path.') };
+  const result = fail('METHOD_NOT_ALLOWED', `This path answers to ${allow} only.`);
+  return { result, headers: { Allow: allow } };
+}
+
+function allowOf(layers: readonly { methods: readonly string[] }[]): string | undefined {
+  const methods = new Set(layers.flatMap((layer) => layer.methods));
+  return methods.size === 0 ? undefined : [...methods].sort().join(', ');
+}
+
+/** The checks that know the route, in the contract's order (§5): scope, content type and size, JSON; then its handler. */
+function endpoint(route: Route, services: Services): RouterMiddleware<RequestState> {
+  const name = String(route.path);
+  return async (ctx) => {
+    const context = ctx as unknown as AppContext;
+    const { state } = context;
+    state.route = name;
+    state.reply = await runRoute(route, services, context, ctx.params);
+  };
+}
+
+async function runRoute(
+  route: Route,
+  services: Services,
+  ctx: AppContext,
+  params: Record<string, string>,
+): Promise<Reply> {
+  const caller = callerOf(ctx);
+  if (route.scope === 'write' && caller.scope !== 'write') return writeScopeMissing;
+  let body: unknown;
+  if (route.types !== undefined) {
+    if (!isTaken(ctx.req.headers['content-type'], route.types)) return unsupportedType(route.types);
+    const read = await readBody(ctx);
+    if (!read.ok) {
+      const headers = read.error.code === 'UNSUPPORTED_MEDIA_TYPE' ? unsupportedType(route.types).headers : undefined;
+      return { result: read, ...(headers && { headers }) };
+    }
+    body = read.data;
+  }
+  const { method, path, querystring, req } = ctx;
+  const query = parseQuery(querystring);
+  if (!query.ok) return { result: query };
+  return route.handle(services, {
+    caller,
+    method,
+    path,
+    querystring,
+    params,
+    query: query.data,
+    body,
+    headers: req.headers,
+  });
+}
+
+const writeScopeMissing: Reply = {
+  result: fail('FORBIDDEN_SCOPE', 'This API key may only read; a key with the write scope is needed.'),
+  headers: { 'WWW-Authenticate': 'Bearer error="insufficient_scope", scope="write"' },
+};

@@ -1,0 +1,114 @@
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { Server as NetServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { fail } from '../../shared/domain/errors.js';
+import type { Logger } from '../../shared/runtime/logger.js';
+import { sendReply } from './envelope.js';
+import { answerConnect, answerParserFault } from './parser-faults.js';
+import { newRequestId } from './request-id.js';
+
+export interface ApiServer {
+  /** @returns the port, which was free where 0 was asked for */
+  listen(port: number, host: string): Promise<number>;
+  /** Takes no new connection, answers what is under way and what still comes on open ones, and ends when all are closed. */
+  close(): Promise<void>;
+}
+
+export interface ApiServerDeps {
+  handle: (req: IncomingMessage, res: ServerResponse) => unknown;
+  /** The methods of a path as `Allow` lists them; undefined for a path that is not there. */
+  allowedMethods: (path: string) => string | undefined;
+  logger: Logger;
+  timeouts: { headersMs: number; requestMs: number; keepAliveMs: number };
+  connectionsMax: number;
+}
+
+const headerBytesMax = 16_384;
+/** How often Node looks for connections past their timeouts: so much later than said they may end. */
+const timeoutCheckMs = 1_000;
+/** An idle connection on which a request may be on its way at this moment is kept this long while closing. */
+const lingerMs = 1_000;
+const dropLogEveryMs = 10_000;
+
+/** Node's server with every limit said, whose own answers are ours too: none leaves without a request id (contract §1). */
+export function createApiServer(deps: ApiServerDeps): ApiServer {
+  const { timeouts, connectionsMax, logger } = deps;
+  const server = createServer({
+    headersTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    keepAliveTimeout: timeouts.keepAliveMs,
+    connectionsCheckingInterval: timeoutCheckMs,
+    maxHeaderSize: headerBytesMax,
+    // Node would answer a missing Host by itself, with a bare 400.
+    requireHostHeader: false,
+  });
+  server.maxConnections = connectionsMax;
+  const answers = new Set<ServerResponse>();
+  const lastAnswers = new WeakMap<Duplex, ServerResponse>();
+  let closing = false;
+  server.on('request', (req, res) => {
+    answers.add(res);
+    lastAnswers.set(req.socket, res);
+    res.once('close', () => answers.delete(res));
+    if (closing) res.setHeader('Connection', 'close');
+    if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, noHost);
+    else deps.handle(req, res);
+  });
+  server.on('checkExpectation', (_req, res) => {
+    refuse(res, unknownExpectation);
+  });
+  server.on('connect', (req, socket) => {
+    answerConnect(socket, deps.allowedMethods(req.url ?? ''));
+  });
+  server.on('clientError', (error, socket) => {
+    answerParserFault(error, socket, { answers, lastAnswers, allowedMethods: deps.allowedMethods });
+  });
+  let dropLoggedAtMs = -Infinity;
+  server.on('drop', () => {
+    // A line for each refused connection would be a flood on top of the flood.
+    if (performance.now() - dropLoggedAtMs < dropLogEveryMs) return;
+    dropLoggedAtMs = performance.now();
+    logger.warn({ connectionsMax }, 'connections are refused: too many are open');
+  });
+  return {
+    listen: (port, host) =>
+      new Promise((resolve, reject) => {
+        server.once('error', reject);
+        server.listen(port, host, () => {
+          server.off('error', reject);
+          resolve((server.address() as AddressInfo).port);
+        });
+      }),
+    close: () => {
+      closing = true;
+      for (const res of answers) if (!res.headersSent) res.setHeader('Connection', 'close');
+      return closeLingering(server);
+    },
+  };
+}
+
+/**
+ * `http.Server.close` would close idle connections at once, and reset the request that is on its way on one of them
+ * (T14: no resets). So only the port is closed; who still sends is answered with `Connection: close`, and what stays idle
+ * is closed after a second.
+ */
+function closeLingering(server: ReturnType<typeof createServer>): Promise<void> {
+  return new Promise((resolve) => {
+    const timer = setTimeout(() => {
+      server.closeIdleConnections();
+    }, lingerMs);
+    NetServer.prototype.close.call(server, () => {
+      clearTimeout(timer);
+      resolve();
+    });
+  });
+}
+
+const noHost = fail('INVALID_INPUT', 'The Host header is missing.');
+const unknownExpectation = fail('EXPECTATION_FAILED', 'Of expectations only 100-continue can be met.');
+
+function refuse(res: ServerResponse, result: typeof noHost): void {
+  sendReply(res, { requestId: newRequestId(), reply: { result } });
+}

@@ -1,0 +1,51 @@
+import type { ListPage } from '../../shared/contract/list-page.js';
+import type { ListQuery } from '../../shared/contract/list-query.js';
+import { listMaterials as findPage, listVendors } from '../../shared/database/materials.js';
+import type { MaterialListQuery, MaterialSortKey } from '../../shared/database/materials.js';
+import { succeed } from '../../shared/domain/errors.js';
+import type { Result } from '../../shared/domain/errors.js';
+import type { Caller } from '../caller.js';
+import type { Services } from '../services.js';
+
+/** A page of the shop's materials of both origins; never a call to the platform (contract §2 "List"). No errors. */
+export async function listMaterials(
+  { database }: Services,
+  { shop }: Caller,
+  input: ListQuery,
+): Promise<Result<ListPage>> {
+  const query = withDefaults(input);
+  const [{ items, totalCount }, availableVendors] = await Promise.all([
+    findPage(database, shop.id, query),
+    listVendors(database, shop.id),
+  ]);
+  const { page, pageSize } = query;
+  return succeed({ items, totalCount, page, pageSize, totalPages: Math.ceil(totalCount / pageSize), availableVendors });
+}
+
+/** An unknown sort key or direction is ignored; everything else was judged by the schema (contract §2 "List"). */
+function withDefaults(input: ListQuery): MaterialListQuery {
+  return {
+    page: input.page ?? 1,
+    pageSize: input.pageSize ?? 50,
+    search: input.search,
+    usageFilter: input.usageFilter ?? 'all',
+    originFilter: input.originFilter ?? 'all',
+    sortBy: isSortKey(input.sortBy) ? input.sortBy : 'productName',
+    sortOrder: input.sortOrder === 'desc' ? 'desc' : 'asc',
+    vendorFilter: input.vendorFilter ?? [],
+  };
+}
+
+const sortKeys: Readonly<Record<MaterialSortKey, true>> = {
+  productName: true,
+  variantName: true,
+  inventoryQuantity: true,
+  sku: true,
+  vendor: true,
+  unitCost: true,
+  updatedAt: true,
+};
+
+function isSortKey(text: string | undefined): text is MaterialSortKey {
+  return text !== undefined && Object.hasOwn(sortKeys, text);
+}

@@ -1,0 +1,37 @@
+import { fail } from '../../shared/domain/errors.js';
+import type { RequestError } from '../../shared/domain/errors.js';
+import { materialIdKind } from '../../shared/domain/material-id.js';
+
+type Refusal = { ok: false; error: RequestError };
+
+/** One text for a material that is not there and for another shop's, so that the answers cannot be told apart (contract §1). */
+export const materialNotFound: Refusal = fail('NOT_FOUND', 'No such raw material.');
+
+/** What a read refuses about an id before any look-up (contract §1); undefined for one that may exist. */
+export function refuseToRead(variantId: string): Refusal | undefined {
+  switch (materialIdKind(variantId)) {
+    case 'platform':
+    case 'virtual':
+      return undefined;
+    case 'unknown':
+      return materialNotFound;
+    case 'invalid':
+      return invalidId;
+  }
+}
+
+/** What a write refuses about an id before anything is dispatched (spec §PATCH, rules 3 and 1); undefined for a virtual one. */
+export function refuseToWrite(variantId: string): Refusal | undefined {
+  return materialIdKind(variantId) === 'platform' ? platformManaged : refuseToRead(variantId);
+}
+
+const platformManaged = fail(
+  'INVALID_INPUT',
+  'This material is managed by the commerce platform; only virtual materials (VMAT-…) can be changed here.',
+);
+
+/** For any form that is no id at all, `gid://…` included. */
+export const invalidId: Refusal = fail(
+  'INVALID_INPUT',
+  'The variantId is neither the digits of a platform variant nor the id of a virtual material (VMAT-…). Global ids (gid://…) are not taken.',
+);

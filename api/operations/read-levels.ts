@@ -1,0 +1,84 @@
+import type { InventoryLevels } from '../../shared/contract/inventory-levels.js';
+import { readLevels as findLevels } from '../../shared/database/levels.js';
+import { fail, succeed } from '../../shared/domain/errors.js';
+import type { Result } from '../../shared/domain/errors.js';
+import { materialIdKind } from '../../shared/domain/material-id.js';
+import { platformErrorMessages } from '../../shared/platform/commerce-platform.js';
+import type { PlatformError, PlatformLevel, PlatformShop } from '../../shared/platform/commerce-platform.js';
+import type { Caller } from '../caller.js';
+import type { Services } from '../services.js';
+import { materialNotFound, refuseToRead } from './material-address.js';
+
+export interface ReadLevelsInput {
+  variantId: string;
+  /** Only these; at most 250. Without it all that have a level. */
+  locationIds: readonly string[] | undefined;
+}
+
+/**
+ * The levels of a material (contract §2 "Inventory read"): of a virtual one from Postgres and never a call out, of a
+ * platform one live from the platform, whether or not the mirror has fallen behind.
+ * Errors: INVALID_INPUT, NOT_FOUND, UPSTREAM_ERROR.
+ */
+export async function readLevels(
+  services: Services,
+  caller: Caller,
+  { variantId, locationIds }: ReadLevelsInput,
+): Promise<Result<InventoryLevels>> {
+  const refusal = refuseToRead(variantId);
+  if (refusal !== undefined) return refusal;
+  // For a platform material too: it tells an unknown one before any call, and which of the wanted locations the shop has.
+  const ours = await findLevels(services.database, caller.shop.id, variantId, locationIds);
+  if (ours === undefined) return materialNotFound;
+  if (materialIdKind(variantId) === 'virtual') return succeed({ variantId, origin: 'virtual', ...ours });
+  const theirs = await readFromPlatform(services, caller, variantId);
+  if (!theirs.ok) return theirs;
+  const levels = locationIds === undefined ? sorted(theirs.data) : overlay(ours.levels, theirs.data);
+  return succeed({ variantId, origin: 'platform', totalQuantity: totalOf(theirs.data), levels });
+}
+
+/** All of the variant's levels whatever the filter, since the total is over all of them; the pages are the same ones. */
+async function readFromPlatform(
+  services: Services,
+  { shop }: Caller,
+  variantId: string,
+): Promise<Result<PlatformLevel[]>> {
+  const platformShop = openShop(services, shop);
+  if (platformShop === undefined) return upstreamError('not-connected');
+  const read = await services.platform.readLevels(platformShop, variantId);
+  if (read.ok) return succeed(read.data.levels);
+  return read.error === 'not-found' ? materialNotFound : upstreamError(read.error);
+}
+
+/** With the token in clear; undefined where the shop has none, or none that this service's key opens. */
+function openShop({ tokenCipher, logger }: Services, { id, platform }: Caller['shop']): PlatformShop | undefined {
+  if (platform === null) return undefined;
+  const opened = tokenCipher?.open(platform.tokenSealed.toString('base64url'), id);
+  if (opened?.ok === true) return { shopId: id, domain: platform.domain, accessToken: opened.token };
+  logger.error(
+    { shopId: id },
+    "the shop's platform token cannot be opened: is PLATFORM_TOKEN_KEY the one it was sealed with?",
+  );
+  return undefined;
+}
+
+function upstreamError(error: PlatformError): Result<never> {
+  return fail('UPSTREAM_ERROR', platformErrorMessages[error]);
+}
+
+type Level = InventoryLevels['levels'][number];
+
+/** The wanted locations that the shop has, at 0 where the platform has no level (contract §2). */
+function overlay(wanted: readonly Level[], theirs: readonly PlatformLevel[]): Level[] {
+  const byLocation = new Map(theirs.map((level) => [level.locationId, level]));
+  return wanted.map(({ locationId }) => byLocation.get(locationId) ?? { locationId, quantity: 0, updatedAt: null });
+}
+
+function sorted(levels: readonly PlatformLevel[]): Level[] {
+  return levels.toSorted((a, b) => (a.locationId < b.locationId ? -1 : 1));
+}
+
+/** Whole units of one variant: their sum is far from where a double loses them. */
+function totalOf(levels: readonly PlatformLevel[]): number {
+  return levels.reduce((total, { quantity }) => total + quantity, 0);
+}

@@ -1,0 +1,50 @@
+import { createHash } from 'node:crypto';
+import { fail, succeed } from '../../shared/domain/errors.js';
+import type { Result } from '../../shared/domain/errors.js';
+import type { Idempotency } from '../../shared/domain/operation.js';
+import type { RouteRequest } from '../http/route.js';
+
+/**
+ * What an `Idempotency-Key` makes of a write (contract §7): the scope in which the key is remembered, and a sum of
+ * everything that gives the request its meaning. Undefined without the header; INVALID_INPUT for a key that is none.
+ */
+export function readIdempotency(request: RouteRequest): Result<Idempotency | undefined> {
+  const header = request.headers['idempotency-key'];
+  if (header === undefined) return succeed(undefined);
+  const key = idempotencyKey(String(header));
+  if (key === undefined) return fail('INVALID_INPUT', badKey.message, { details: [badKey] });
+  const { caller, method, path, body, querystring, headers } = request;
+  return succeed({
+    scope: sha256([String(caller.shop.id), method, path, key]),
+    requestHash: sha256([canonicalJson(body), querystring, textOf(headers['prefer']), textOf(headers['if-match'])]),
+  });
+}
+
+const badKey = {
+  path: 'Idempotency-Key',
+  message: 'The Idempotency-Key must be 1 to 255 visible ASCII characters, bare or in double quotes.',
+};
+
+/** Bare or as the quoted string of draft-ietf-httpapi-idempotency-key-header; undefined for anything else. */
+export function idempotencyKey(header: string): string | undefined {
+  const [, quoted] = /^"(.*)"$/.exec(header) ?? [];
+  const key = quoted ?? header;
+  return /^[\x21-\x7e]{1,255}$/.test(key) ? key : undefined;
+}
+
+/** The same text for the same JSON value, in whatever order its members came. At most as deep as a body may be. */
+export function canonicalJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`;
+}
+
+/** Of the parts and of where they end, so that no two lists of parts share a sum. */
+function sha256(parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}
+
+function textOf(header: string | string[] | undefined): string {
+  return Array.isArray(header) ? header.join(', ') : (header ?? '');
+}

@@ -1,0 +1,27 @@
+import { jsonType, mergePatchType } from '../http/content-type.js';
+import type { Route } from '../http/route.js';
+import { patchInventory } from './adjust-inventory.js';
+import { getOneMaterial } from './get-material.js';
+import { getMaterials } from './list-materials.js';
+import { refuseRawGlobalId } from './raw-global-id.js';
+import { getInventory } from './read-levels.js';
+import { patchMaterial } from './update-material.js';
+
+const list = '/v1/raw-materials';
+const material = `${list}/:variantId`;
+const inventory = `${material}/inventory`;
+const rawGlobalId = /^\/v1\/raw-materials\/gid:[^/]*\/.*$/i;
+
+const fieldTypes = [jsonType, mergePatchType];
+
+/** Everything under /v1 (contract §1 "Paths"). */
+export const routes: readonly Route[] = [
+  { method: 'GET', path: list, scope: 'read', handle: getMaterials },
+  { method: 'GET', path: material, scope: 'read', handle: getOneMaterial },
+  { method: 'PATCH', path: material, scope: 'write', types: fieldTypes, handle: patchMaterial },
+  { method: 'GET', path: inventory, scope: 'read', handle: getInventory },
+  { method: 'PATCH', path: inventory, scope: 'write', types: [jsonType], handle: patchInventory },
+  // Last: where the id is escaped as far as its last slash, the routes above match as well and answer alike.
+  { method: 'GET', path: rawGlobalId, scope: 'read', handle: refuseRawGlobalId },
+  { method: 'PATCH', path: rawGlobalId, scope: 'write', types: fieldTypes, handle: refuseRawGlobalId },
+];

@@ -1,0 +1,19 @@
+import type { Redis } from 'ioredis';
+import type { Database } from '../shared/database/connect.js';
+import type { CommercePlatform } from '../shared/platform/commerce-platform.js';
+import type { TokenCipher } from '../shared/platform/token-cipher.js';
+import type { Logger } from '../shared/runtime/logger.js';
+import type { ApiSettings } from './config.js';
+import type { Dispatch } from './dispatch/dispatch.js';
+
+/** Everything the app needs, opened by main.ts. */
+export interface Services {
+  settings: ApiSettings;
+  logger: Logger;
+  database: Database;
+  dispatch: Dispatch;
+  limiterRedis: Redis;
+  platform: CommercePlatform;
+  /** Absent where no key for the platform's tokens is set: then no shop's platform can be called. */
+  tokenCipher: TokenCipher | undefined;
+}

@@ -1,0 +1,36 @@
+import { BlockList, isIP } from 'node:net';
+
+/** The entries of the setting `TRUSTED_PROXIES`. */
+export function parseTrustedProxies(text: string): string[] {
+  return text
+    .split(',')
+    .map((entry) => entry.trim())
+    .filter((entry) => entry !== '');
+}
+
+/** What is wrong with a list of trusted proxies, as the end of a sentence about it; undefined for a good one. */
+export function trustedProxiesProblem(text: string): string | undefined {
+  try {
+    blockListOf(parseTrustedProxies(text));
+    return undefined;
+  } catch {
+    return 'a list of IP addresses and CIDR ranges, separated by commas';
+  }
+}
+
+/** @throws for an entry that is neither an address nor a range */
+export function blockListOf(entries: readonly string[]): BlockList {
+  const list = new BlockList();
+  for (const entry of entries) {
+    const [address = '', prefix] = entry.split('/');
+    const family = familyOf(address);
+    if (prefix === undefined) list.addAddress(address, family);
+    else if (!/^\d{1,3}$/.test(prefix)) throw new RangeError('not a CIDR range');
+    else list.addSubnet(address, Number(prefix), family);
+  }
+  return list;
+}
+
+export function familyOf(address: string): 'ipv4' | 'ipv6' {
+  return isIP(address) === 6 ? 'ipv6' : 'ipv4';
+}

@@ -1,0 +1,20 @@
+import { Ajv2020 } from 'ajv/dist/2020.js';
+import addFormats from 'ajv-formats';
+import { isCleanText, isHttpUrl } from './text-rules.js';
+
+/**
+ * The one Ajv of the process. `ownProperties`: a required `toString` is not found on Object.prototype. `strictRequired`
+ * is off since the branches of a `oneOf` name properties that stand beside it.
+ */
+export const ajv = new Ajv2020({
+  allErrors: true,
+  strict: true,
+  strictRequired: false,
+  ownProperties: true,
+  allowUnionTypes: true,
+});
+
+// ajv-formats is CommonJS: under nodenext its default export is the module, and the plugin is its `default`.
+addFormats.default(ajv);
+ajv.addFormat('text', { type: 'string', validate: isCleanText });
+ajv.addFormat('http-url', { type: 'string', validate: isHttpUrl });

@@ -1,0 +1,62 @@
+import { statusByCode } from '../domain/errors.js';
+import type { ErrorCode } from '../domain/errors.js';
+
+/** `meta.apiVersion` of every answer (spec §Success envelope). */
+export const apiVersion = '1.0';
+
+const metaSchema = {
+  type: 'object',
+  required: ['requestId', 'apiVersion'],
+  properties: {
+    requestId: { type: 'string', format: 'uuid', description: 'Also in the X-Request-Id header.' },
+    apiVersion: { const: apiVersion },
+  },
+  additionalProperties: false,
+} as const;
+
+/** The body of every 200 around the schema of its `data` (spec §Success envelope). */
+export function successSchema<const Data extends object>(data: Data) {
+  return {
+    type: 'object',
+    required: ['data', 'meta'],
+    properties: { data, meta: metaSchema },
+    additionalProperties: false,
+  } as const;
+}
+
+/** The body of every request-level error (contract §2). */
+export const errorSchema = {
+  title: 'Error',
+  type: 'object',
+  required: ['error', 'meta'],
+  properties: {
+    error: {
+      type: 'object',
+      required: ['code', 'message'],
+      properties: {
+        code: { type: 'string', enum: Object.keys(statusByCode) as ErrorCode[] },
+        message: { type: 'string' },
+        details: {
+          type: 'array',
+          minItems: 1,
+          description: 'Only on validation errors and on batches whose rows all failed alike.',
+          items: {
+            type: 'object',
+            required: ['path', 'message'],
+            properties: {
+              path: {
+                type: 'string',
+                description: 'A JSON Pointer into the body, or the name of a query parameter or header.',
+              },
+              message: { type: 'string' },
+            },
+            additionalProperties: false,
+          },
+        },
+      },
+      additionalProperties: false,
+    },
+    meta: metaSchema,
+  },
+  additionalProperties: false,
+} as const;

@@ -1,0 +1,90 @@
+import type { ErrorObject } from 'ajv';
+import type { ErrorDetail, Result } from '../domain/errors.js';
+import { fail } from '../domain/errors.js';
+
+/** Faults listed for a whole request; a batch goes beyond it by one for each further bad row (contract §3.2). */
+export const detailsMax = 100;
+
+/**
+ * What Ajv found, as sentences a person can act on: one for each fault, without the noise of the branches of a `oneOf`.
+ *
+ * @param base a JSON Pointer to the value that was checked; empty for the body itself
+ */
+export function faultsOf(errors: readonly ErrorObject[], base = ''): ErrorDetail[] {
+  const faults: ErrorDetail[] = [];
+  for (const error of errors) {
+    if (error.schemaPath.includes('/oneOf/')) continue;
+    const path = base + pathOf(error);
+    const message = sentenceOf(error);
+    if (!faults.some((known) => known.path === path && known.message === message)) faults.push({ path, message });
+    if (faults.length === detailsMax) break;
+  }
+  return faults;
+}
+
+/** A step of a JSON Pointer (RFC 6901). */
+export function pointerStep(key: string | number): string {
+  return `/${String(key).replace(/~/g, '~0').replace(/\//g, '~1')}`;
+}
+
+/** The refusal of a request with these faults, of which there must be one (contract §5, INVALID_INPUT). */
+export function refuseInput(what: string, details: ErrorDetail[]): Extract<Result<never>, { ok: false }> {
+  const number = details.length === 1 ? 'a fault' : `${details.length} faults`;
+  return fail('INVALID_INPUT', `The ${what} has ${number}; see details.`, { details });
+}
+
+function pathOf({ instancePath, keyword, params }: ErrorObject): string {
+  if (keyword === 'required') return instancePath + pointerStep(params['missingProperty'] as string);
+  if (keyword === 'additionalProperties') return instancePath + pointerStep(params['additionalProperty'] as string);
+  return instancePath;
+}
+
+function sentenceOf({ keyword, params, message = 'is not valid' }: ErrorObject): string {
+  switch (keyword) {
+    case 'type':
+      return `Must be ${[params['type'] as string | string[]].flat().map(nameOfType).join(' or ')}.`;
+    case 'required':
+      return 'Is required.';
+    case 'additionalProperties':
+      return 'Is not a known field here.';
+    case 'oneOf':
+      // Of what is sent to us only a row of a batch has one.
+      return 'Must carry exactly one of delta and absolute.';
+    case 'enum':
+      return `Must be one of ${(params['allowedValues'] as string[]).join(', ')}.`;
+    case 'minimum':
+      return `Must be at least ${String(params['limit'])}.`;
+    case 'maximum':
+      return `Must be at most ${String(params['limit'])}.`;
+    case 'minLength':
+      return 'Must not be empty.';
+    case 'maxLength':
+      return `Must have at most ${String(params['limit'])} characters.`;
+    case 'minItems':
+      return `Must hold at least ${String(params['limit'])}.`;
+    case 'maxItems':
+      return `Must hold at most ${String(params['limit'])}.`;
+    case 'format':
+      return sentenceByFormat[params['format'] as string] ?? `Must be a valid ${String(params['format'])}.`;
+    default:
+      return `${message.charAt(0).toUpperCase()}${message.slice(1)}.`;
+  }
+}
+
+const sentenceByFormat: Record<string, string> = {
+  text: 'Must hold neither U+0000 nor half of a surrogate pair.',
+  'http-url': 'Must be an http or https address.',
+};
+
+const namesOfTypes: Record<string, string> = {
+  string: 'a string',
+  number: 'a finite number',
+  integer: 'a whole number',
+  boolean: 'true or false',
+  object: 'an object',
+  array: 'an array',
+};
+
+function nameOfType(type: string): string {
+  return namesOfTypes[type] ?? type;
+}

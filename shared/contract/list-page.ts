@@ -1,0 +1,24 @@
+import type { FromSchema } from 'json-schema-to-ts';
+import { materialSchema } from './material.js';
+
+/** `data` of the list (spec §List page). */
+export const listPageSchema = {
+  title: 'ListPage',
+  type: 'object',
+  required: ['items', 'totalCount', 'page', 'pageSize', 'totalPages', 'availableVendors'],
+  properties: {
+    items: { type: 'array', items: materialSchema },
+    totalCount: { type: 'integer', minimum: 0 },
+    page: { type: 'integer', minimum: 1 },
+    pageSize: { type: 'integer', minimum: 1 },
+    totalPages: { type: 'integer', minimum: 0 },
+    availableVendors: {
+      type: 'array',
+      items: { type: 'string' },
+      description: 'Every vendor of the shop, whatever the filters, sorted.',
+    },
+  },
+  additionalProperties: false,
+} as const;
+
+export type ListPage = FromSchema<typeof listPageSchema>;

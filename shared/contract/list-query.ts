@@ -1,0 +1,33 @@
+import type { FromSchema } from 'json-schema-to-ts';
+
+/** The query of the list (spec §GET /raw-materials, contract §2 "List"). */
+export const listQuerySchema = {
+  type: 'object',
+  properties: {
+    page: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 },
+    pageSize: { type: 'integer', minimum: 1, maximum: 1_000, default: 50 },
+    search: {
+      type: 'string',
+      format: 'text',
+      description: 'A part of product name, variant name, sku or vendor, without regard to case; empty is none.',
+    },
+    usageFilter: { type: 'string', enum: ['all', 'used', 'unused'], default: 'all' },
+    originFilter: { type: 'string', enum: ['all', 'platform', 'virtual'], default: 'all' },
+    sortBy: {
+      type: 'string',
+      default: 'productName',
+      description:
+        'productName, variantName, inventoryQuantity, sku, vendor, unitCost or updatedAt; anything else is ignored.',
+    },
+    sortOrder: { type: 'string', default: 'asc', description: 'asc or desc; anything else is ignored.' },
+    vendorFilter: {
+      type: 'array',
+      items: { type: 'string', format: 'text' },
+      description: 'An exact vendor name; repeat the parameter for any of several.',
+    },
+  },
+  additionalProperties: true,
+} as const;
+
+/** What was sent, valid and without defaults. */
+export type ListQuery = FromSchema<typeof listQuerySchema, { keepDefaultedPropertiesOptional: true }>;

@@ -1,0 +1,100 @@
+import type { FromSchema } from 'json-schema-to-ts';
+
+const count = { type: 'integer', minimum: 0 } as const;
+const dateTime = { type: 'string', format: 'date-time' } as const;
+
+const properties = {
+  id: { type: 'string' },
+  variantId: { type: 'string', description: 'The same value as `id`.' },
+  origin: { type: 'string', enum: ['platform', 'virtual'] },
+  productName: { type: 'string' },
+  variantName: { type: ['string', 'null'] },
+  sku: { type: ['string', 'null'] },
+  unit: { type: ['string', 'null'] },
+  unitCost: { type: ['number', 'null'] },
+  unitPrice: { type: ['number', 'null'] },
+  inventoryQuantity: {
+    type: 'number',
+    description: 'The sum of the levels of a virtual material; the mirrored figure of a platform material.',
+  },
+  vendor: { type: ['string', 'null'] },
+  specifications: { type: ['string', 'null'] },
+  imageUrl: { type: ['string', 'null'] },
+  isNonEssentialMaterial: { type: 'boolean' },
+  weightValue: { type: ['number', 'null'] },
+  weightUnitId: { type: ['string', 'null'] },
+  usage: {
+    type: 'object',
+    description: 'How many bills of materials and sub-assemblies use it.',
+    required: ['billOfMaterials', 'subAssemblies'],
+    properties: { billOfMaterials: count, subAssemblies: count },
+    additionalProperties: false,
+  },
+  createdAt: dateTime,
+  updatedAt: dateTime,
+} as const;
+
+const required = [
+  'id',
+  'variantId',
+  'origin',
+  'productName',
+  'variantName',
+  'sku',
+  'unit',
+  'unitCost',
+  'unitPrice',
+  'inventoryQuantity',
+  'vendor',
+  'specifications',
+  'imageUrl',
+  'isNonEssentialMaterial',
+  'weightValue',
+  'weightUnitId',
+  'usage',
+  'createdAt',
+  'updatedAt',
+] as const;
+
+/** A raw material: an item of the list, the single read, and `data` of a field update (contract §2 "Material"). */
+export const materialSchema = {
+  title: 'Material',
+  type: 'object',
+  required,
+  properties,
+  additionalProperties: false,
+} as const;
+
+const connection = {
+  type: 'array',
+  items: {
+    type: 'object',
+    required: ['id', 'name', 'quantity'],
+    properties: {
+      id: { type: 'string' },
+      name: { type: 'string' },
+      quantity: { type: 'number', description: 'How much of the material one of it takes.' },
+    },
+    additionalProperties: false,
+  },
+} as const;
+
+/** The single read with `?includeConnections=true` (contract §1). */
+export const connectedMaterialSchema = {
+  title: 'MaterialWithConnections',
+  type: 'object',
+  required: [...required, 'connections'],
+  properties: {
+    ...properties,
+    connections: {
+      type: 'object',
+      required: ['billOfMaterials', 'subAssemblies'],
+      properties: { billOfMaterials: connection, subAssemblies: connection },
+      additionalProperties: false,
+    },
+  },
+  additionalProperties: false,
+} as const;
+
+export type MaterialBody = FromSchema<typeof materialSchema>;
+export type ConnectedMaterialBody = FromSchema<typeof connectedMaterialSchema>;

@@ -1,0 +1,79 @@
+import type { AdjustmentRow } from '../domain/adjustment.js';
+import { succeed } from '../domain/errors.js';
+import type { ErrorDetail, Result } from '../domain/errors.js';
+import { toMicros } from '../domain/quantity.js';
+import { ajv } from './ajv.js';
+import { detailsMax, faultsOf, pointerStep, refuseInput } from './faults.js';
+import { batchRowsMax, inventoryRowSchema } from './inventory-batch.js';
+import type { InventoryRow } from './inventory-batch.js';
+import { isJsonObject } from './json-object.js';
+
+/**
+ * The rows of an inventory batch, valid and rounded to millionths, or INVALID_INPUT that names every bad row, so that the
+ * client can mend and resend the whole batch (contract §3.1, §3.2). The rows are copies: nothing else that was sent goes on.
+ *
+ * Rows are checked one by one rather than by the schema of the whole: with all errors of a megabyte of junk rows Ajv
+ * would build hundreds of thousands of error objects before the first could be answered.
+ *
+ * @param body the parsed JSON
+ * @param variantId the material's id of the path, which a row may only repeat (spec §PATCH inventory, rule 6)
+ */
+export function readInventoryBatch(body: unknown, variantId: string): Result<AdjustmentRow[]> {
+  const faults = envelopeFaults(body);
+  if (faults.length > 0) return refuseInput('body', faults);
+  const { updates } = body as { updates: unknown[] };
+  const rows: AdjustmentRow[] = [];
+  for (const [index, row] of updates.entries()) {
+    const found = rowFaults(row, index, variantId);
+    if (found.length === 0) rows.push(toAdjustmentRow(row as InventoryRow));
+    // Past the bound each bad row is still named, by its first fault.
+    else faults.push(...(faults.length < detailsMax ? found : found.slice(0, 1)));
+  }
+  return faults.length > 0 ? refuseInput('body', faults) : succeed(rows);
+}
+
+/** Fields of one object that are looked at; more than these is a fault by itself, whatever they are. */
+const fieldsMax = 32;
+const tooManyFields = `Has more than ${fieldsMax} fields.`;
+
+const isRow = ajv.compile(inventoryRowSchema);
+
+function envelopeFaults(body: unknown): ErrorDetail[] {
+  if (!isJsonObject(body)) return [{ path: '', message: 'Must be an object.' }];
+  const keys = Object.keys(body);
+  if (keys.length > fieldsMax) return [{ path: '', message: tooManyFields }];
+  const faults = keys
+    .filter((key) => key !== 'updates')
+    .map((key) => ({ path: pointerStep(key), message: 'Is not a known field here.' }));
+  const fault = updatesFault(body);
+  return fault === undefined ? faults : [...faults, { path: '/updates', message: fault }];
+}
+
+function updatesFault(body: Record<string, unknown>): string | undefined {
+  if (!Object.hasOwn(body, 'updates')) return 'Is required.';
+  const { updates } = body;
+  if (!Array.isArray(updates)) return 'Must be an array.';
+  if (updates.length === 0) return 'Must hold at least one row.';
+  return updates.length > batchRowsMax ? `Must hold at most ${batchRowsMax} rows.` : undefined;
+}
+
+function rowFaults(row: unknown, index: number, variantId: string): ErrorDetail[] {
+  const path = `/updates/${index}`;
+  if (!isJsonObject(row)) return [{ path, message: 'Must be an object.' }];
+  if (Object.keys(row).length > fieldsMax) return [{ path, message: tooManyFields }];
+  const faults = isRow(row) ? [] : faultsOf(isRow.errors ?? [], path);
+  if (typeof row['variantId'] === 'string' && row['variantId'] !== variantId) {
+    faults.push({ path: `${path}/variantId`, message: 'Must equal the variantId of the path.' });
+  }
+  return faults;
+}
+
+function toAdjustmentRow(row: InventoryRow): AdjustmentRow {
+  const adjustment: AdjustmentRow = { locationId: row.locationId };
+  if (row.delta !== undefined) adjustment.delta = toMicros(row.delta);
+  if (row.absolute !== undefined) adjustment.absolute = toMicros(row.absolute);
+  if (row.expected !== undefined) adjustment.expected = toMicros(row.expected);
+  if (row.reason !== undefined) adjustment.reason = row.reason;
+  if (row.reference !== undefined) adjustment.reference = row.reference;
+  return adjustment;
+}

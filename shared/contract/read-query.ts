@@ -1,0 +1,66 @@
+import type { ValidateFunction } from 'ajv';
+import { succeed } from '../domain/errors.js';
+import type { ErrorDetail, Result } from '../domain/errors.js';
+import { ajv } from './ajv.js';
+import { faultsOf, refuseInput } from './faults.js';
+import { inventoryQuerySchema } from './inventory-query.js';
+import type { InventoryQuery } from './inventory-query.js';
+import { listQuerySchema } from './list-query.js';
+import type { ListQuery } from './list-query.js';
+import { materialQuerySchema } from './material-query.js';
+import type { MaterialQuery } from './material-query.js';
+
+/** Decoded query parameters: every value of a name, in their order. */
+export type QueryParameters = ReadonlyMap<string, readonly string[]>;
+
+export const readListQuery = queryReader<ListQuery>(listQuerySchema);
+export const readMaterialQuery = queryReader<MaterialQuery>(materialQuerySchema);
+export const readInventoryQuery = queryReader<InventoryQuery>(inventoryQuerySchema);
+
+/** A write knows no parameters: a misspelt `dryRun` must not commit (contract §2 "List"). */
+export function refuseQuery(parameters: QueryParameters): Result<undefined> {
+  if (parameters.size === 0) return succeed(undefined);
+  const details = [...parameters.keys()].map((path) => ({ path, message: 'Is not a known parameter here.' }));
+  return refuseInput('query', details);
+}
+
+interface QuerySchema {
+  readonly properties: Readonly<Record<string, { readonly type: 'string' | 'integer' | 'boolean' | 'array' }>>;
+}
+
+/**
+ * A reader of the parameters that a schema names: their texts become what the schema wants where they are plainly that
+ * (`1e2` and ` 1` are no whole numbers), then the schema judges. Parameters that it does not name are ignored.
+ */
+function queryReader<Query extends object>(schema: QuerySchema): (parameters: QueryParameters) => Result<Query> {
+  const isQuery: ValidateFunction<Query> = ajv.compile<Query>(schema);
+  return (parameters) => {
+    const query: Record<string, unknown> = {};
+    const faults: ErrorDetail[] = [];
+    for (const [name, { type }] of Object.entries(schema.properties)) {
+      const values = parameters.get(name);
+      const [first] = values ?? [];
+      if (values === undefined || first === undefined) continue;
+      if (type !== 'array' && values.length > 1) faults.push({ path: name, message: 'Must be given only once.' });
+      query[name] = type === 'array' ? values : parseValue(type, first);
+    }
+    const valid = isQuery(query);
+    if (valid && faults.length === 0) return succeed(query);
+    if (!valid) faults.push(...faultsOf(isQuery.errors ?? []).map(byName));
+    return refuseInput('query', faults);
+  };
+}
+
+/** 16 digits hold every whole number a double can tell apart; a longer text stays a text, which is then refused. */
+const wholeNumber = /^-?\d{1,16}$/;
+
+function parseValue(type: 'string' | 'integer' | 'boolean', text: string): unknown {
+  if (type === 'integer' && wholeNumber.test(text)) return Number(text);
+  if (type === 'boolean' && (text === 'true' || text === 'false')) return text === 'true';
+  return text;
+}
+
+/** A parameter goes by its name, not by a pointer: `/vendorFilter/1` is `vendorFilter`. */
+function byName({ path, message }: ErrorDetail): ErrorDetail {
+  return { path: path.split('/')[1] ?? '', message };
+}

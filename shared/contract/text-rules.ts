@@ -1,0 +1,16 @@
+/**
+ * Whether a text can be stored as it is: Postgres refuses U+0000 (22021), and a lone surrogate would be stored as U+FFFD
+ * or refused (22P02). Holds for every text of a body, a query and a path (contract §2).
+ */
+export function isCleanText(text: string): boolean {
+  return !unstorable.test(text);
+}
+
+/** An absolute http or https address without blanks; it is only ever stored, never fetched (contract §2 `imageUrl`). */
+export function isHttpUrl(text: string): boolean {
+  return httpUrl.test(text) && isCleanText(text) && URL.canParse(text);
+}
+
+// With the u flag a well-formed pair is one code point, so \p{Cs} finds only surrogates that stand alone.
+const unstorable = /[\0\p{Cs}]/u;
+const httpUrl = /^https?:\/\/\S+$/i;

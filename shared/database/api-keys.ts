@@ -1,0 +1,126 @@
+import type { Database } from './connect.js';
+import { shopColumns, toShop } from './shops.js';
+import type { Shop, ShopRow } from './shops.js';
+
+/** `write` includes read (contract §5). */
+export type KeyScope = 'read' | 'write';
+
+/** What is stored of a key: never the key, and never its hash where it is shown to people. */
+export interface StoredKey {
+  id: string;
+  shopId: number;
+  scope: KeyScope;
+  expiresAt: Date | null;
+  revokedAt: Date | null;
+  /** At most a minute behind. */
+  lastUsedAt: Date | null;
+}
+
+export interface KeyWithShop extends StoredKey {
+  secretHash: Buffer;
+  shop: Shop;
+}
+
+export interface ListedKey extends StoredKey {
+  label: string;
+  createdAt: Date;
+}
+
+export interface NewKey {
+  id: string;
+  label: string;
+  scope: KeyScope;
+  secretHash: Buffer;
+  expiresAt: Date | null;
+}
+
+/**
+ * The key and all that a request needs of its shop, in one query, since every request whose key is not cached waits for
+ * it. Expired and revoked keys are found too: the caller judges them by its own clock.
+ */
+export async function findKeyWithShop(database: Database, keyId: string): Promise<KeyWithShop | undefined> {
+  const { rows } = await database.raw<{ rows: (KeyRow & ShopRow & { secret_hash: Buffer })[] }>(
+    `SELECT ${keyColumns}, k.secret_hash, ${shopColumns}
+     FROM api_keys k JOIN shops s ON s.id = k.shop_id WHERE k.id = ?`,
+    [keyId],
+  );
+  return rows[0] && { ...toStoredKey(rows[0]), secretHash: rows[0].secret_hash, shop: toShop(rows[0]) };
+}
+
+/** Notes a use, at most once a minute a key whatever the number of processes (contract §5): the row stays unwritten otherwise. */
+export async function touchKey(database: Database, keyId: string, at: Date): Promise<void> {
+  await database.raw(
+    `UPDATE api_keys SET last_used_at = :at
+     WHERE id = :keyId AND (last_used_at IS NULL OR last_used_at <= CAST(:at AS timestamptz) - interval '1 minute')`,
+    { keyId, at },
+  );
+}
+
+/** The shop must exist; a key's id is drawn at random and taken to be new (62¹² of them). */
+export async function insertKey(database: Database, shopId: number, key: NewKey): Promise<ListedKey> {
+  const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
+    `INSERT INTO api_keys AS k (id, shop_id, label, scope, secret_hash, expires_at) VALUES (?, ?, ?, ?, ?, ?)
+     RETURNING ${keyColumns}, k.label, k.created_at`,
+    [key.id, shopId, key.label, key.scope, key.secretHash, key.expiresAt],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('an insert of a key returned no row');
+  return toListedKey(row);
+}
+
+/** All of the shop's, the revoked and expired included, oldest first. */
+export async function listKeys(database: Database, shopId: number): Promise<ListedKey[]> {
+  const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
+    `SELECT ${keyColumns}, k.label, k.created_at FROM api_keys k WHERE k.shop_id = ? ORDER BY k.created_at, k.id`,
+    [shopId],
+  );
+  return rows.map(toListedKey);
+}
+
+/**
+ * Revokes a key for good. One that was revoked before keeps its first time.
+ * @returns the key as it is now, or undefined where the shop has none of this id
+ */
+export async function revokeKey(
+  database: Database,
+  shopId: number,
+  keyId: string,
+  at: Date,
+): Promise<ListedKey | undefined> {
+  const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
+    `UPDATE api_keys AS k SET revoked_at = coalesce(k.revoked_at, ?) WHERE k.shop_id = ? AND k.id = ?
+     RETURNING ${keyColumns}, k.label, k.created_at`,
+    [at, shopId, keyId],
+  );
+  return rows[0] && toListedKey(rows[0]);
+}
+
+/** Of `api_keys k`; prefixed, since they stand beside a shop's columns. */
+const keyColumns = `k.id AS key_id, k.shop_id AS key_shop_id, k.scope AS key_scope, k.expires_at AS key_expires_at,
+  k.revoked_at AS key_revoked_at, k.last_used_at AS key_last_used_at`;
+
+interface KeyRow {
+  key_id: string;
+  key_shop_id: number;
+  key_scope: KeyScope;
+  key_expires_at: Date | null;
+  key_revoked_at: Date | null;
+  key_last_used_at: Date | null;
+}
+
+type ListedKeyRow = KeyRow & { label: string; created_at: Date };
+
+function toStoredKey(row: KeyRow): StoredKey {
+  return {
+    id: row.key_id,
+    shopId: row.key_shop_id,
+    scope: row.key_scope,
+    expiresAt: row.key_expires_at,
+    revokedAt: row.key_revoked_at,
+    lastUsedAt: row.key_last_used_at,
+  };
+}
+
+function toListedKey(row: ListedKeyRow): ListedKey {
+  return { ...toStoredKey(row), label: row.label, createdAt: row.created_at };
+}

@@ -1,0 +1,34 @@
+/**
+ * Postgres' answers that say nothing against the operation itself and are simply tried again (pipeline §3 "Poison"):
+ * serialisation and deadlock, lock and statement timeouts, a read-only or closing server, lost connections (class 08),
+ * exhausted resources (53), and trouble of the operating system (58).
+ */
+const transientStates = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', '25006']);
+const transientClasses = ['08', '53', '57P', '58'];
+
+/** What node-postgres, Knex' pool and the socket say without an SQLSTATE when the server is away or goes away. */
+const connectionFailure =
+  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout|Timeout acquiring a connection|Knex: Timeout acquiring a connection|the database system is|timeout exceeded when trying to connect|the transaction ended with)/;
+const socketFailure = new Set([
+  'ECONNREFUSED',
+  'ECONNRESET',
+  'EPIPE',
+  'ETIMEDOUT',
+  'EHOSTUNREACH',
+  'ENOTFOUND',
+  'EAI_AGAIN',
+]);
+
+/** True where trying the same again may succeed, since the fault lies with the infrastructure and not with the request. */
+export function isInfrastructureError(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code, constraint } = error as Error & { code?: string; constraint?: string };
+  if (code !== undefined) {
+    if (transientStates.has(code) || socketFailure.has(code)) return true;
+    if (transientClasses.some((prefix) => code.startsWith(prefix))) return true;
+    // Another writer recorded the operation first: the next run finds it on record.
+    if (code === '23505' && constraint === 'operations_pkey') return true;
+  }
+  if (error instanceof AggregateError) return error.errors.every(isInfrastructureError);
+  return connectionFailure.test(error.message);
+}

@@ -1,0 +1,209 @@
+import type { Database } from './connect.js';
+
+/** One thing that the ledger and what was derived from it disagree about; figures are decimals as Postgres writes them. */
+export interface LedgerMismatch {
+  kind: MismatchKind;
+  shopId: number;
+  /** Null only where a ledger entry points at a level that is not there. */
+  materialId: string | null;
+  locationId: string | null;
+  levelId: string | null;
+  expected: string;
+  found: string;
+}
+
+/** Each rule (pipeline §3 "The ledger is the truth"), with what `expected` and `found` are. */
+export const mismatchMeanings = {
+  'level-not-sum': 'the level is not the sum of what its entries applied',
+  'sequence-gap': 'the entries are not numbered 1, 2, 3 …: their number, and the last number',
+  'last-sequence': 'the level does not carry the number of its last entry',
+  'broken-chain': 'an entry does not start from what the one before it left: how many such entries',
+  'total-not-sum': "the material's total is not the sum of its levels",
+  'level-missing': 'there are entries of a level that does not exist',
+} as const;
+
+export type MismatchKind = keyof typeof mismatchMeanings;
+
+export interface LedgerCheckProgress {
+  levels: number;
+  entries: number;
+  materials: number;
+  mismatchCount: number;
+}
+
+export interface LedgerCheck extends LedgerCheckProgress {
+  /** The first `mismatchesMax` of them. */
+  mismatches: LedgerMismatch[];
+}
+
+export const mismatchesMax = 1_000;
+const levelsPerBatch = 500;
+const materialsPerBatch = 5_000;
+
+/**
+ * Recomputes everything that follows from the ledger: of one shop, or, without `shopId`, of all. Each batch is one
+ * statement and so one snapshot, which makes the check right beside live traffic; nothing is locked, and no statement
+ * reads more than the entries of 500 levels. Differences are data; this throws only where the database fails.
+ */
+export async function checkLedger(
+  database: Database,
+  options: { shopId?: number; onProgress?: (progress: LedgerCheckProgress) => void } = {},
+): Promise<LedgerCheck> {
+  const result: LedgerCheck = { levels: 0, entries: 0, materials: 0, mismatchCount: 0, mismatches: [] };
+  const note = (found: Partial<LedgerCheckProgress>, mismatches: LedgerMismatch[]) => {
+    result.levels += found.levels ?? 0;
+    result.entries += found.entries ?? 0;
+    result.materials += found.materials ?? 0;
+    result.mismatchCount += mismatches.length;
+    result.mismatches.push(...mismatches.slice(0, mismatchesMax - result.mismatches.length));
+    const { levels, entries, materials, mismatchCount } = result;
+    options.onProgress?.({ levels, entries, materials, mismatchCount });
+  };
+  for (const shopId of await shopIds(database, options.shopId)) {
+    await checkLevels(database, shopId, note);
+    await checkTotals(database, shopId, note);
+    await checkOrphans(database, shopId, note);
+  }
+  return result;
+}
+
+type Note = (found: Partial<LedgerCheckProgress>, mismatches: LedgerMismatch[]) => void;
+
+async function shopIds(database: Database, only: number | undefined): Promise<number[]> {
+  if (only !== undefined) return [only];
+  const { rows } = await database.raw<{ rows: { id: number }[] }>('SELECT id FROM shops ORDER BY id');
+  return rows.map(({ id }) => id);
+}
+
+async function checkLevels(database: Database, shopId: number, note: Note): Promise<void> {
+  let after = { materialId: '', locationId: '' };
+  for (;;) {
+    const { rows } = await database.raw<{ rows: LevelRow[] }>(levelBatch, { shopId, ...after, limit: levelsPerBatch });
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    const entries = rows.reduce((sum, row) => sum + Number(row.entries), 0);
+    note(
+      { levels: rows.length, entries },
+      rows.flatMap((row) => levelMismatches(shopId, row)),
+    );
+    after = { materialId: last.material_id, locationId: last.location_id };
+  }
+}
+
+/** The comparison of two text columns by row goes through the primary key, so a batch starts where the last ended. */
+const levelBatch = `
+  SELECT l.material_id, l.location_id, l.id, l.quantity, l.sequence, e.entries, e.applied, e.last_sequence, e.breaks,
+         l.quantity = e.applied AS is_sum, e.first_sequence = 1 AND e.last_sequence = e.entries AS is_gap_free,
+         l.sequence = e.last_sequence AS is_last
+  FROM levels l CROSS JOIN LATERAL (
+    SELECT count(*) AS entries, coalesce(sum(g.applied), 0)::numeric(38, 6) AS applied,
+           coalesce(min(g.sequence), 1) AS first_sequence, coalesce(max(g.sequence), 0) AS last_sequence,
+           count(*) FILTER (WHERE g.previous <> g.before OR g.previous + g.applied <> g.level_after) AS breaks
+    FROM (
+      SELECT applied, sequence, previous, level_after,
+             coalesce(lag(level_after) OVER (ORDER BY sequence), 0) AS before
+      FROM ledger WHERE shop_id = l.shop_id AND level_id = l.id
+    ) g
+  ) e
+  WHERE l.shop_id = :shopId AND (l.material_id, l.location_id) > (:materialId, :locationId)
+  ORDER BY l.material_id, l.location_id LIMIT :limit`;
+
+interface LevelRow {
+  material_id: string;
+  location_id: string;
+  id: string;
+  quantity: string;
+  sequence: string;
+  entries: string;
+  applied: string;
+  last_sequence: string;
+  breaks: string;
+  is_sum: boolean;
+  is_gap_free: boolean;
+  is_last: boolean;
+}
+
+function levelMismatches(shopId: number, row: LevelRow): LedgerMismatch[] {
+  const of = (kind: MismatchKind, expected: string, found: string): LedgerMismatch => ({
+    kind,
+    shopId,
+    materialId: row.material_id,
+    locationId: row.location_id,
+    levelId: row.id,
+    expected,
+    found,
+  });
+  return [
+    ...(row.is_sum ? [] : [of('level-not-sum', row.applied, row.quantity)]),
+    ...(row.is_gap_free ? [] : [of('sequence-gap', row.entries, row.last_sequence)]),
+    ...(row.is_last ? [] : [of('last-sequence', row.last_sequence, row.sequence)]),
+    ...(row.breaks === '0' ? [] : [of('broken-chain', '0', row.breaks)]),
+  ];
+}
+
+/** Only virtual materials have a total that is a sum; a platform material's is mirrored. */
+async function checkTotals(database: Database, shopId: number, note: Note): Promise<void> {
+  let after = '';
+  for (;;) {
+    const { rows } = await database.raw<{ rows: TotalRow[] }>(
+      `SELECT s.material_id, s.total_quantity, t.total, m.origin = 'platform' OR s.total_quantity = t.total AS is_sum
+       FROM stock s JOIN materials m ON m.shop_id = s.shop_id AND m.id = s.material_id
+       CROSS JOIN LATERAL (
+         SELECT coalesce(sum(l.quantity), 0)::numeric(38, 6) AS total FROM levels l
+         WHERE l.shop_id = s.shop_id AND l.material_id = s.material_id
+       ) t
+       WHERE s.shop_id = ? AND s.material_id > ? ORDER BY s.material_id LIMIT ?`,
+      [shopId, after, materialsPerBatch],
+    );
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    const wrong = rows.filter(({ is_sum }) => !is_sum);
+    note(
+      { materials: rows.length },
+      wrong.map(({ material_id, total, total_quantity }) => {
+        const place = { materialId: material_id, locationId: null, levelId: null };
+        return { kind: 'total-not-sum', shopId, ...place, expected: total, found: total_quantity };
+      }),
+    );
+    after = last.material_id;
+  }
+}
+
+interface TotalRow {
+  material_id: string;
+  total_quantity: string;
+  total: string;
+  is_sum: boolean;
+}
+
+/**
+ * The ledger has no foreign key to levels (migration 0001), so this looks for entries that point nowhere. A walk from
+ * one level to the next over the primary key: one probe a level, however many entries each has.
+ */
+async function checkOrphans(database: Database, shopId: number, note: Note): Promise<void> {
+  let after = '0';
+  for (;;) {
+    const { rows } = await database.raw<{ rows: { level_id: string; exists: boolean }[] }>(
+      `WITH RECURSIVE walk (level_id) AS (
+         (SELECT min(level_id) FROM ledger WHERE shop_id = :shopId AND level_id > :after)
+         UNION ALL
+         SELECT (SELECT min(g.level_id) FROM ledger g WHERE g.shop_id = :shopId AND g.level_id > walk.level_id)
+         FROM walk WHERE walk.level_id IS NOT NULL
+       )
+       SELECT w.level_id, EXISTS (SELECT 1 FROM levels l WHERE l.id = w.level_id AND l.shop_id = :shopId)
+       FROM (SELECT level_id FROM walk WHERE level_id IS NOT NULL LIMIT :limit) w ORDER BY w.level_id`,
+      { shopId, after, limit: levelsPerBatch },
+    );
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    const orphans = rows.filter(({ exists }) => !exists);
+    note(
+      {},
+      orphans.map(({ level_id }) => {
+        const place = { materialId: null, locationId: null, levelId: level_id };
+        return { kind: 'level-missing', shopId, ...place, expected: 'a level', found: 'none' };
+      }),
+    );
+    after = last.level_id;
+  }
+}

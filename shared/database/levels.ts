@@ -1,0 +1,64 @@
+import { fromDecimal, toUnits } from '../domain/quantity.js';
+import type { Database } from './connect.js';
+
+/** Quantities in units; `updatedAt` is null where nothing was ever booked (contract §2 "Inventory read"). */
+export interface MaterialLevels {
+  totalQuantity: number;
+  levels: { locationId: string; quantity: number; updatedAt: string | null }[];
+}
+
+/**
+ * The levels of a material and their sum as of one moment: one statement is one snapshot, so a batch that commits
+ * meanwhile shows whole or not at all. Sorted by location bytewise.
+ * Without a filter the locations that have a level; with one those asked for that the shop has (contract §2). For a
+ * platform material the total is the mirrored figure and there are no levels: those are the platform's to tell.
+ *
+ * @returns undefined where the shop has no such material
+ */
+export async function readLevels(
+  database: Database,
+  shopId: number,
+  materialId: string,
+  locationIds?: readonly string[],
+): Promise<MaterialLevels | undefined> {
+  const { rows } = await (locationIds === undefined
+    ? database.raw<{ rows: LevelRow[] }>(allLevels, { shopId, materialId })
+    : database.raw<{ rows: LevelRow[] }>(levelsAt, { shopId, materialId, locationIds: [...locationIds] }));
+  const [first] = rows;
+  if (first === undefined) return undefined;
+  return { totalQuantity: toUnits(fromDecimal(first.total_quantity)), levels: rows.flatMap(toLevel) };
+}
+
+/** The join from the left keeps one row of a material without levels, which tells it from one that does not exist. */
+const allLevels = `
+  SELECT s.total_quantity, l.location_id, l.quantity, l.updated_at
+  FROM stock s
+  LEFT JOIN levels l ON l.shop_id = s.shop_id AND l.material_id = s.material_id
+  WHERE s.shop_id = :shopId AND s.material_id = :materialId
+  ORDER BY l.location_id COLLATE "C"`;
+
+const levelsAt = `
+  SELECT s.total_quantity, p.id AS location_id, l.quantity, l.updated_at
+  FROM stock s
+  LEFT JOIN locations p ON p.shop_id = s.shop_id AND p.id = ANY(CAST(:locationIds AS text[]))
+  LEFT JOIN levels l ON l.shop_id = s.shop_id AND l.material_id = s.material_id AND l.location_id = p.id
+  WHERE s.shop_id = :shopId AND s.material_id = :materialId
+  ORDER BY p.id COLLATE "C"`;
+
+interface LevelRow {
+  total_quantity: string;
+  location_id: string | null;
+  quantity: string | null;
+  updated_at: Date | null;
+}
+
+function toLevel({ location_id, quantity, updated_at }: LevelRow): MaterialLevels['levels'] {
+  if (location_id === null) return [];
+  return [
+    {
+      locationId: location_id,
+      quantity: quantity === null ? 0 : toUnits(fromDecimal(quantity)),
+      updatedAt: updated_at?.toISOString() ?? null,
+    },
+  ];
+}

@@ -1,0 +1,17 @@
+import type { Knex } from 'knex';
+import * as initialSchema from './migrations/0001-initial-schema.js';
+
+/**
+ * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
+ * then takes the built service and a run from source for two different histories. A migration that has landed is never
+ * edited.
+ */
+const migrations = [{ name: '0001-initial-schema', ...initialSchema }];
+
+type Migration = (typeof migrations)[number];
+
+export const migrationSource: Knex.MigrationSource<Migration> = {
+  getMigrations: () => Promise.resolve(migrations),
+  getMigrationName: ({ name }) => name,
+  getMigration: (migration) => Promise.resolve(migration),
+};

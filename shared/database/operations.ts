@@ -1,0 +1,121 @@
+import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
+import { toOutcome } from './apply-read.js';
+import type { Database } from './connect.js';
+
+/** An operation as those who wait for it, or give it up, know it. */
+export interface OperationRef extends MaterialRef {
+  id: string;
+}
+
+export interface Settled {
+  /** What stands on record for each operation whose material could be locked, or does not exist. */
+  outcomes: Map<string, OperationOutcome>;
+  /** Materials that another session holds: nothing was recorded for their operations. */
+  leftOut: MaterialRef[];
+}
+
+const settleTimeoutMs = 2_000;
+
+/** What Postgres has on record for these operations; what is absent has not been decided. */
+export async function findOutcomes(database: Database, operationIds: string[]): Promise<Map<string, OperationOutcome>> {
+  const { rows } = await database.raw<{ rows: OutcomeRow[] }>(
+    `SELECT operations.op_id, operations.status, coalesce(operations.result, original.result)::text AS result
+     FROM operations
+     LEFT JOIN operations AS original ON original.op_id = operations.replay_of
+     WHERE operations.op_id = ANY (?::uuid[])`,
+    [operationIds],
+  );
+  return new Map(rows.map(({ op_id: id, status, result }) => [id, toOutcome(status, result)]));
+}
+
+/**
+ * Withdraws operations that nobody has decided yet (pipeline §3 "The end of the wait"): `cancelled` goes on record, and
+ * a worker that meets one later finds it there. One that was decided keeps its outcome.
+ */
+export function cancelOperations(database: Database, operations: OperationRef[]): Promise<Settled> {
+  return settle(database, operations, 'cancelled');
+}
+
+/** Puts operations on record as failed of our own fault: not applied, and not remembered for a key. */
+export function recordFailed(database: Database, operations: OperationRef[]): Promise<Settled> {
+  return settle(database, operations, 'failed');
+}
+
+async function settle(
+  database: Database,
+  operations: OperationRef[],
+  status: 'cancelled' | 'failed',
+): Promise<Settled> {
+  const shopIds = operations.map(({ shopId }) => shopId);
+  const materialIds = operations.map(({ materialId }) => materialId);
+  return database.transaction(async (transaction) => {
+    await transaction.raw(`SET LOCAL statement_timeout = ${settleTimeoutMs}`);
+    // The apply step decides under this lock; whoever holds it may be deciding one of these right now.
+    const { rows: locked } = await transaction.raw<{ rows: MaterialRow[] }>(
+      `SELECT stock.shop_id, stock.material_id
+       FROM stock
+       JOIN (SELECT DISTINCT * FROM unnest(?::int[], ?::text[]) AS u (shop_id, material_id)) AS wanted
+         USING (shop_id, material_id)
+       ORDER BY stock.shop_id, stock.material_id
+       FOR NO KEY UPDATE OF stock SKIP LOCKED`,
+      [shopIds, materialIds],
+    );
+    const { rows: existing } = await transaction.raw<{ rows: MaterialRow[] }>(
+      `SELECT DISTINCT stock.shop_id, stock.material_id
+       FROM stock JOIN unnest(?::int[], ?::text[]) AS wanted (shop_id, material_id) USING (shop_id, material_id)`,
+      [shopIds, materialIds],
+    );
+    const isLocked = new Set(locked.map(keyOfRow));
+    const leftOut = existing.filter((row) => !isLocked.has(keyOfRow(row)));
+    const isLeftOut = new Set(leftOut.map(keyOfRow));
+    const open = operations
+      .filter(({ shopId, materialId }) => !isLeftOut.has(`${shopId}.${materialId}`))
+      .toSorted((one, other) => (one.id < other.id ? -1 : 1));
+    await transaction.raw(
+      `INSERT INTO operations (op_id, shop_id, material_id, status, recorded_at)
+       SELECT given_up.*, ?, statement_timestamp()
+       FROM unnest(?::uuid[], ?::int[], ?::text[]) AS given_up (op_id, shop_id, material_id)
+       ON CONFLICT (op_id) DO NOTHING`,
+      [status, open.map(({ id }) => id), open.map(({ shopId }) => shopId), open.map(({ materialId }) => materialId)],
+    );
+    // A later statement: the insert that lost does not see the winner's row.
+    const outcomes = await findOutcomes(
+      transaction,
+      open.map(({ id }) => id),
+    );
+    return { outcomes, leftOut: leftOut.map((row) => ({ shopId: row.shop_id, materialId: row.material_id })) };
+  });
+}
+
+/**
+ * Deletes a batch of operations that are older than anyone can still ask for; the ledger stays.
+ *
+ * @returns how many were deleted; fewer than `batchSize` when there are no more
+ */
+export async function pruneOperations(database: Database, keptMs: number, batchSize: number): Promise<number> {
+  // A UUIDv7 begins with its millisecond, so the primary key is also the order of time.
+  const oldest = Math.max(0, Date.now() - keptMs)
+    .toString(16)
+    .padStart(12, '0');
+  const boundary = `${oldest.slice(0, 8)}-${oldest.slice(8)}-7000-8000-000000000000`;
+  const { rowCount } = await database.raw<{ rowCount: number }>(
+    `DELETE FROM operations WHERE op_id IN (SELECT op_id FROM operations WHERE op_id < ?::uuid ORDER BY op_id LIMIT ?)`,
+    [boundary, batchSize],
+  );
+  return rowCount;
+}
+
+interface OutcomeRow {
+  op_id: string;
+  status: string;
+  result: string | null;
+}
+
+interface MaterialRow {
+  shop_id: number;
+  material_id: string;
+}
+
+function keyOfRow({ shop_id: shopId, material_id: materialId }: MaterialRow): string {
+  return `${shopId}.${materialId}`;
+}

@@ -1,0 +1,69 @@
+import type { QueryConfig, QueryResult, Client } from 'pg';
+import type { Database } from './connect.js';
+
+/** Sends queries without waiting between them, in one network write, and waits for all of their answers. */
+type Send = (queries: QueryConfig[]) => Promise<QueryResult[]>;
+
+/**
+ * A transaction in two messages (pipeline §1): the first opens it, locks and reads; once that has been answered, `decide`
+ * says what to write, and the second message writes and commits. Awaiting the first means that a failed BEGIN can never
+ * leave writes outside a transaction.
+ *
+ * The connection comes from Knex' pool, which must have been opened with `pipeline: true`; Knex itself would await each
+ * statement, which costs the lone request 0.9 ms of 2.2 (pipeline §1).
+ *
+ * @throws whatever Postgres answered first; nothing of the transaction is then applied. An answer that never came
+ *   (a broken connection) throws as well, and may have been committed.
+ */
+export async function pipelinedTransaction<T>(
+  database: Database,
+  opening: QueryConfig[],
+  decide: (answers: QueryResult[]) => { writing: QueryConfig[]; conclude: (answers: QueryResult[]) => T },
+): Promise<T> {
+  const connection = (await database.client.acquireConnection()) as Client;
+  const send = sender(connection);
+  let isOpen = true;
+  try {
+    const opened = send([begin, ...opening]);
+    // fail-point: after-begin
+    const [, ...openingAnswers] = await opened;
+    // fail-point: after-lock
+    const { writing, conclude } = decide(openingAnswers);
+    // fail-point: before-commit
+    const written = send([...writing, commit]);
+    // fail-point: at-commit
+    const answers = await written;
+    isOpen = false;
+    // An aborted transaction answers COMMIT with the tag ROLLBACK and no error.
+    const tag = answers.pop()?.command;
+    if (tag !== 'COMMIT') throw new Error(`the transaction ended with ${String(tag)} instead of COMMIT`);
+    return conclude(answers);
+  } finally {
+    // On a dead connection this fails as well, and Knex' pool drops it when it is next asked for.
+    if (isOpen) await send([rollback]).catch(() => undefined);
+    await database.client.releaseConnection(connection);
+  }
+}
+
+const begin: QueryConfig = { text: 'BEGIN ISOLATION LEVEL READ COMMITTED' };
+const commit: QueryConfig = { text: 'COMMIT' };
+const rollback: QueryConfig = { text: 'ROLLBACK' };
+
+function sender(connection: Client): Send {
+  const stream = (connection as unknown as { connection: { stream: NodeJS.WritableStream & Corkable } }).connection
+    .stream;
+  return async (queries) => {
+    stream.cork();
+    const pending = queries.map((query) => connection.query(query));
+    stream.uncork();
+    const settled = await Promise.allSettled(pending);
+    const failure = settled.find((answer) => answer.status === 'rejected');
+    if (failure !== undefined) throw failure.reason;
+    return settled.map((answer) => (answer as PromiseFulfilledResult<QueryResult>).value);
+  };
+}
+
+interface Corkable {
+  cork(): void;
+  uncork(): void;
+}

@@ -1,0 +1,98 @@
+import { levelMaxMicros, toUnits } from './quantity.js';
+import type { Micros } from './quantity.js';
+
+/** One validated row of an inventory batch; exactly one of `delta` and `absolute` is there (spec §Inventory batch request row). */
+export interface AdjustmentRow {
+  locationId: string;
+  delta?: Micros;
+  absolute?: Micros;
+  /** Apply only while the level equals this (contract §7). */
+  expected?: Micros;
+  /** Free text for the ledger (contract §7). */
+  reason?: string;
+  reference?: string;
+}
+
+/** What a row meets at its place in the order: the state that the rows before it left. */
+export interface StockBefore {
+  /** 0 where nothing was ever booked at the location (contract §3.4). */
+  level: Micros;
+  /** The sum of all levels of the material. */
+  total: Micros;
+  allowNegative: boolean;
+}
+
+export type RowFailureCode = 'NOT_FOUND' | 'INVALID_INPUT' | 'CONFLICT';
+
+export interface RowApplied {
+  ok: true;
+  previous: Micros;
+  applied: Micros;
+  level: Micros;
+  /** True where less than the wanted delta was applied, since the level stops at zero (spec §PATCH inventory, rule 4). */
+  clamped: boolean;
+}
+
+export type RowOutcome = RowApplied | { ok: false; code: RowFailureCode; message: string };
+
+/**
+ * The rule of stock: what one row does to one level (spec §PATCH /raw-materials/{variantId}/inventory, contract §3).
+ * A row that fails changes nothing.
+ */
+export function adjustLevel(row: AdjustmentRow, before: StockBefore): RowOutcome {
+  const { level, total } = before;
+  if (row.expected !== undefined && row.expected !== level) {
+    return refuse('CONFLICT', `The level is ${toUnits(level)}, not the expected ${toUnits(row.expected)}.`);
+  }
+  const wanted = row.absolute === undefined ? (row.delta ?? 0) : row.absolute - level;
+  const applied = row.absolute === undefined ? appliedDelta(wanted, before) : wanted;
+  if (Math.abs(level + applied) > levelMaxMicros) {
+    return refuse('INVALID_INPUT', `The level would leave its bounds of ±${toUnits(levelMaxMicros)}.`);
+  }
+  if (Math.abs(total + applied) > levelMaxMicros) {
+    return refuse('INVALID_INPUT', `The material's total would leave its bounds of ±${toUnits(levelMaxMicros)}.`);
+  }
+  return { ok: true, previous: level, applied, level: level + applied, clamped: applied !== wanted };
+}
+
+/**
+ * The clamp (contract §3.5): where negative inventory is not allowed a negative delta stops at zero, and never raises
+ * a level that is already below it, since the shop's setting may have been switched.
+ */
+function appliedDelta(delta: Micros, { level, allowNegative }: StockBefore): Micros {
+  if (allowNegative || delta >= 0) return delta;
+  // `0 -` and not a unary minus, which would make a negative zero of an empty level.
+  return Math.max(delta, 0 - Math.max(level, 0));
+}
+
+/**
+ * The row that makes a material's total `target` by setting the level of the shop's default location to what the other
+ * levels leave over (contract §4).
+ *
+ * @returns the absolute row, or why it cannot be
+ */
+export function rowForTotal(
+  target: Micros,
+  total: Micros,
+  defaultLocation: { id: string; level: Micros } | undefined,
+): { ok: true; row: AdjustmentRow } | { ok: false; message: string } {
+  if (defaultLocation === undefined)
+    return { ok: false, message: 'The shop has no default location to book a total at.' };
+  const others = total - defaultLocation.level;
+  const absolute = target - others;
+  if (absolute < 0) {
+    return { ok: false, message: `The other locations already hold ${toUnits(others)}, more than the wanted total.` };
+  }
+  if (absolute > levelMaxMicros) {
+    return { ok: false, message: `The default location would hold more than ${toUnits(levelMaxMicros)}.` };
+  }
+  return { ok: true, row: { locationId: defaultLocation.id, absolute } };
+}
+
+export function unknownLocation(locationId: string): RowOutcome {
+  return refuse('NOT_FOUND', `The shop has no location ${locationId}.`);
+}
+
+function refuse(code: RowFailureCode, message: string): RowOutcome {
+  return { ok: false, code, message };
+}

@@ -1,0 +1,57 @@
+import type { AdjustmentRow } from './adjustment.js';
+import type { RowFailure } from './batch-result.js';
+import type { ErrorDetail } from './errors.js';
+import type { Material, MaterialChanges } from './material.js';
+
+/** Where a change came from; the ledger says it (contract §7 `history`). */
+export type Channel = 'rest' | 'mcp' | 'cli' | 'import';
+
+/** What an operation wants done to its material. */
+export type Command = { kind: 'adjust'; rows: AdjustmentRow[] } | { kind: 'update'; changes: MaterialChanges };
+
+/** One material of one shop: the unit of order, of a queue and of a lock. */
+export interface MaterialRef {
+  shopId: number;
+  materialId: string;
+}
+
+/**
+ * One accepted client request on one material (pipeline §2 "Names"). It is data only: it travels through the queue as
+ * JSON, and holds nothing but the validated copy of what the client sent.
+ */
+export interface Operation {
+  /** A UUIDv7, fresh for each attempt and never derived from a client's key: a cancelled attempt must not poison the next. */
+  id: string;
+  command: Command;
+  /** When it was accepted, in milliseconds of Redis' clock; it expires ten minutes later. */
+  acceptedAtMs: number;
+  channel: Channel;
+  keyId: string | null;
+  requestId: string | null;
+  /** Set where the client sent an `Idempotency-Key`. */
+  idempotency?: Idempotency;
+}
+
+/** SHA-256 sums in hex: of shop, method, path and key; and of everything that gives the request its meaning (contract §7). */
+export interface Idempotency {
+  scope: string;
+  requestHash: string;
+}
+
+/** What an executed operation answers; this is remembered and replayed. */
+export type OperationResult =
+  | { kind: 'adjusted'; rowCount: number; failures: RowFailure[] }
+  | { kind: 'updated'; material: Material }
+  | { kind: 'rejected'; code: 'NOT_FOUND' | 'INVALID_INPUT'; message: string; details?: ErrorDetail[] };
+
+/** How an operation ended, as Postgres has it on record. */
+export type OperationOutcome =
+  | { status: 'executed'; result: OperationResult; replayed: boolean }
+  /** The client's key was executed before with another request: 422. */
+  | { status: 'key-reused' }
+  /** Met a worker more than ten minutes after (or before) it was accepted; certainly not applied. */
+  | { status: 'expired' }
+  /** Withdrawn by the API before a worker came to it; certainly not applied, ever. */
+  | { status: 'cancelled' }
+  /** Our own fault, twice; not applied, and not remembered for a key. */
+  | { status: 'failed' };

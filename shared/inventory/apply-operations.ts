@@ -1,0 +1,78 @@
+import { openingQueries, readSnapshot } from '../database/apply-read.js';
+import type { ApplyQuestion } from '../database/apply-read.js';
+import { readUnlockedOutcomes, writingQueries } from '../database/apply-write.js';
+import type { Database } from '../database/connect.js';
+import { pipelinedTransaction } from '../database/pipelined-transaction.js';
+import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
+import { decide } from './decide.js';
+import type { OperationGroup } from './decide.js';
+
+export interface ApplyReport {
+  /** By operation id; operations of the materials left out are absent. */
+  outcomes: Map<string, OperationOutcome>;
+  /** Materials that another session holds: nothing was done for them, and they come again. */
+  leftOut: MaterialRef[];
+}
+
+export interface ApplyOptions {
+  /** Milliseconds in the clock of `acceptedAtMs`. */
+  nowMs: number;
+  /** How long an `Idempotency-Key` is remembered (contract §7). */
+  keyMemoryMs?: number;
+}
+
+/** 24 hours from execution (contract §7). */
+export const keyMemoryMsDefault = 24 * 3_600_000;
+
+/**
+ * The apply step, and the only writer of levels: one Postgres transaction that takes the operations of some materials,
+ * and leaves levels, totals, the ledger and one row an operation (pipeline §2.6). An operation that is on record is
+ * never applied again, whoever runs it and however often.
+ *
+ * @param database opened with `pipeline: true`
+ * @param groups one for each material, no material twice
+ * @throws what Postgres answers; then nothing was applied, or, where the connection broke, the whole of it or nothing
+ */
+export async function applyOperations(
+  database: Database,
+  groups: OperationGroup[],
+  { nowMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
+): Promise<ApplyReport> {
+  if (groups.length === 0) return { outcomes: new Map(), leftOut: [] };
+  const question = ask(groups, keyMemoryMs);
+  return pipelinedTransaction(database, openingQueries(question), (answers) => {
+    const { outcomes, leftOut, writes } = decide(groups, readSnapshot(question, answers), nowMs);
+    return {
+      writing: writingQueries(writes),
+      conclude: (written) => ({
+        outcomes: new Map([...outcomes, ...readUnlockedOutcomes(writes, written)]),
+        leftOut,
+      }),
+    };
+  });
+}
+
+/** What has to be read for these operations; every level once, however many rows name it. */
+function ask(groups: OperationGroup[], keyMemoryMs: number): ApplyQuestion {
+  const question: ApplyQuestion = {
+    materials: groups,
+    levels: [],
+    updated: [],
+    operationIds: [],
+    keyScopes: [],
+    keyMemoryMs,
+  };
+  const scopes = new Set<string>();
+  groups.forEach(({ operations }, material) => {
+    const locationIds = new Set<string>();
+    for (const { id, command, idempotency } of operations) {
+      question.operationIds.push(id);
+      if (idempotency !== undefined) scopes.add(idempotency.scope);
+      if (command.kind === 'adjust') for (const row of command.rows) locationIds.add(row.locationId);
+    }
+    for (const locationId of locationIds) question.levels.push({ material, locationId });
+    if (operations.some(({ command }) => command.kind === 'update')) question.updated.push(material);
+  });
+  question.keyScopes.push(...scopes);
+  return question;
+}

@@ -1,0 +1,113 @@
+import type { ApplySnapshot, ExecutedRecord } from '../database/apply-read.js';
+import type { ApplyWrites, OperationRecord } from '../database/apply-write.js';
+import { materialIdKind } from '../domain/material-id.js';
+import type { MaterialRef, Operation, OperationOutcome, OperationResult } from '../domain/operation.js';
+import { foldOperation, levelWrites, openMaterial } from './material-state.js';
+import type { MaterialState } from './material-state.js';
+
+/** The operations of one material, in the order in which they must take effect. */
+export interface OperationGroup extends MaterialRef {
+  operations: Operation[];
+}
+
+/** A queued operation that meets a worker later, or earlier, than this is not applied (pipeline §2.6). */
+export const operationExpiryMs = 10 * 60_000;
+
+export interface Decision {
+  outcomes: Map<string, OperationOutcome>;
+  leftOut: MaterialRef[];
+  writes: ApplyWrites;
+}
+
+/**
+ * Decides every operation of a cycle, in order, from what was read under the locks (pipeline §2.6): on record already;
+ * its key executed before; expired; else run. Pure but for the states it folds.
+ *
+ * @param nowMs the moment of the take in the clock of Redis, which is the clock of `acceptedAtMs`
+ */
+export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs: number): Decision {
+  const cycle: Cycle = { snapshot, nowMs, outcomes: new Map(), executed: new Map(snapshot.executedByScope) };
+  const leftOut: MaterialRef[] = [];
+  const writes: ApplyWrites = emptyWrites(snapshot.atMs);
+  groups.forEach((group, index) => {
+    const material = snapshot.materials[index];
+    if (material === undefined) {
+      writes.unlockedRecords.push(...decideGroup(cycle, group, undefined));
+    } else if (material.locked) {
+      const state = openMaterial(group, material);
+      writes.records.push(...decideGroup(cycle, group, state));
+      collectWrites(writes, state);
+    } else {
+      leftOut.push(group);
+    }
+  });
+  return { outcomes: cycle.outcomes, leftOut, writes };
+}
+
+interface Cycle {
+  snapshot: ApplySnapshot;
+  nowMs: number;
+  outcomes: Map<string, OperationOutcome>;
+  /** By key scope: executed on record, and executed in this cycle. */
+  executed: Map<string, ExecutedRecord>;
+}
+
+function decideGroup(cycle: Cycle, group: OperationGroup, state: MaterialState | undefined): OperationRecord[] {
+  const records: OperationRecord[] = [];
+  for (const operation of group.operations) {
+    // The same job may have been delivered before, or stand twice in this cycle.
+    if (cycle.outcomes.has(operation.id)) continue;
+    const recorded = cycle.snapshot.recorded.get(operation.id);
+    if (recorded !== undefined) {
+      cycle.outcomes.set(operation.id, recorded);
+      continue;
+    }
+    const { outcome, replayOf } = decideOperation(cycle, operation, state);
+    cycle.outcomes.set(operation.id, outcome);
+    records.push({ shopId: group.shopId, materialId: group.materialId, operation, outcome, replayOf });
+  }
+  return records;
+}
+
+function decideOperation(
+  cycle: Cycle,
+  operation: Operation,
+  state: MaterialState | undefined,
+): { outcome: OperationOutcome; replayOf: string | null } {
+  const key = operation.idempotency;
+  const earlier = key && cycle.executed.get(key.scope);
+  if (earlier !== undefined) {
+    if (earlier.requestHash !== key?.requestHash) return { outcome: { status: 'key-reused' }, replayOf: null };
+    return { outcome: { status: 'executed', result: earlier.result, replayed: true }, replayOf: earlier.operationId };
+  }
+  if (Math.abs(cycle.nowMs - operation.acceptedAtMs) > operationExpiryMs) {
+    return { outcome: { status: 'expired' }, replayOf: null };
+  }
+  const result = execute(operation, state, cycle.snapshot.atMs);
+  // fail-point: mid-fold!sync
+  if (key !== undefined) {
+    cycle.executed.set(key.scope, { operationId: operation.id, requestHash: key.requestHash, result });
+  }
+  return { outcome: { status: 'executed', result, replayed: false }, replayOf: null };
+}
+
+function execute(operation: Operation, state: MaterialState | undefined, atMs: number): OperationResult {
+  if (state === undefined) return { kind: 'rejected', code: 'NOT_FOUND', message: 'No such raw material.' };
+  if (materialIdKind(state.materialId) !== 'virtual') {
+    const message = 'The inventory and fields of a platform material are managed on the commerce platform.';
+    return { kind: 'rejected', code: 'INVALID_INPUT', message };
+  }
+  return foldOperation(state, operation, atMs);
+}
+
+function collectWrites(writes: ApplyWrites, state: MaterialState): void {
+  const { shopId, materialId, total, fields } = state;
+  writes.levels.push(...levelWrites(state));
+  writes.entries.push(...state.entries);
+  if (state.stockChanged || state.fieldsChanged) writes.totals.push({ shopId, materialId, total });
+  if (state.fieldsChanged && fields !== undefined) writes.materials.push({ shopId, material: fields });
+}
+
+function emptyWrites(atMs: number): ApplyWrites {
+  return { atMs, levels: [], totals: [], entries: [], materials: [], records: [], unlockedRecords: [] };
+}

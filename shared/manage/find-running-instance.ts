@@ -1,0 +1,49 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { failed, type Outcome } from '../standalone/outcome.js';
+import { isPostmasterOf, readPidFile } from '../standalone/postgres-probe.js';
+
+export interface RunningInstance {
+  databaseUrl: string;
+  /** Undefined where the data folder has none. */
+  platformTokenKey: string | undefined;
+}
+
+/**
+ * The embedded database of a running `npm start`, so that `npm run manage` works beside the demo without any setting: the
+ * password and the port that Postgres itself keeps in its folder. A problem, with what to do, where none runs.
+ */
+export function findRunningInstance(dataDir: string): Outcome<RunningInstance> {
+  const nothing = failed(
+    `DATABASE_URL is not set, and no npm start runs its own database in ${dataDir}.\n` +
+      'Set DATABASE_URL to postgres://user:password@host:port/name, or run npm start first (DATA_DIR says where it keeps its data).',
+  );
+  try {
+    const folder = postgresFolder(dataDir);
+    const cluster = join(folder, 'cluster');
+    const server = readPidFile(cluster);
+    if (server?.readyPort === undefined || !isPostmasterOf(server.pid, cluster)) return nothing;
+    const password = readFileSync(join(folder, 'password'), 'utf8').trim();
+    const keyPath = join(dataDir, 'platform-token-key');
+    return {
+      ok: true,
+      value: {
+        databaseUrl: `postgres://postgres:${password}@127.0.0.1:${server.readyPort}/postgres`,
+        platformTokenKey: existsSync(keyPath) ? readFileSync(keyPath, 'utf8').trim() : undefined,
+      },
+    };
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
+    return failed(
+      `The database of npm start in ${dataDir} belongs to another user: ${(error as Error).message}.\n` +
+        'Run this as that user, or set DATABASE_URL.',
+    );
+  }
+}
+
+/** Where the folder could not be entered by Postgres' user, a file beside it names the one that is used instead. */
+function postgresFolder(dataDir: string): string {
+  const folder = join(dataDir, 'postgres');
+  const pointer = `${folder}.moved`;
+  return existsSync(pointer) ? readFileSync(pointer, 'utf8').trim() : folder;
+}

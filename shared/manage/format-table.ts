@@ -1,0 +1,40 @@
+export type Cell = string | number | boolean | null | undefined;
+
+/**
+ * Lines for people: a head, then a row each, columns as wide as their widest cell, numbers to the right. Control
+ * characters become `�`: a product's name comes from outside, and must not move the cursor of an operator's terminal.
+ */
+export function formatTable(head: readonly string[], rows: readonly (readonly Cell[])[]): string {
+  const cells = rows.map((row) => row.map(show));
+  const widths = head.map((title, column) => Math.max(width(title), ...cells.map((row) => width(row[column] ?? ''))));
+  const isNumeric = head.map((_, column) => rows.some((row) => typeof row[column] === 'number'));
+  const line = (row: readonly string[]) =>
+    row
+      .map((cell, column) => pad(cell, widths[column] ?? 0, isNumeric[column] ?? false))
+      .join('  ')
+      .trimEnd();
+  return [head, ...cells].map(line).join('\n');
+}
+
+/** A name and its value a line. */
+export function formatFields(fields: readonly (readonly [string, Cell])[]): string {
+  const longest = Math.max(...fields.map(([name]) => width(name)));
+  return fields.map(([name, value]) => `${pad(name, longest, false)}  ${show(value)}`.trimEnd()).join('\n');
+}
+
+function show(cell: Cell): string {
+  if (cell === null || cell === undefined) return '-';
+  if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
+  // eslint-disable-next-line no-control-regex -- Exactly these are meant.
+  return String(cell).replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
+}
+
+function pad(cell: string, columns: number, toTheRight: boolean): string {
+  const blanks = ' '.repeat(Math.max(0, columns - width(cell)));
+  return toTheRight ? blanks + cell : cell + blanks;
+}
+
+/** In code points: exact for what shops write mostly; a double-width script is set a little ragged. */
+function width(text: string): number {
+  return Array.from(text).length;
+}

@@ -1,0 +1,50 @@
+import type { Command } from 'commander';
+import { addLocation, listLocations } from '../database/locations.js';
+import { findShop } from '../database/shops.js';
+import { failed, type Outcome } from '../standalone/outcome.js';
+import { formatTable } from './format-table.js';
+import { shortText, wholeNumber } from './option-parsers.js';
+import type { Answer, CommandContext, RunCommand } from './run-command.js';
+
+interface ShopOption {
+  json?: true;
+  shop: number;
+}
+
+interface AddOptions extends ShopOption {
+  id: string;
+  name: string;
+}
+
+export function addLocationCommands(program: Command, run: RunCommand): void {
+  const locations = program.command('locations').description('Where a shop holds stock.');
+  shopOption(locations.command('add').description('Adds a location.'))
+    .requiredOption('--id <id>', "the platform's are plain digits", shortText(255))
+    .requiredOption('--name <name>', 'up to 255 characters', shortText(255))
+    .action((options: AddOptions) => run(options, (context) => add(context, options)));
+  shopOption(locations.command('list').description('Lists the locations of a shop.')).action((options: ShopOption) =>
+    run(options, (context) => list(context, options)),
+  );
+}
+
+function shopOption(command: Command): Command {
+  return command
+    .requiredOption('--shop <id>', "the shop's id", wholeNumber(1))
+    .option('--json', 'one JSON document on stdout');
+}
+
+async function add({ database }: CommandContext, { shop: shopId, id, name }: AddOptions): Promise<Outcome<Answer>> {
+  if ((await findShop(database, shopId)) === undefined) return failed(`There is no shop ${shopId}.`);
+  if (!(await addLocation(database, shopId, { id, name }))) {
+    return failed(`Shop ${shopId} has a location ${id} already; nothing was changed.`);
+  }
+  return { ok: true, value: { data: { id, name }, text: formatTable(['id', 'name'], [[id, name]]) } };
+}
+
+async function list({ database }: CommandContext, { shop: shopId }: ShopOption): Promise<Outcome<Answer>> {
+  const shop = await findShop(database, shopId);
+  if (shop === undefined) return failed(`There is no shop ${shopId}.`);
+  const locations = await listLocations(database, shopId);
+  const rows = locations.map(({ id, name }) => [id, name, id === shop.defaultLocationId ? 'default' : '']);
+  return { ok: true, value: { data: { locations }, text: formatTable(['id', 'name', ''], rows) } };
+}

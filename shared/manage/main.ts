@@ -1,0 +1,48 @@
+import { Command, CommanderError } from 'commander';
+import { settingsOrExit } from '../runtime/settings.js';
+import { addKeyCommands } from './key-commands.js';
+import { addLocationCommands } from './location-commands.js';
+import { addMaterialCommands } from './material-commands.js';
+import { createRunCommand } from './run-command.js';
+import { addShopCommands } from './shop-commands.js';
+import { addVerifyCommand } from './verify-command.js';
+
+/** The entry of `npm run manage -- …`, the operators' command line (platform §3). */
+const settings = settingsOrExit(
+  {
+    DATABASE_URL: { type: 'string', secret: true, description: 'The Postgres database; absent, that of npm start.' },
+    DATA_DIR: { type: 'string', default: '.data', description: 'Where npm start keeps its data.' },
+    PLATFORM_TOKEN_KEY: {
+      type: 'string',
+      secret: true,
+      description: "The key that shops' platform tokens are sealed with.",
+    },
+    PLATFORM_TOKEN: { type: 'string', secret: true, description: "A shop's platform token, for shops create and set." },
+  },
+  process.env,
+);
+
+const exitCodeUsage = 2;
+
+const program = new Command('manage')
+  .description('Shops, keys, locations and materials, and the check of the ledger.')
+  .exitOverride()
+  .showHelpAfterError('(--help tells more)');
+const run = createRunCommand({
+  databaseUrl: settings.DATABASE_URL,
+  platformTokenKey: settings.PLATFORM_TOKEN_KEY,
+  platformToken: settings.PLATFORM_TOKEN,
+  dataDir: settings.DATA_DIR,
+  process,
+});
+for (const add of [addShopCommands, addKeyCommands, addLocationCommands, addMaterialCommands, addVerifyCommand]) {
+  add(program, run);
+}
+
+try {
+  await program.parseAsync();
+} catch (error) {
+  if (!(error instanceof CommanderError)) throw error;
+  // Commander has printed what is wrong; its own code would be 1, which is that of a command that failed.
+  process.exitCode = error.exitCode === 0 ? 0 : exitCodeUsage;
+}

@@ -1,0 +1,130 @@
+import { Option, type Command } from 'commander';
+import { v4 as uuidv4 } from 'uuid';
+import { readMaterialChanges } from '../contract/read-material-changes.js';
+import { createMaterial } from '../database/create-materials.js';
+import { listLocations } from '../database/locations.js';
+import { findMaterial, listMaterials, sortKeys } from '../database/materials.js';
+import type { MaterialListQuery } from '../database/materials.js';
+import { findShop } from '../database/shops.js';
+import { virtualMaterialId } from '../domain/material-id.js';
+import type { Material } from '../domain/material.js';
+import { failed, type Outcome } from '../standalone/outcome.js';
+import { bookOpeningStock } from './book-opening-stock.js';
+import { formatFields, formatTable } from './format-table.js';
+import { collect, decimal, shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
+import { parseLevels } from './parse-levels.js';
+import type { Answer, CommandContext, RunCommand } from './run-command.js';
+
+interface ShopOption {
+  json?: true;
+  shop: number;
+}
+
+interface CreateOptions extends ShopOption {
+  productName: string;
+  level?: string[];
+}
+
+type ListOptions = ShopOption &
+  Omit<MaterialListQuery, 'vendorFilter' | 'usageFilter' | 'originFilter'> & {
+    usage: MaterialListQuery['usageFilter'];
+    origin: MaterialListQuery['originFilter'];
+    vendor?: string[];
+  };
+
+export function addMaterialCommands(program: Command, run: RunCommand): void {
+  const materials = program.command('materials').description('Raw materials of a shop.');
+  createOptions(
+    materials.command('create').description('Adds a virtual material, with its opening stock if wished.'),
+  ).action((options: CreateOptions) => run(options, (context) => create(context, options)));
+  listOptions(materials.command('list').description('Lists materials by the same rules as the API.')).action(
+    (options: ListOptions) => run(options, (context) => list(context, options)),
+  );
+}
+
+function createOptions(command: Command): Command {
+  return shopOption(command)
+    .requiredOption('--product-name <text>', '1 to 255 characters')
+    .option('--variant-name <text>')
+    .option('--sku <text>')
+    .option('--unit <text>', 'as pcs, kg, m')
+    .option('--unit-cost <number>', 'up to six places', decimal)
+    .option('--unit-price <number>', 'up to six places', decimal)
+    .option('--vendor <text>')
+    .option('--specifications <text>')
+    .option('--image-url <url>', 'http or https; never fetched')
+    .option('--is-non-essential-material <true|false>', 'false unless said', trueOrFalse)
+    .option('--weight-value <number>', 'up to six places', decimal)
+    .option('--weight-unit-id <text>')
+    .option('--level <location=quantity>', 'opening stock at a location; once for each location', collect);
+}
+
+function listOptions(command: Command): Command {
+  const all = 'all';
+  return shopOption(command)
+    .option('--page <number>', 'from 1', wholeNumber(1, 1_000_000), 1)
+    .option('--page-size <number>', 'up to 1000', wholeNumber(1, 1_000), 50)
+    .option('--search <text>', 'a part of product name, variant name, sku or vendor', shortText(255))
+    .addOption(new Option('--usage <which>', 'by use in a bill').choices([all, 'used', 'unused']).default(all))
+    .addOption(new Option('--origin <which>', 'by origin').choices([all, 'platform', 'virtual']).default(all))
+    .addOption(new Option('--sort-by <field>', 'the order').choices(sortKeys).default('productName'))
+    .addOption(new Option('--sort-order <direction>').choices(['asc', 'desc']).default('asc'))
+    .option('--vendor <name>', 'exactly; once for each of several', collect);
+}
+
+function shopOption(command: Command): Command {
+  return command
+    .requiredOption('--shop <id>', "the shop's id", wholeNumber(1))
+    .option('--json', 'one JSON document on stdout');
+}
+
+async function create({ database }: CommandContext, options: CreateOptions): Promise<Outcome<Answer>> {
+  const { shop: shopId, level = [] } = options;
+  if ((await findShop(database, shopId)) === undefined) return failed(`There is no shop ${shopId}.`);
+  // Commander's names of the options are the names of the fields; the schema ignores the others.
+  const fields = readMaterialChanges({ ...options, inventoryQuantity: undefined });
+  if (!fields.ok) {
+    const faults = fields.error.details?.map(({ path, message }) => `--${optionName(path)}: ${message}`);
+    return failed(faults?.join('\n') ?? fields.error.message);
+  }
+  const levels = parseLevels(level, new Set((await listLocations(database, shopId)).map(({ id }) => id)));
+  if (!levels.ok) return levels;
+  const id = virtualMaterialId(uuidv4());
+  const { inventoryQuantity: _, ...given } = fields.data;
+  await createMaterial(database, shopId, { ...given, productName: options.productName, id, origin: 'virtual' });
+  const booked = await bookOpeningStock(database, shopId, [{ materialId: id, levels: levels.value }]);
+  if (!booked.ok) return failed(`The material ${id} was created, without its stock. ${booked.problem}`);
+  const material = await findMaterial(database, shopId, id);
+  if (material === undefined) throw new Error(`${id} was created and is not there`);
+  return { ok: true, value: { data: material, text: formatFields(Object.entries(flat(material))) } };
+}
+
+async function list({ database }: CommandContext, options: ListOptions): Promise<Outcome<Answer>> {
+  const { shop: shopId, page, pageSize, search, usage, origin, sortBy, sortOrder, vendor = [] } = options;
+  if ((await findShop(database, shopId)) === undefined) return failed(`There is no shop ${shopId}.`);
+  const filters = { usageFilter: usage, originFilter: origin, vendorFilter: vendor };
+  const found = await listMaterials(database, shopId, { page, pageSize, search, sortBy, sortOrder, ...filters });
+  const totalPages = Math.ceil(found.totalCount / pageSize);
+  const head = ['id', 'product', 'variant', 'sku', 'vendor', 'quantity', 'unit', 'unit cost'];
+  const rows = found.items.map((item) => [
+    item.id,
+    item.productName,
+    item.variantName,
+    item.sku,
+    item.vendor,
+    item.inventoryQuantity,
+    item.unit,
+    item.unitCost,
+  ]);
+  const text = `${formatTable(head, rows)}\n\nPage ${page} of ${totalPages}, ${found.totalCount} in all.`;
+  return { ok: true, value: { data: { ...found, page, pageSize, totalPages }, text } };
+}
+
+function flat({ usage, ...material }: Material): Record<string, string | number | boolean | null> {
+  return { ...material, ...usage };
+}
+
+/** `/unitCost` of a fault is `unit-cost` on the command line. */
+function optionName(pointer: string): string {
+  return pointer.slice(1).replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
+}

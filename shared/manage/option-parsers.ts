@@ -1,0 +1,53 @@
+import { InvalidArgumentError } from 'commander';
+import { isCleanText } from '../contract/text-rules.js';
+
+/**
+ * What commander calls with an option's text: the value, or a refusal that it prints with the option's name (usage error,
+ * exit code 2). Bounds are those of the contract and of the tables.
+ */
+type OptionParser<T> = (text: string) => T;
+
+/** The largest `integer` of Postgres. */
+const integerMax = 2_147_483_647;
+
+export function wholeNumber(minimum: number, maximum = integerMax): OptionParser<number> {
+  return (text) => {
+    const value = /^-?\d{1,15}$/.test(text) ? Number(text) : NaN;
+    if (value >= minimum && value <= maximum) return value;
+    throw new InvalidArgumentError(`Must be a whole number from ${minimum} to ${maximum}.`);
+  };
+}
+
+/** A decimal as people write it; whether it fits the field is for the contract's schema to say. */
+export function decimal(text: string): number {
+  if (/^-?(\d+\.?\d*|\.\d+)$/.test(text)) return Number(text);
+  throw new InvalidArgumentError('Must be a decimal number, as 12.5.');
+}
+
+export function trueOrFalse(text: string): boolean {
+  if (text === 'true' || text === 'false') return text === 'true';
+  throw new InvalidArgumentError('Must be true or false.');
+}
+
+/** Text that can be stored, in characters as Postgres counts them. */
+export function shortText(charactersMax: number): OptionParser<string> {
+  return (text) => {
+    const { length } = Array.from(text);
+    if (length >= 1 && length <= charactersMax && isCleanText(text)) return text;
+    throw new InvalidArgumentError(`Must have 1 to ${charactersMax} characters.`);
+  };
+}
+
+/** A day (its first moment in UTC) or a moment with its offset, in ISO 8601. */
+export function moment(text: string): Date {
+  const value = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
+    ? new Date(text)
+    : undefined;
+  if (value !== undefined && !Number.isNaN(value.getTime())) return value;
+  throw new InvalidArgumentError('Must be a day, as 2027-01-31, or a moment, as 2027-01-31T12:00:00Z.');
+}
+
+/** Collects a repeated option. */
+export function collect(text: string, before: readonly string[] | undefined): string[] {
+  return [...(before ?? []), text];
+}

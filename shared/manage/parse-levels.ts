@@ -1,0 +1,25 @@
+import { inputMaxUnits, toMicros } from '../domain/quantity.js';
+import { failed, type Outcome } from '../standalone/outcome.js';
+import type { OpeningStock } from './book-opening-stock.js';
+
+/**
+ * The opening stock that `--level location=quantity`, repeated, asks for: each location once and one of the shop's,
+ * quantities from 0 to 1e9 (contract §2). The last `=` divides, since a location's id may hold one.
+ */
+export function parseLevels(
+  texts: readonly string[],
+  locationIds: ReadonlySet<string>,
+): Outcome<OpeningStock['levels']> {
+  const quantities = new Map<string, number>();
+  for (const text of texts) {
+    const [, locationId, quantity] = /^(.+)=(\d+\.?\d*|\.\d+)$/s.exec(text) ?? [];
+    const shown = JSON.stringify(text);
+    if (locationId === undefined || Number(quantity) > inputMaxUnits) {
+      return failed(`--level ${shown} must be location=quantity, the quantity from 0 to ${inputMaxUnits}.`);
+    }
+    if (!locationIds.has(locationId)) return failed(`--level ${shown}: the shop has no location ${locationId}.`);
+    if (quantities.has(locationId)) return failed(`--level ${shown}: the location was given before.`);
+    quantities.set(locationId, toMicros(Number(quantity)));
+  }
+  return { ok: true, value: [...quantities].map(([locationId, quantity]) => ({ locationId, quantity })) };
+}

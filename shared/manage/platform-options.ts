@@ -1,0 +1,53 @@
+import type { ShopPlatform } from '../database/shops.js';
+import { createTokenCipher, tokenKeyProblem } from '../platform/token-cipher.js';
+import { shopEndpoint } from '../platform/shopify/shop-endpoint.js';
+import { failed, type Outcome } from '../standalone/outcome.js';
+import type { CommandContext } from './run-command.js';
+
+export interface PlatformOptions {
+  platformDomain?: string;
+  platformTokenStdin?: true;
+}
+
+/** Seals the token for a shop, whose id is part of what is sealed and so must be known. */
+export type ConnectPlatform = (shopId: number) => ShopPlatform;
+
+const tokenCharactersMax = 255;
+
+/**
+ * The platform that the options, stdin and PLATFORM_TOKEN give a shop; undefined where they give none. A new token alone
+ * keeps the domain; a new domain wants its token, since the old one was for another shop of the platform.
+ *
+ * @param current what the shop is connected to now
+ */
+export async function readPlatform(
+  context: CommandContext,
+  options: PlatformOptions,
+  current: ShopPlatform | null,
+): Promise<Outcome<ConnectPlatform | undefined>> {
+  const { platformDomain, platformTokenStdin } = options;
+  if (platformDomain === undefined && platformTokenStdin === undefined) return { ok: true, value: undefined };
+  const domain = platformDomain ?? current?.domain;
+  if (domain === undefined) return failed('A platform token needs its --platform-domain.');
+  if (platformDomain !== undefined && shopEndpoint(platformDomain, { allowLoopback: false }) === undefined) {
+    return failed(`${JSON.stringify(platformDomain)} is not a platform domain: it must be <name>.myshopify.com.`);
+  }
+  const { platformTokenKey: key } = context;
+  if (key === undefined) return failed('PLATFORM_TOKEN_KEY is not set, and platform tokens are stored sealed only.');
+  const problem = tokenKeyProblem(key);
+  if (problem !== undefined) return failed(`PLATFORM_TOKEN_KEY ${problem}.`);
+  const token = platformTokenStdin === true ? await context.readStdin() : context.platformToken;
+  if (token === undefined) {
+    return failed(
+      'The domain needs its token: on stdin with --platform-token-stdin, or in the variable PLATFORM_TOKEN.',
+    );
+  }
+  if (!/^[!-~]+$/.test(token) || token.length > tokenCharactersMax) {
+    return failed(`The platform token must be 1 to ${tokenCharactersMax} visible ASCII characters, and nothing else.`);
+  }
+  const cipher = createTokenCipher(key);
+  return {
+    ok: true,
+    value: (shopId) => ({ domain, tokenSealed: Buffer.from(cipher.seal(token, shopId), 'base64url') }),
+  };
+}

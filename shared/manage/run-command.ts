@@ -1,0 +1,116 @@
+import { connectDatabase } from '../database/connect.js';
+import type { Database } from '../database/connect.js';
+import { isInfrastructureError } from '../database/errors.js';
+import type { Outcome } from '../standalone/outcome.js';
+import { findRunningInstance } from './find-running-instance.js';
+
+/** What a command has to say, for machines and for people. */
+export interface Answer {
+  /** The one JSON document of `--json`. */
+  data: object;
+  text: string;
+  /** 0 unless said: a check that found something is an answer, and yet no success. */
+  exitCode?: number;
+}
+
+export interface CommandContext {
+  database: Database;
+  platformTokenKey: string | undefined;
+  /** The variable PLATFORM_TOKEN: a token on the command line would show in `ps`. */
+  platformToken: string | undefined;
+  /** All of stdin, without the line end at its end. */
+  readStdin: () => Promise<string>;
+  /** A line for whoever watches; never on stdout. */
+  progress: (line: string) => void;
+}
+
+export type RunCommand = (
+  options: { json?: true },
+  work: (context: CommandContext) => Promise<Outcome<Answer>>,
+) => Promise<void>;
+
+export interface RunCommandDeps {
+  databaseUrl: string | undefined;
+  platformTokenKey: string | undefined;
+  platformToken: string | undefined;
+  dataDir: string;
+  process: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'exitCode'>;
+}
+
+/** EX_CONFIG of sysexits.h. */
+const exitCodeConfig = 78;
+const exitCodeFailed = 1;
+const stdinBytesMax = 65_536;
+const poolMax = 2;
+
+/**
+ * How every command runs: with a database that is closed behind it, its answer on stdout, whatever went wrong in a
+ * sentence on stderr. Exit codes: 0, 1 for a failure or a finding, 78 where no database is known (2, wrong usage, is
+ * commander's to find). Faults of our own are thrown on.
+ */
+export function createRunCommand(deps: RunCommandDeps): RunCommand {
+  const { stdin, stdout, stderr } = deps.process;
+  const complain = (problem: string, exitCode: number) => {
+    stderr.write(`${problem}\n`);
+    deps.process.exitCode = exitCode;
+  };
+  return async ({ json }, work) => {
+    const instance = findInstance(deps);
+    if (!instance.ok) return complain(instance.problem, exitCodeConfig);
+    const { databaseUrl: url, platformTokenKey } = instance.value;
+    // The apply step, which books opening stock, needs `pipeline`.
+    const database = connectDatabase({ url, poolMax, applicationName: 'raw-materials-manage', pipeline: true });
+    try {
+      const outcome = await work({
+        database,
+        platformTokenKey,
+        platformToken: deps.platformToken,
+        readStdin: () => readAll(stdin),
+        progress: (line) => stderr.write(`${line}\n`),
+      });
+      if (!outcome.ok) return complain(outcome.problem, exitCodeFailed);
+      const { data, text, exitCode } = outcome.value;
+      stdout.write(json === true ? `${JSON.stringify(data)}\n` : `${text}\n`);
+      if (exitCode !== undefined) deps.process.exitCode = exitCode;
+    } catch (error) {
+      complain(sentenceOf(error), exitCodeFailed);
+    } finally {
+      await database.destroy();
+    }
+  };
+}
+
+function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; platformTokenKey: string | undefined }> {
+  const { databaseUrl, platformTokenKey, dataDir } = deps;
+  if (databaseUrl !== undefined) return { ok: true, value: { databaseUrl, platformTokenKey } };
+  const found = findRunningInstance(dataDir);
+  if (!found.ok || platformTokenKey === undefined) return found;
+  return { ok: true, value: { ...found.value, platformTokenKey } };
+}
+
+/** What an operator can mend; anything else is a fault of ours and goes on with its stack. */
+function sentenceOf(error: unknown): string {
+  if (isInfrastructureError(error)) return `The database could not be reached: ${reasonOf(error)}.`;
+  const { code } = error as { code?: string };
+  if (code === '42P01') return 'The database has no schema yet. Run: npm run migrate';
+  if (code === '28P01' || code === '28000' || code === '3D000') return `The database refuses us: ${reasonOf(error)}.`;
+  throw error;
+}
+
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}
+
+async function readAll(stdin: NodeJS.Process['stdin']): Promise<string> {
+  const chunks: Buffer[] = [];
+  let bytes = 0;
+  for await (const chunk of stdin as AsyncIterable<Buffer>) {
+    bytes += chunk.length;
+    if (bytes > stdinBytesMax) throw new RangeError(`more than ${stdinBytesMax} bytes on stdin`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks)
+    .toString('utf8')
+    .replace(/\r?\n$/, '');
+}

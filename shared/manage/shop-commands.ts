@@ -1,0 +1,126 @@
+import { Option, type Command } from 'commander';
+import { createShop, findShop, listShops, updateShop } from '../database/shops.js';
+import type { Plan, Shop, ShopChanges } from '../database/shops.js';
+import { failed, type Outcome } from '../standalone/outcome.js';
+import { formatFields, formatTable } from './format-table.js';
+import { shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
+import { readPlatform } from './platform-options.js';
+import type { PlatformOptions } from './platform-options.js';
+import type { Answer, CommandContext, RunCommand } from './run-command.js';
+
+/** What `create` and `set` share; `false` is the `--no-…` form. */
+interface ShopOptions extends PlatformOptions {
+  json?: true;
+  name?: string;
+  plan?: Plan;
+  allowNegative?: boolean;
+  rateLimit?: number | false;
+  defaultLocation?: string | false;
+  platform?: false;
+}
+
+export function addShopCommands(program: Command, run: RunCommand): void {
+  const shops = program
+    .command('shops')
+    .description('Shops: plan, negative inventory, default location, limit, platform.');
+  shopOptions(shops.command('create').description('Adds a shop.'))
+    .requiredOption('--name <name>', 'up to 255 characters', shortText(255))
+    .action((options: ShopOptions & { name: string }) => run(options, (context) => create(context, options)));
+  shops
+    .command('list')
+    .description('Lists every shop.')
+    .option('--json', 'one JSON document on stdout')
+    .action((options: ShopOptions) => run(options, list));
+  shopOptions(shops.command('set').description('Changes what is given of a shop, and nothing else.'))
+    .argument('<shop>', "the shop's id", wholeNumber(1))
+    .option('--name <name>', 'up to 255 characters', shortText(255))
+    .option('--default-location <id>', 'where a written inventoryQuantity is booked', shortText(255))
+    .option('--no-default-location', 'none')
+    .option('--no-rate-limit', "the service's own limit again")
+    .option('--no-platform', 'forgets domain and token')
+    .action((shopId: number, options: ShopOptions) => run(options, (context) => set(context, shopId, options)));
+}
+
+function shopOptions(command: Command): Command {
+  return command
+    .addOption(new Option('--plan <plan>', 'REST needs enhanced').choices(['basic', 'enhanced']))
+    .option('--allow-negative <true|false>', 'whether a level may go below zero', trueOrFalse)
+    .option('--rate-limit <requests>', 'requests a window, in place of the limit of all', wholeNumber(1))
+    .option('--platform-domain <domain>', 'as my-shop.myshopify.com')
+    .option('--platform-token-stdin', 'reads the platform token from stdin; else from PLATFORM_TOKEN')
+    .option('--json', 'one JSON document on stdout');
+}
+
+async function create(context: CommandContext, options: ShopOptions & { name: string }): Promise<Outcome<Answer>> {
+  const platform = await readPlatform(context, options, null);
+  if (!platform.ok) return platform;
+  const { name, plan = 'enhanced', allowNegative = false, rateLimit } = options;
+  // One transaction, since the token is sealed for the id that is drawn in it.
+  return context.database.transaction(async (transaction) => {
+    const limit = rateLimit === undefined || rateLimit === false ? {} : { rateLimitPoints: rateLimit };
+    const shop = await createShop(transaction, { name, plan, allowNegativeInventory: allowNegative, ...limit });
+    if (platform.value === undefined) return answer(shop);
+    const updated = await updateShop(transaction, shop.id, { platform: platform.value(shop.id) });
+    if (!updated.ok) throw new Error(`a shop that was just created is gone: ${updated.error}`);
+    return answer(updated.shop);
+  });
+}
+
+async function list({ database }: CommandContext): Promise<Outcome<Answer>> {
+  const shops = (await listShops(database)).map(view);
+  const head = ['id', 'name', 'plan', 'negative', 'default location', 'limit', 'platform'];
+  const rows = shops.map((shop) => [
+    shop.id,
+    shop.name,
+    shop.plan,
+    shop.allowNegativeInventory,
+    shop.defaultLocationId,
+    shop.rateLimitPoints,
+    shop.platform?.domain,
+  ]);
+  return { ok: true, value: { data: { shops }, text: formatTable(head, rows) } };
+}
+
+async function set(context: CommandContext, shopId: number, options: ShopOptions): Promise<Outcome<Answer>> {
+  const shop = await findShop(context.database, shopId);
+  if (shop === undefined) return failed(`There is no shop ${shopId}.`);
+  const connect = await readPlatform(context, options, shop.platform);
+  if (!connect.ok) return connect;
+  const { name, plan, allowNegative, rateLimit, defaultLocation } = options;
+  const platform = options.platform === false ? null : connect.value?.(shopId);
+  const changes: ShopChanges = {
+    ...(name !== undefined && { name }),
+    ...(plan !== undefined && { plan }),
+    ...(allowNegative !== undefined && { allowNegativeInventory: allowNegative }),
+    ...(rateLimit !== undefined && { rateLimitPoints: rateLimit === false ? null : rateLimit }),
+    ...(defaultLocation !== undefined && { defaultLocationId: defaultLocation === false ? null : defaultLocation }),
+    ...(platform !== undefined && { platform }),
+  };
+  if (Object.keys(changes).length === 0) return failed('Nothing to change was given.');
+  const updated = await updateShop(context.database, shopId, changes);
+  if (updated.ok) return answer(updated.shop);
+  return failed(
+    updated.error === 'unknown-shop'
+      ? `There is no shop ${shopId}.`
+      : `The shop has no location ${String(defaultLocation)}. Add it first: locations add.`,
+  );
+}
+
+/** As shown: never the token, sealed or not. */
+function view(shop: Shop): Omit<Shop, 'platform'> & { platform: { domain: string } | null } {
+  return { ...shop, platform: shop.platform === null ? null : { domain: shop.platform.domain } };
+}
+
+function answer(shop: Shop): Outcome<Answer> {
+  const data = view(shop);
+  const text = formatFields([
+    ['id', data.id],
+    ['name', data.name],
+    ['plan', data.plan],
+    ['negative inventory', data.allowNegativeInventory],
+    ['default location', data.defaultLocationId],
+    ['limit of its own', data.rateLimitPoints],
+    ['platform', data.platform?.domain],
+  ]);
+  return { ok: true, value: { data, text } };
+}

@@ -1,0 +1,71 @@
+import { isUtf8 } from 'node:buffer';
+
+import { invalid, readReply, readStatus, type Attempt } from './graphql-reply.js';
+
+/** One attempt over `fetch`: the request sent, the reply read whole, both within `timeoutMs`. Never throws for the network. */
+export async function postGraphql(request: {
+  endpoint: string;
+  accessToken: string;
+  document: string;
+  variables: object;
+  timeoutMs: number;
+  bodyBytesMax: number;
+}): Promise<Attempt> {
+  const { endpoint, accessToken, document, variables, timeoutMs, bodyBytesMax } = request;
+  const body = JSON.stringify({ query: document, variables });
+  // A controller and a timer of our own, not AbortSignal.timeout: the timer must cover the body and then be gone.
+  const controller = new AbortController();
+  const timer = setTimeout(() => controller.abort(), timeoutMs);
+  let response: Response;
+  let text: string | undefined;
+  try {
+    response = await fetch(endpoint, {
+      method: 'POST',
+      headers: {
+        'content-type': 'application/json',
+        accept: 'application/json',
+        'x-shopify-access-token': accessToken,
+      },
+      body,
+      // A redirect followed would carry the token to wherever the answer says.
+      redirect: 'manual',
+      signal: controller.signal,
+    });
+    if (response.status === 200) text = await readCapped(response, bodyBytesMax);
+    else await response.body?.cancel();
+  } catch (error) {
+    if (controller.signal.aborted) return { ok: false, error: 'timeout', retry: true, detail: `over ${timeoutMs} ms` };
+    return { ok: false, error: 'unavailable', retry: true, detail: networkFault(error) };
+  } finally {
+    clearTimeout(timer);
+  }
+  if (response.status !== 200) return readStatus(response.status, response.headers.get('retry-after'));
+  return text === undefined ? invalid(`the body is over ${bodyBytesMax} bytes or not UTF-8`) : readReply(text);
+}
+
+/** The body as text, counted after decompression; undefined when it is over the limit or not UTF-8. */
+async function readCapped(response: Response, bytesMax: number): Promise<string | undefined> {
+  if (response.body === null) return '';
+  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) break;
+    bytes += value.byteLength;
+    if (bytes > bytesMax) {
+      await reader.cancel();
+      return undefined;
+    }
+    chunks.push(value);
+  }
+  const whole = Buffer.concat(chunks);
+  return isUtf8(whole) ? whole.toString('utf8') : undefined;
+}
+
+/** fetch throws a TypeError whose cause says what happened; its code (ECONNREFUSED, ENOTFOUND, …) is all we repeat. */
+function networkFault(error: unknown): string {
+  const cause = error instanceof Error ? error.cause : undefined;
+  const code = cause instanceof Error && 'code' in cause ? cause.code : undefined;
+  return typeof code === 'string' ? code : 'network error';
+}

@@ -1,0 +1,187 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
+import { createCircuitBreaker, type CircuitBreaker } from '../circuit-breaker.js';
+import type { PlatformError, PlatformEvent, PlatformResult, PlatformShop } from '../commerce-platform.js';
+import { invalid, type FailedAttempt } from './graphql-reply.js';
+import { postGraphql } from './post-graphql.js';
+import { shopEndpoint } from './shop-endpoint.js';
+
+export interface ShopifyClientDeps {
+  /** Whether a shop's domain may be a server on 127.0.0.1: the demo's stand-in. Off in production. */
+  allowLoopback: boolean;
+  /** Hears of failed attempts and of circuits; for the log. */
+  report?: (event: PlatformEvent) => void;
+  limits?: Partial<ShopifyLimits>;
+  clock?: Clock;
+}
+
+export interface ShopifyLimits {
+  attemptTimeoutMs: number;
+  /** For a whole call: every page, attempt and wait. No wait is begun that would not end before it. */
+  deadlineMs: number;
+  /** For each query of a call. */
+  attemptsMax: number;
+  backoffMs: number;
+  backoffMsMax: number;
+  bodyBytesMax: number;
+  /** Failed attempts in a row that open a shop's circuit, and how long it stays open before a probe. */
+  failuresToOpen: number;
+  coolDownMs: number;
+}
+
+/** Monotonic milliseconds, a wait, and a number in [0, 1) for the jitter. */
+export interface Clock {
+  nowMs(): number;
+  wait(ms: number): Promise<void>;
+  random(): number;
+}
+
+/** One use of a shop's API under one deadline; it may take several queries, one after the other. */
+export interface ShopifyCall {
+  query<Data>(asked: Query<Data>): Promise<PlatformResult<Data>>;
+  /** The failure for an answer that is well-formed and yet makes no sense. */
+  distrust(detail: string): { ok: false; error: PlatformError };
+}
+
+interface Query<Data> {
+  document: string;
+  variables: object;
+  /** What `data` must be before it is believed. */
+  isData: (data: unknown) => data is Data;
+}
+
+/** Calls to shops' Admin GraphQL API: bounded attempts within a deadline, and a circuit for each shop (contract §8). */
+export function createShopifyClient(deps: ShopifyClientDeps): {
+  /** Undefined where the shop's domain or token cannot be used: then nothing may be called. */
+  begin(shop: PlatformShop): ShopifyCall | undefined;
+} {
+  const { allowLoopback, report = () => undefined, clock = systemClock } = deps;
+  const limits = { ...defaultLimits, ...deps.limits };
+  const circuits = new LRUCache<number, CircuitBreaker>({ max: circuitsMax });
+
+  function circuitOf(shopId: number): CircuitBreaker {
+    const known = circuits.get(shopId);
+    if (known !== undefined) return known;
+    const { failuresToOpen, coolDownMs } = limits;
+    const onChange = (state: 'opened' | 'closed'): void => report({ kind: `circuit-${state}`, shopId });
+    const circuit = createCircuitBreaker({ failuresToOpen, coolDownMs, nowMs: () => clock.nowMs(), onChange });
+    circuits.set(shopId, circuit);
+    return circuit;
+  }
+
+  return {
+    begin(shop) {
+      const endpoint = shopEndpoint(shop.domain, { allowLoopback });
+      if (endpoint === undefined || !sendableToken.test(shop.accessToken)) return undefined;
+      const deadlineAtMs = clock.nowMs() + limits.deadlineMs;
+      const context: CallContext = {
+        shop,
+        endpoint,
+        circuit: circuitOf(shop.shopId),
+        limits,
+        clock,
+        report,
+        deadlineAtMs,
+      };
+      return {
+        query: (asked) => withRetries(context, asked),
+        distrust(detail) {
+          const error = 'invalid-response';
+          report({ kind: 'attempt-failed', shopId: shop.shopId, error, detail, attempt: 1 });
+          return { ok: false, error };
+        },
+      };
+    },
+  };
+}
+
+const defaultLimits: ShopifyLimits = {
+  attemptTimeoutMs: 3_000,
+  deadlineMs: 8_000,
+  attemptsMax: 3,
+  backoffMs: 200,
+  backoffMsMax: 2_000,
+  // A full page of 50 levels is some 10 KB.
+  bodyBytesMax: 1_048_576,
+  failuresToOpen: 5,
+  coolDownMs: 10_000,
+};
+
+/** A forgotten circuit is a closed one, so the bound costs at most a few calls to a shop that is down. */
+const circuitsMax = 10_000;
+
+const systemClock: Clock = {
+  nowMs: () => performance.now(),
+  wait: (ms) => sleep(ms),
+  random: () => Math.random(),
+};
+
+/** fetch quotes a header it cannot send in the error it throws; such a token never gets that far. */
+const sendableToken = /^[\x21-\x7e]{1,255}$/;
+
+interface CallContext {
+  shop: PlatformShop;
+  endpoint: string;
+  circuit: CircuitBreaker;
+  limits: ShopifyLimits;
+  clock: Clock;
+  report: (event: PlatformEvent) => void;
+  deadlineAtMs: number;
+}
+
+/** Tried again on what may pass by itself: the network, time-outs, 5xx, throttling. Bounded by count and deadline. */
+async function withRetries<Data>(context: CallContext, asked: Query<Data>): Promise<PlatformResult<Data>> {
+  const { circuit, clock, deadlineAtMs, limits, report, shop } = context;
+  let error: PlatformError = 'timeout';
+  for (let attempt = 1; attempt <= limits.attemptsMax; attempt++) {
+    const leftMs = deadlineAtMs - clock.nowMs();
+    if (leftMs <= 0) break;
+    const passed = await circuit.run(() => attemptOnce(context, asked, leftMs), isPlatformDown);
+    if (passed.open) return { ok: false, error: attempt === 1 ? 'circuit-open' : error };
+    const { outcome } = passed;
+    if (outcome.ok) return outcome;
+    error = outcome.error;
+    report({ kind: 'attempt-failed', shopId: shop.shopId, error, detail: outcome.detail, attempt });
+    // Whoever opened the circuit, this call or another: waiting for an attempt that will not be let through helps nobody.
+    if (!outcome.retry || attempt === limits.attemptsMax || !circuit.admits()) break;
+    const waitMs = waitBeforeNext(attempt, outcome, context);
+    if (clock.nowMs() + waitMs >= deadlineAtMs) break;
+    await clock.wait(waitMs);
+  }
+  return { ok: false, error };
+}
+
+async function attemptOnce<Data>(
+  { endpoint, shop, limits }: CallContext,
+  { document, variables, isData }: Query<Data>,
+  leftMs: number,
+): Promise<{ ok: true; data: Data } | FailedAttempt> {
+  const reply = await postGraphql({
+    endpoint,
+    accessToken: shop.accessToken,
+    document,
+    variables,
+    timeoutMs: Math.min(limits.attemptTimeoutMs, leftMs),
+    bodyBytesMax: limits.bodyBytesMax,
+  });
+  if (!reply.ok) return reply;
+  const { data } = reply;
+  return isData(data) ? { ok: true, data } : invalid('the data is not of the shape asked for');
+}
+
+/**
+ * What counts against the circuit: no answer, or a failure of the platform as a whole. A refusal, a throttle or a strange
+ * answer to one query shows that it is there.
+ */
+function isPlatformDown(outcome: { ok: true } | FailedAttempt): boolean {
+  return !outcome.ok && (outcome.error === 'unavailable' || outcome.error === 'timeout');
+}
+
+/**
+ * What the platform asked for plus a little jitter, so that waiters do not return together; else exponential backoff with
+ * full jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+ */
+function waitBeforeNext(attempt: number, failure: FailedAttempt, { limits, clock }: CallContext): number {
+  if (failure.retryAfterMs !== undefined) return failure.retryAfterMs + clock.random() * limits.backoffMs;
+  return clock.random() * Math.min(limits.backoffMsMax, limits.backoffMs * 2 ** (attempt - 1));
+}

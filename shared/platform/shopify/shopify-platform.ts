@@ -1,0 +1,65 @@
+import type { CommercePlatform, PlatformLevel, PlatformResult } from '../commerce-platform.js';
+import { createShopifyClient, type ShopifyCall, type ShopifyClientDeps } from './shopify-client.js';
+import {
+  isVariantLevelsData,
+  levelsPerPage,
+  locationGidPrefix,
+  variantGidPrefix,
+  variantLevelsQuery,
+  type LevelNode,
+  type VariantLevelsVariables,
+} from './variant-levels-query.js';
+
+/** The commerce platform Shopify, through its Admin GraphQL API over `fetch` (contract §8). */
+export function createShopifyPlatform(deps: ShopifyClientDeps): CommercePlatform {
+  const client = createShopifyClient(deps);
+  return {
+    async readLevels(shop, variantId, locationIds) {
+      if (!/^\d{1,20}$/.test(variantId)) throw new Error('only a numeric variant id may be sent to the platform');
+      if (!isShopifyId(variantId)) return { ok: false, error: 'not-found' };
+      const call = client.begin(shop);
+      if (call === undefined) return { ok: false, error: 'not-connected' };
+      return collectLevels(call, variantId, locationIds === undefined ? undefined : new Set(locationIds));
+    },
+  };
+}
+
+/** Shopify's ids are positive signed 64-bit integers; `007` is none, though Shopify would take it for 7. */
+function isShopifyId(digits: string): boolean {
+  return !digits.startsWith('0') && BigInt(digits) < 2n ** 63n;
+}
+
+/** 1,000 locations in all, where most shops have fewer than ten. */
+const pagesMax = 20;
+
+/** Page after page, until the last one or until every wanted location was seen. All or nothing: never a part. */
+async function collectLevels(
+  call: ShopifyCall,
+  variantId: string,
+  wanted: ReadonlySet<string> | undefined,
+): Promise<PlatformResult<{ levels: PlatformLevel[] }>> {
+  const found = new Map<string, PlatformLevel>();
+  let after: string | null = null;
+  for (let page = 0; page < pagesMax; page++) {
+    const variables: VariantLevelsVariables = { id: variantGidPrefix + variantId, first: levelsPerPage, after };
+    const answer = await call.query({ document: variantLevelsQuery, variables, isData: isVariantLevelsData });
+    if (!answer.ok) return answer;
+    const { productVariant } = answer.data;
+    if (productVariant === null) return { ok: false, error: 'not-found' };
+    const { nodes, pageInfo } = productVariant.inventoryItem.inventoryLevels;
+    for (const level of nodes.map(toLevel)) {
+      if (wanted === undefined || wanted.has(level.locationId)) found.set(level.locationId, level);
+    }
+    if (!pageInfo.hasNextPage || found.size === wanted?.size)
+      return { ok: true, data: { levels: [...found.values()] } };
+    // A cursor that does not move would be asked for again and again.
+    if (pageInfo.endCursor === null || pageInfo.endCursor === after) return call.distrust('the cursor does not move');
+    after = pageInfo.endCursor;
+  }
+  return call.distrust(`over ${pagesMax} pages`);
+}
+
+function toLevel({ location, quantities: [available] }: LevelNode): PlatformLevel {
+  const updatedAt = available.updatedAt === null ? null : new Date(available.updatedAt).toISOString();
+  return { locationId: location.id.slice(locationGidPrefix.length), quantity: available.quantity, updatedAt };
+}

@@ -1,0 +1,82 @@
+import { createRedisBackend, Job, Queue } from 'bullmq';
+import type { RedisQueueBackend } from 'bullmq';
+import type { ChainableCommander, Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import type { MaterialRef } from '../domain/operation.js';
+import type { OperationsJob } from './job-format.js';
+import { queueName, queuePrefix } from './names.js';
+
+/**
+ * BullMQ's queues, one for each material, all on one connection: BullMQ takes a factory for the backend of a queue, and
+ * one backend makes siblings that share its connection (10,000 queues: 172 ms and one command, against 20,001 commands
+ * and 10,002 listeners for the documented way; bullmq.md §2). Everything that leans on BullMQ's insides is in this file;
+ * `test/pipeline/bullmq-layout.test.ts` fails when a new version moves them.
+ */
+export interface MaterialQueues {
+  /** Queues the commands that add a job on a transaction of this connection; adding the same id again changes nothing. */
+  addTo(transaction: ChainableCommander, ref: MaterialRef, id: string, job: OperationsJob): void;
+  /** A transaction that BullMQ can write to. */
+  transaction(): ChainableCommander;
+  /** Likewise a pipeline, for `finishOn`. */
+  pipeline(): ChainableCommander;
+  /** Moves the oldest waiting job of a queue to active, locked by the token; undefined where none waits. */
+  fetch(queue: string, token: string): Promise<FetchedJob | undefined>;
+  /** Queues the command that completes and removes an active job. A lost lock leaves it in active, for its next owner. */
+  finishOn(pipeline: ChainableCommander, queue: string, jobId: string, token: string): void;
+}
+
+export interface FetchedJob {
+  id: string;
+  data: string;
+  /** How often the job was handed out, this time included. */
+  deliveries: number;
+}
+
+/** BullMQ's lock on a job: well above the lease, which is the lock that counts, and the longest cycle. */
+const lockMs = 60_000;
+const queuesKeptMax = 10_000;
+
+/** @param redis connected: BullMQ asks it once for its version */
+export async function createMaterialQueues(redis: Redis, onError: (error: Error) => void): Promise<MaterialQueues> {
+  // Siblings copy the root's options, so the length of a lock belongs here (bullmq.md, "Further facts").
+  const options = { connection: redis, prefix: queuePrefix, lockDuration: lockMs };
+  const root = createRedisBackend('root', options) as RedisQueueBackend;
+  root.on('error', onError);
+  const client = await root.client;
+  const sibling = (name: string) => root.forQueue(name, queuePrefix) as RedisQueueBackend;
+
+  const consumers = new LRUCache<string, RedisQueueBackend>({ max: queuesKeptMax, memoMethod: sibling });
+  const producers = new LRUCache<string, Queue>({
+    max: queuesKeptMax,
+    // Without `skipMetasUpdate` each queue would write its version into a hash that outlives its jobs.
+    memoMethod: (name) =>
+      new Queue(name, { connection: redis, prefix: queuePrefix, skipMetasUpdate: true }, () => sibling(name)),
+  });
+
+  return {
+    transaction: () => client.multi() as unknown as ChainableCommander,
+    pipeline: () => client.pipeline() as unknown as ChainableCommander,
+    addTo(transaction, ref, id, data) {
+      const queue = producers.memo(queueName(ref));
+      const job = new Job(queue, 'operations', data, { removeOnComplete: true, removeOnFail: true }, id);
+      // It is queued on the transaction at once; the promise says nothing before EXEC has.
+      void job.addJob(transaction as never);
+    },
+    async fetch(queue, token) {
+      const [job, id] = (await consumers.memo(queue).moveToActive(token, '')) as [RawJob | null, string];
+      return job === null || job === undefined ? undefined : { id, data: job.data, deliveries: job.attemptsStarted };
+    },
+    finishOn(pipeline, queue, jobId, token) {
+      const backend = consumers.memo(queue);
+      // An empty return value: BullMQ would copy it into the queue's event stream.
+      const finished = { id: jobId, opts: { attempts: 0 } };
+      const args = backend.moveToCompletedArgs(finished as never, '""' as never, true, token, false);
+      void backend.execCommand(pipeline as never, 'moveToFinished', args as never);
+    },
+  };
+}
+
+interface RawJob {
+  data: string;
+  attemptsStarted: number;
+}

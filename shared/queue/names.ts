@@ -1,0 +1,40 @@
+import type { MaterialRef } from '../domain/operation.js';
+
+/**
+ * Every key of the pipeline carries one hash tag, so that it runs on Redis Cluster and a script may build key names
+ * from its arguments (pipeline §4).
+ */
+const tag = '{raw-materials}';
+
+/** BullMQ's prefix; a queue's keys are `<prefix>:<queue>:<type>`. */
+export const queuePrefix = `${tag}:queue`;
+
+export const keys = {
+  /** Sorted set of announced or leased materials; score: the millisecond at which the sweep makes them ready (again). */
+  scheduled: `${tag}:scheduled`,
+  /** List of materials to be taken; may hold one twice, or one that is no longer scheduled. */
+  ready: `${tag}:ready`,
+  /** Hash of leased materials: the token of the take that holds each. */
+  leases: `${tag}:leases`,
+  /** Hash of ready materials: since when, in milliseconds. */
+  since: `${tag}:since`,
+  /** List of at most one token that wakes one idle worker. */
+  wake: `${tag}:wake`,
+  /** Sorted set of live workers; score: the millisecond at which each counts as gone. */
+  workers: `${tag}:workers`,
+} as const;
+
+/** The channel on which an API process hears the outcomes of its operations. */
+export function replyChannel(apiId: string): string {
+  return `${tag}:replies:${apiId}`;
+}
+
+/** The name of a material's queue, which may not hold a colon: `7.VMAT-VAR-…`. */
+export function queueName({ shopId, materialId }: MaterialRef): string {
+  return `${shopId}.${materialId}`;
+}
+
+export function materialOfQueue(name: string): MaterialRef {
+  const dot = name.indexOf('.');
+  return { shopId: Number(name.slice(0, dot)), materialId: name.slice(dot + 1) };
+}

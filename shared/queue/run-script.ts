@@ -1,0 +1,23 @@
+import type { Redis } from 'ioredis';
+import { scripts } from './scripts.js';
+import type { ScriptName } from './scripts.js';
+
+type Argument = string | number;
+type Commands = Record<ScriptName, (...args: Argument[]) => Promise<unknown>>;
+
+/** Registers every script on a connection, and on the pipelines and transactions that it makes. */
+export function defineScripts(redis: Redis): void {
+  for (const [name, { lua, keys }] of Object.entries(scripts)) {
+    redis.defineCommand(name, { lua, numberOfKeys: keys.length });
+  }
+}
+
+/** Runs a script on a connection that knows it. */
+export function runScript(redis: Redis, name: ScriptName, ...args: Argument[]): Promise<unknown> {
+  return (redis as unknown as Commands)[name](...scripts[name].keys, ...args);
+}
+
+/** Queues a script on a pipeline or transaction; its answer comes with the others. */
+export function addScript(transaction: object, name: ScriptName, ...args: Argument[]): void {
+  void (transaction as Commands)[name](...scripts[name].keys, ...args);
+}

@@ -1,0 +1,139 @@
+/** EX_CONFIG of sysexits.h: the process could not start because of how it is configured. */
+const exitCodeBadSettings = 78;
+
+/** A value in a problem is cut here, so that a file pasted into a variable does not fill the terminal. */
+const shownCharactersMax = 80;
+
+interface Described {
+  /** One sentence for the operator; also the README's table of variables. */
+  readonly description: string;
+  /** Absent is a problem. Without it and without a default, absent is `undefined`. */
+  readonly required?: boolean;
+  /** Its value is never printed, neither in a problem nor anywhere else. */
+  readonly secret?: boolean;
+}
+
+interface NumberSetting extends Described {
+  readonly type: 'integer' | 'number';
+  readonly default?: number;
+  readonly minimum?: number;
+  readonly maximum?: number;
+}
+
+interface BooleanSetting extends Described {
+  readonly type: 'boolean';
+  readonly default?: boolean;
+}
+
+interface StringSetting extends Described {
+  readonly type: 'string';
+  readonly default?: string;
+  readonly enum?: readonly string[];
+  /** The end of a sentence ("must be a postgres:// address") for a bad value, `undefined` for a good one; names no value. */
+  readonly check?: (value: string) => string | undefined;
+}
+
+type Setting = NumberSetting | BooleanSetting | StringSetting;
+
+/** What a process reads from its environment, by name: `const settings = { … } as const satisfies SettingsDeclaration`. */
+export type SettingsDeclaration = Readonly<Record<string, Setting>>;
+
+type ValueOf<S extends Setting> = S extends { readonly enum: readonly (infer Choice)[] }
+  ? Choice
+  : S extends { readonly type: 'string' }
+    ? string
+    : S extends { readonly type: 'boolean' }
+      ? boolean
+      : number;
+
+/** The values of a declaration: `undefined` only where there is neither a default nor `required: true`. */
+export type SettingsValues<D extends SettingsDeclaration> = {
+  readonly [Name in keyof D]: D[Name] extends { readonly default: unknown } | { readonly required: true }
+    ? ValueOf<D[Name]>
+    : ValueOf<D[Name]> | undefined;
+};
+
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/**
+ * Reads what is declared from an environment; anything else in it is ignored.
+ * An empty string counts as absent, since `NAME=` is how compose and .env files spell "not set".
+ * Nothing is guessed: `PORT=80x`, ` 80` and `0x50` are problems, and every problem is listed, not just the first.
+ */
+export function readSettings<const D extends SettingsDeclaration>(
+  declared: D,
+  env: Environment,
+): { ok: true; values: SettingsValues<D> } | { ok: false; problems: string[] } {
+  const problems: string[] = [];
+  const values: Record<string, unknown> = {};
+  for (const [name, setting] of Object.entries(declared)) {
+    const text = env[name];
+    if (text === undefined || text === '') {
+      values[name] = setting.default;
+      if (setting.required && setting.default === undefined) {
+        problems.push(`${name} is missing, but ${wanted(setting)}. ${setting.description}`);
+      }
+      continue;
+    }
+    const parsed = parse(setting, text);
+    if (parsed.ok) values[name] = parsed.value;
+    else problems.push(`${name} is ${shown(setting, text)}, but ${parsed.wanted}. ${setting.description}`);
+  }
+  if (problems.length > 0) return { ok: false, problems };
+  return { ok: true, values: Object.freeze(values) as SettingsValues<D> };
+}
+
+/** As `readSettings`, for a process's entry: prints every problem to stderr and exits 78. */
+export function settingsOrExit<const D extends SettingsDeclaration>(declared: D, env: Environment): SettingsValues<D> {
+  const read = readSettings(declared, env);
+  if (read.ok) return read.values;
+  process.stderr.write(`The environment is not usable:\n${read.problems.map((line) => `  - ${line}\n`).join('')}`);
+  return process.exit(exitCodeBadSettings);
+}
+
+type Parsed = { ok: true; value: unknown } | { ok: false; wanted: string };
+
+function parse(setting: Setting, text: string): Parsed {
+  switch (setting.type) {
+    case 'boolean':
+      if (text === 'true' || text === 'false') return { ok: true, value: text === 'true' };
+      return { ok: false, wanted: wanted(setting) };
+    case 'integer':
+    case 'number':
+      return parseNumber(setting, text);
+    case 'string': {
+      if (setting.enum && !setting.enum.includes(text)) return { ok: false, wanted: wanted(setting) };
+      const complaint = setting.check?.(text);
+      return complaint === undefined ? { ok: true, value: text } : { ok: false, wanted: complaint };
+    }
+  }
+}
+
+function parseNumber(setting: NumberSetting, text: string): Parsed {
+  const { minimum = -Infinity, maximum = Infinity } = setting;
+  const value = /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
+  const whole = setting.type === 'number' || Number.isSafeInteger(value);
+  if (Number.isFinite(value) && whole && value >= minimum && value <= maximum) return { ok: true, value };
+  return { ok: false, wanted: wanted(setting) };
+}
+
+function wanted(setting: Setting): string {
+  switch (setting.type) {
+    case 'boolean':
+      return 'must be true or false';
+    case 'string':
+      return setting.enum ? `must be one of ${setting.enum.join(', ')}` : 'must be set';
+    case 'integer':
+    case 'number': {
+      const kind = setting.type === 'integer' ? 'a whole number' : 'a number';
+      const from = setting.minimum === undefined ? '' : ` from ${String(setting.minimum)}`;
+      const to = setting.maximum === undefined ? '' : `${from ? '' : ' up'} to ${String(setting.maximum)}`;
+      return `must be ${kind}${from}${to}`;
+    }
+  }
+}
+
+function shown(setting: Setting, text: string): string {
+  if (setting.secret) return 'a value that is not shown here';
+  return JSON.stringify(text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text);
+}

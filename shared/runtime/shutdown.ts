@@ -1,0 +1,124 @@
+import { constants } from 'node:os';
+import type { Logger } from './logger.js';
+
+/** EX_SOFTWARE of sysexits.h: an error of ours, after which the state of the process cannot be trusted. */
+const exitCodeFault = 70;
+const exitCodeForced = 1;
+
+/**
+ * A signal within this time of the first of its kind is its echo, not a second wish. Ctrl-C under `npm run` reaches the
+ * process twice: from the terminal, and passed on by npm (`@npmcli/run-script`, lib/signal-manager.js).
+ */
+const echoMsMax = 500;
+
+type StopSignal = 'SIGINT' | 'SIGTERM';
+
+/** The one way a process ends: what was opened is closed in reverse. */
+export interface Shutdown {
+  /** Adds a closer; right after a resource is opened. One that comes after the end has begun is run as well. */
+  register(name: string, close: () => unknown): void;
+  /** Closes everything once, last opened first; later calls await the same end. Rejects never. */
+  run(reason: string): Promise<void>;
+  /** Lets SIGINT, SIGTERM and faults nobody caught start the end. For a process's entry, once. */
+  listen(): void;
+}
+
+interface State {
+  readonly closers: { name: string; close: () => unknown }[];
+  ending: Promise<void> | undefined;
+  closingNow: string | undefined;
+  exitCodeAtForce: number;
+  listening: boolean;
+}
+
+/**
+ * Closers run one after the other, each awaited; one that fails is logged and the others still run.
+ * A clean end never calls `process.exit`: the process ends since nothing is left open, so a leak is seen as a hang.
+ * `forceMs` bounds the whole of it, the leak included (that only after `listen()`): then the closer that hangs is logged and the process exits 1.
+ * A second signal of the same kind exits at once with 130 (SIGINT) or 143 (SIGTERM). Of the same kind, since Ctrl-C
+ * under a supervisor sends SIGINT from the terminal and then SIGTERM from the parent, and that is one wish.
+ * A fault that nobody caught is logged as fatal, everything is closed, and the process exits 70.
+ */
+export function createShutdown(deps: { logger: Logger; forceMs: number }): Shutdown {
+  const state: State = {
+    closers: [],
+    ending: undefined,
+    closingNow: undefined,
+    exitCodeAtForce: exitCodeForced,
+    listening: false,
+  };
+  const run = (reason: string) => runOnce(deps, state, reason);
+  return {
+    register: (name, close) => {
+      state.closers.push({ name, close });
+      if (state.ending) state.ending = state.ending.then(() => closeAll(deps.logger, state));
+    },
+    run,
+    listen: () => {
+      state.listening = true;
+      listenToSignals(deps.logger, run);
+      listenToFaults(deps.logger, state, run);
+    },
+  };
+}
+
+function runOnce(deps: { logger: Logger; forceMs: number }, state: State, reason: string): Promise<void> {
+  if (state.ending) return state.ending;
+  deps.logger.info({ reason }, 'closing');
+  const timer = setTimeout(() => {
+    forceExit(deps, state);
+  }, deps.forceMs);
+  state.ending = closeAll(deps.logger, state).finally(() => {
+    // Until here the timer holds the process, or one whose closer waits for nothing would end with 0 and say nothing.
+    // From here, in a process that ends with this, it only waits for what should have let go and did not.
+    if (state.listening) timer.unref();
+    else clearTimeout(timer);
+    deps.logger.info('closed');
+  });
+  return state.ending;
+}
+
+async function closeAll(logger: Logger, state: State): Promise<void> {
+  for (let closer = state.closers.pop(); closer; closer = state.closers.pop()) {
+    state.closingNow = closer.name;
+    try {
+      await closer.close();
+      logger.debug({ closer: closer.name }, 'closed one');
+    } catch (error) {
+      logger.error({ err: error, closer: closer.name }, 'could not be closed');
+    }
+  }
+  state.closingNow = undefined;
+}
+
+function forceExit({ logger, forceMs }: { logger: Logger; forceMs: number }, state: State): never {
+  const notClosed = state.closers.map((closer) => closer.name).reverse();
+  const stillOpen = process.getActiveResourcesInfo();
+  const what = state.closingNow ? `${state.closingNow} did not close` : 'all was closed, but something was left open';
+  logger.fatal({ closer: state.closingNow, notClosed, stillOpen, forceMs }, `${what}: forced to exit`);
+  process.exit(state.exitCodeAtForce);
+}
+
+function listenToSignals(logger: Logger, run: (reason: string) => Promise<void>): void {
+  const firstAtMs = new Map<StopSignal, number>();
+  const onSignal = (signal: StopSignal) => {
+    const first = firstAtMs.get(signal);
+    if (first !== undefined && performance.now() - first > echoMsMax) {
+      logger.warn({ signal }, 'a second signal: exits at once');
+      process.exit(128 + constants.signals[signal]);
+    }
+    if (first === undefined) firstAtMs.set(signal, performance.now());
+    void run(signal);
+  };
+  process.on('SIGINT', onSignal);
+  process.on('SIGTERM', onSignal);
+}
+
+function listenToFaults(logger: Logger, state: State, run: (reason: string) => Promise<void>): void {
+  // Node raises an unhandled rejection as an uncaught exception too, with its origin, so one listener sees both.
+  process.on('uncaughtException', (error, origin) => {
+    logger.fatal({ err: error, origin }, 'a fault that nobody caught');
+    state.exitCodeAtForce = exitCodeFault;
+    void run(origin).then(() => process.exit(exitCodeFault));
+  });
+}

@@ -1,0 +1,39 @@
+import { randomBytes } from 'node:crypto';
+import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join, resolve } from 'node:path';
+import { failed, type Outcome } from './outcome.js';
+
+const keyBytes = 32;
+
+/** The folder of everything `npm start` keeps, made when missing; a problem when it cannot be written to. */
+export function openDataFolder(path: string): Outcome<string> {
+  const folder = resolve(path);
+  try {
+    // Others may enter (Postgres runs as another user when we are root); what is secret in it is closed by itself.
+    if (mkdirSync(folder, { recursive: true })) chmodSync(folder, 0o755);
+    mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o700 });
+    const probe = join(folder, `.probe-${String(process.pid)}`);
+    writeFileSync(probe, '');
+    rmSync(probe);
+    return { ok: true, value: folder };
+  } catch (error) {
+    return failed(
+      `The data folder ${folder} cannot be used: ${(error as Error).message}.\n` +
+        'Set DATA_DIR to a folder that can be written to, for example: DATA_DIR=/tmp/raw-materials npm start',
+    );
+  }
+}
+
+/** The key that platform tokens are sealed with, 32 random bytes in hex, made once and kept, readable only to its owner. */
+export function keepPlatformTokenKey(dataFolder: string): string {
+  const path = join(dataFolder, 'platform-token-key');
+  if (!existsSync(path)) writeWhole(path, `${randomBytes(keyBytes).toString('hex')}\n`);
+  return readFileSync(path, 'utf8').trim();
+}
+
+/** A file of mode 0600 that is there whole or not at all, also after a kill half-way. */
+export function writeWhole(path: string, text: string): void {
+  const partial = `${path}.partial-${String(process.pid)}`;
+  writeFileSync(partial, text, { mode: 0o600 });
+  renameSync(partial, path);
+}

@@ -1,0 +1,71 @@
+import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { startOf } from './processes.js';
+
+/** One that holds a folder: its pid, and its start, since pids come around again. */
+interface Holder {
+  pid: number;
+  start: string;
+}
+
+export type LockOutcome = { ok: true; release: () => void } | { ok: false; pid: number };
+
+const attemptsMax = 5;
+
+/**
+ * Takes the lock file of a folder for this process, or says who has it. A lock whose process is gone is taken over. It
+ * appears whole and by a link, which fails where one is already there, so of two at the same moment one wins.
+ */
+export function takeLock(path: string): LockOutcome {
+  const own = `${path}.${String(process.pid)}`;
+  const me: Holder = { pid: process.pid, start: startOf(process.pid) ?? '' };
+  writeFileSync(own, JSON.stringify(me));
+  try {
+    for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
+      if (link(own, path))
+        return {
+          ok: true,
+          release: () => {
+            rmSync(path, { force: true });
+          },
+        };
+      const holder = readHolder(path);
+      if (holder && startOf(holder.pid) === holder.start) return { ok: false, pid: holder.pid };
+      removeStale(path, `${own}.stale`);
+    }
+    throw new Error(`The lock ${path} changes hands all the time.`);
+  } finally {
+    rmSync(own, { force: true });
+  }
+}
+
+/** Moved aside before it goes: between the look and the removal another start may have put its own there, and gets it back. */
+function removeStale(path: string, aside: string): void {
+  try {
+    renameSync(path, aside);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
+    throw error;
+  }
+  const moved = readHolder(aside);
+  if (moved && startOf(moved.pid) === moved.start) link(aside, path);
+  rmSync(aside);
+}
+
+function link(from: string, to: string): boolean {
+  try {
+    linkSync(from, to);
+    return true;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
+  }
+}
+
+function readHolder(path: string): Holder | undefined {
+  try {
+    const { pid, start } = JSON.parse(readFileSync(path, 'utf8')) as Partial<Holder>;
+    return typeof pid === 'number' && typeof start === 'string' ? { pid, start } : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,135 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { createLogger } from '../runtime/logger.js';
+import { settingsOrExit } from '../runtime/settings.js';
+import { createShutdown } from '../runtime/shutdown.js';
+import { openDataFolder } from './data-folder.js';
+import { curlLines, demoFilePath, removeDemoFile, writeDemoFile, type Demo } from './demo-file.js';
+import { takeLock } from './instance-lock.js';
+import { startStack } from './start-stack.js';
+import { createTerminal, type Terminal } from './terminal.js';
+
+/** sysexits.h: EX_TEMPFAIL, another one is running; EX_CONFIG, the machine or the environment must be changed first. */
+const exitCodeRunning = 75;
+const exitCodeConfig = 78;
+/** API and workers 15 s, Redis and Postgres about 12 s each, one after the other, when each takes all it may. */
+const forceMs = 60_000;
+
+const settings = settingsOrExit(
+  {
+    NODE_ENV: { type: 'string', description: 'In production the embedded servers are refused.' },
+    DATABASE_URL: { type: 'string', secret: true, description: 'A Postgres to use in place of the embedded one.' },
+    REDIS_URL: {
+      type: 'string',
+      secret: true,
+      description: 'A Redis (6.2 or newer, noeviction) in place of a private one.',
+    },
+    DATA_DIR: { type: 'string', default: '.data', description: 'Where npm start keeps its data.' },
+    PORT: {
+      type: 'integer',
+      default: 3000,
+      minimum: 0,
+      maximum: 65_535,
+      description: 'The HTTP port; a busy one moves.',
+    },
+  },
+  process.env,
+);
+
+await start();
+
+async function start(): Promise<void> {
+  const terminal = createTerminal({ out: process.stdout, err: process.stderr });
+  const { NODE_ENV, DATABASE_URL, REDIS_URL, DATA_DIR, PORT } = settings;
+  if (NODE_ENV === 'production' && (DATABASE_URL === undefined || REDIS_URL === undefined)) {
+    terminal.complain(
+      'NODE_ENV is production, and there the embedded Postgres and Redis are refused: they have no backup and no replica.\n' +
+        'Set DATABASE_URL and REDIS_URL, then run: npm run migrate, npm run api, npm run worker.',
+    );
+    return leave(exitCodeConfig);
+  }
+  const folder = openDataFolder(DATA_DIR);
+  if (!folder.ok) {
+    terminal.complain(folder.problem);
+    return leave(exitCodeConfig);
+  }
+  const dataFolder = folder.value;
+  const lock = takeLock(join(dataFolder, 'start.lock'));
+  if (!lock.ok) {
+    terminal.complain(
+      `npm start is running on ${dataFolder} already: process ${String(lock.pid)}${addressOf(dataFolder)}.`,
+    );
+    return leave(exitCodeRunning);
+  }
+
+  await run(terminal, dataFolder, lock.release);
+}
+
+async function run(terminal: Terminal, dataFolder: string, releaseLock: () => void): Promise<void> {
+  const shutdown = createShutdown({ logger: createLogger({ name: 'start', level: 'warn' }), forceMs });
+  const abort = new AbortController();
+  const endNow: (() => void)[] = [releaseLock];
+  shutdown.register('lock', releaseLock);
+  shutdown.register('demo file', () => {
+    removeDemoFile(dataFolder);
+  });
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.once(name, () => {
+      terminal.say(`${name}: stopping everything`);
+      abort.abort();
+      // The other two are the shutdown's own; this one is a terminal that was closed.
+      if (name === 'SIGHUP') void shutdown.run(name);
+    });
+  }
+  shutdown.listen();
+  // A second Ctrl-C, or an end that hangs: leave nothing running all the same.
+  process.once('exit', () => {
+    for (const end of endNow.reverse()) end();
+  });
+  removeDemoFile(dataFolder);
+  try {
+    const stack = await startStack({
+      dataFolder,
+      databaseUrl: settings.DATABASE_URL,
+      redisUrl: settings.REDIS_URL,
+      port: settings.PORT,
+      env: process.env,
+      terminal,
+      shutdown,
+      onProcess: (end) => endNow.push(end),
+      abort: abort.signal,
+    });
+    if (abort.signal.aborted) return;
+    if (stack.ok) return announce(terminal, dataFolder, stack.value);
+    terminal.complain(stack.problem);
+    process.exitCode = exitCodeConfig;
+    await shutdown.run('could not start');
+  } catch (error) {
+    if (!abort.signal.aborted) throw error;
+  }
+}
+
+/** The file last: whoever waits for it finds everything served. */
+function announce(terminal: Terminal, dataFolder: string, demo: Demo): void {
+  writeDemoFile(dataFolder, demo);
+  const { read, adjust } = curlLines(demo);
+  terminal.say(`Ready: ${demo.baseUrl}   reference: ${demo.docsUrl}`);
+  process.stdout.write(`\nRead materials:\n  ${read}\n\nAdd five to a stock:\n  ${adjust}\n\n`);
+  process.stdout.write(
+    `Keys and ids: ${demoFilePath(dataFolder)}   logs: ${join(dataFolder, 'logs')}   Ctrl-C stops all.\n`,
+  );
+}
+
+function addressOf(dataFolder: string): string {
+  try {
+    const { baseUrl } = JSON.parse(readFileSync(demoFilePath(dataFolder), 'utf8')) as { baseUrl: string };
+    return `, at ${baseUrl}`;
+  } catch {
+    return '';
+  }
+}
+
+/** Nothing is open yet, so the process ends by itself, with what it said written out. */
+function leave(code: number): void {
+  process.exitCode = code;
+}

@@ -1,0 +1,142 @@
+import { randomBytes } from 'node:crypto';
+import {
+  chmodSync,
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join } from 'node:path';
+import { failed, type Outcome } from './outcome.js';
+import type { PostgresBinaries } from './postgres-binaries.js';
+import { runCommand } from './processes.js';
+import { closedDirectory, type ServerUser } from './server-user.js';
+
+/** Where one Postgres keeps its things; all of it belongs to the user it runs as and is closed to others. */
+export interface PostgresFolder {
+  path: string;
+  cluster: string;
+  log: string;
+  password: string;
+}
+
+const initMsMax = 60_000;
+const elsewhereRoot = '/var/lib/raw-materials';
+
+/**
+ * Makes the folder of a Postgres, and in it, the first time, the cluster: UTF-8 with the builtin C.UTF-8 collation
+ * (the same on every machine, so an index never depends on the C library), a random password in a file of mode 0600.
+ */
+export async function preparePostgresFolder(deps: {
+  dataDir: string;
+  user: ServerUser | undefined;
+  binaries: PostgresBinaries;
+  say: (line: string) => void;
+}): Promise<Outcome<PostgresFolder>> {
+  const placed = placeFolder(deps.dataDir, deps.user, deps.say);
+  if (!placed.ok) return placed;
+  const path = placed.value;
+  const cluster = join(path, 'cluster');
+  const passwordFile = join(path, 'password');
+  if (!existsSync(passwordFile)) {
+    if (existsSync(cluster)) {
+      return failed(
+        `${passwordFile} is missing, and without it the database cannot be opened. Restore it, or remove ${path}.`,
+      );
+    }
+    writeOwned(passwordFile, `${randomBytes(24).toString('base64url')}\n`, deps.user);
+  }
+  if (!existsSync(cluster)) {
+    deps.say('Postgres: making the database cluster');
+    const made = await initialise(deps.binaries, { path, cluster, passwordFile }, deps.user);
+    if (!made.ok) return made;
+  }
+  const password = readFileSync(passwordFile, 'utf8').trim();
+  return { ok: true, value: { path, cluster, log: join(path, 'postgres.log'), password } };
+}
+
+/**
+ * The folder itself, or, where the user Postgres runs as cannot get to it (root in `/root`), one under /var/lib whose
+ * name is kept in a file beside it: so removing the data directory still is a fresh start.
+ */
+function placeFolder(dataDir: string, user: ServerUser | undefined, say: (line: string) => void): Outcome<string> {
+  const pointer = `${dataDir}.moved`;
+  try {
+    const closed = closedDirectory(dirname(dataDir), user);
+    if (closed && existsSync(dataDir))
+      throw new Error(`${closed} is closed to ${user?.name ?? 'it'} (chmod o+x would open it)`);
+    if (!closed) return { ok: true, value: makeOwned(dataDir, user) };
+    const known = existsSync(pointer) ? readFileSync(pointer, 'utf8').trim() : undefined;
+    if (known && existsSync(known)) return { ok: true, value: known };
+    mkdirSync(elsewhereRoot, { recursive: true, mode: 0o755 });
+    if (closedDirectory(elsewhereRoot, user)) throw new Error(`${elsewhereRoot} is closed, too`);
+    const elsewhere = makeOwned(mkdtempSync(join(elsewhereRoot, 'postgres-')), user);
+    writeFileSync(pointer, `${elsewhere}\n`);
+    say(`Postgres: ${closed} is closed to ${user?.name ?? 'it'}; the database is kept in ${elsewhere}`);
+    return { ok: true, value: elsewhere };
+  } catch (error) {
+    return failed(
+      `Postgres cannot keep its data in ${dataDir}: ${(error as Error).message}.\n` +
+        `Set DATA_DIR to a folder that ${user?.name ?? 'this user'} can get to and write to.`,
+    );
+  }
+}
+
+function makeOwned(folder: string, user: ServerUser | undefined): string {
+  mkdirSync(folder, { recursive: true });
+  chmodSync(folder, 0o700);
+  if (user) chownSync(folder, user.uid, user.gid);
+  return folder;
+}
+
+function writeOwned(file: string, text: string, user: ServerUser | undefined): void {
+  writeFileSync(file, text, { mode: 0o600 });
+  if (user) chownSync(file, user.uid, user.gid);
+}
+
+/** Under another name first, so that a start that was killed half-way leaves no half cluster to be taken for a whole one. */
+async function initialise(
+  binaries: PostgresBinaries,
+  { path, cluster, passwordFile }: { path: string; cluster: string; passwordFile: string },
+  user: ServerUser | undefined,
+): Promise<Outcome<void>> {
+  const partial = `${cluster}.partial`;
+  // C.UTF-8 decides what counts as a letter outside ASCII (pg_trgm). macOS before 15 does not know it by this name.
+  const locales = [['--locale=C.UTF-8'], ['--locale=C', '--builtin-locale=C.UTF-8']];
+  let output = '';
+  for (const locale of locales) {
+    rmSync(partial, { recursive: true, force: true });
+    const result = await runCommand({
+      file: binaries.initdb,
+      args: [
+        `--pgdata=${partial}`,
+        '--username=postgres',
+        `--pwfile=${passwordFile}`,
+        '--auth=scram-sha-256',
+        '--encoding=UTF8',
+        '--locale-provider=builtin',
+        ...locale,
+      ],
+      msMax: initMsMax,
+      cwd: path,
+      env: postgresEnv(),
+      ...(user ? { uid: user.uid, gid: user.gid } : {}),
+    });
+    output = result.output;
+    if (result.code === 0) {
+      renameSync(partial, cluster);
+      return { ok: true, value: undefined };
+    }
+  }
+  rmSync(partial, { recursive: true, force: true });
+  return failed(`Postgres could not make its database cluster in ${path}:\n${output}`);
+}
+
+/** Only what it needs: a stray PGPORT or PGDATA of the user must not reach it, and its messages are to be English. */
+export function postgresEnv(): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
+}

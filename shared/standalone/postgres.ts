@@ -1,0 +1,237 @@
+import { spawn } from 'node:child_process';
+import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { failed, type Outcome } from './outcome.js';
+import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
+import { postgresEnv, preparePostgresFolder, type PostgresFolder } from './postgres-folder.js';
+import { answersAsPostgres, isPostmasterOf, readPidFile } from './postgres-probe.js';
+import { freePort, portOrFree } from './ports.js';
+import { endProcess, isAlive, isZombie, signal } from './processes.js';
+import { findServerUser, type ServerUser } from './server-user.js';
+
+/** A running embedded Postgres. It outlives this process unless it is stopped. */
+export interface PostgresServer {
+  /** The address of the database `postgres`, with user and password. */
+  url: string;
+  port: number;
+  pid: number;
+  /** It was left running by an earlier start that was killed, and has been taken over. */
+  adopted: boolean;
+  /** `18.4.0-beta.17`, the version of the npm package. */
+  version: string;
+  /** Ends open sessions and waits until it is gone, 12 s at most. */
+  stop(): Promise<void>;
+  /** SIGKILL: the crash, for tests. */
+  kill(): void;
+  /** Asks it to end and does not wait: for a process that is about to exit. */
+  endNow(): void;
+}
+
+export interface PostgresOptions {
+  /** Its own folder; made when missing. */
+  dataDir: string;
+  /** Wanted, not promised: a busy port moves. Default: any free one. */
+  port?: number;
+  say: (line: string) => void;
+  /** Further server settings, by name. */
+  settings?: Readonly<Record<string, string | number>>;
+  env?: NodeJS.ProcessEnv;
+}
+
+const readyMsMax = 30_000;
+const adoptMsMax = 5_000;
+const pollMs = 20;
+const portAttemptsMax = 5;
+const logTailBytes = 4_096;
+/** SIGINT is Postgres' fast shutdown, SIGQUIT its immediate one, which recovers at the next start like a crash. */
+const stopSteps = [
+  { name: 'SIGINT', msMax: 6_000 },
+  { name: 'SIGQUIT', msMax: 3_000 },
+  { name: 'SIGKILL', msMax: 3_000 },
+] as const;
+/** Room for the pools of one API (10) and several workers (4 each), and for the tests' own connections. */
+const defaultSettings = { max_connections: 200 };
+
+/**
+ * Starts the Postgres of a folder, or takes over the one that already serves it. On the loopback only, without a Unix
+ * socket (whose path may be 107 bytes at most), with scram passwords; fsync and synchronous_commit stay on.
+ * What an ordinary machine can have wrong comes back as a problem; it never waits longer than its named limits.
+ */
+export async function startPostgres(options: PostgresOptions): Promise<Outcome<PostgresServer>> {
+  const env = options.env ?? process.env;
+  const user = await findServerUser(options.dataDir);
+  if (!user.ok) return user;
+  const binaries = await findPostgresBinaries({ user: user.value, say: options.say, env });
+  if (!binaries.ok) return binaries;
+  const folder = await preparePostgresFolder({ ...options, user: user.value, binaries: binaries.value });
+  if (!folder.ok) return folder;
+
+  const running = await adopt(folder.value, options.say);
+  if (running) return { ok: true, value: server(running, folder.value, binaries.value, true) };
+  return launch(options, folder.value, binaries.value, user.value);
+}
+
+interface Running {
+  pid: number;
+  port: number;
+}
+
+/**
+ * The server that a killed start left behind, if it answers. One that is ours and does not answer is ended. A
+ * postmaster.pid whose process is gone is Postgres' own to clear; one whose number now belongs to another process (after
+ * a crash of the machine) would stop it from starting, so that is removed here.
+ */
+async function adopt({ cluster }: PostgresFolder, say: (line: string) => void): Promise<Running | undefined> {
+  const file = readPidFile(cluster);
+  if (!file) return undefined;
+  if (!isAlive(file.pid)) {
+    removeIfZombies(file.pid, cluster);
+    return undefined;
+  }
+  if (!isPostmasterOf(file.pid, cluster)) {
+    say(`Postgres: process ${String(file.pid)} in postmaster.pid is another program; the file is stale and goes`);
+    rmSync(join(cluster, 'postmaster.pid'));
+    return undefined;
+  }
+  const deadline = performance.now() + adoptMsMax;
+  while (isAlive(file.pid) && performance.now() < deadline) {
+    const port = readPidFile(cluster)?.readyPort;
+    if (port !== undefined && (await answersAsPostgres(port))) {
+      say(`Postgres: taking over the one that an earlier start left running (process ${String(file.pid)})`);
+      return { pid: file.pid, port };
+    }
+    await delay(pollMs);
+  }
+  if (isAlive(file.pid)) {
+    say(`Postgres: process ${String(file.pid)} serves this folder and does not answer; ending it`);
+    await endProcess(file.pid, stopSteps.slice(1));
+  }
+  removeIfZombies(file.pid, cluster);
+  return undefined;
+}
+
+/** Postgres asks with kill(pid, 0), which finds a zombie: "lock file already exists" (seen in a container without an init). */
+function removeIfZombies(pid: number, cluster: string): void {
+  if (isZombie(pid)) rmSync(join(cluster, 'postmaster.pid'), { force: true });
+}
+
+async function launch(
+  options: PostgresOptions,
+  folder: PostgresFolder,
+  binaries: PostgresBinaries,
+  user: ServerUser | undefined,
+): Promise<Outcome<PostgresServer>> {
+  let port = await portOrFree(options.port ?? 0);
+  const deadline = performance.now() + readyMsMax;
+  let attempts = 0;
+  for (;;) {
+    const started = spawnServer(options, folder, binaries, user, port);
+    if (await becomesReady(started, port, folder, deadline)) {
+      return { ok: true, value: server({ pid: started.pid, port }, folder, binaries, false) };
+    }
+    const log = logSince(folder.log, started.logStart);
+    // The backends of a killed server let go of its memory one after the other, each as soon as it looks up.
+    if (/pre-existing shared memory block/.test(log) && performance.now() < deadline) {
+      await delay(pollMs);
+      continue;
+    }
+    // Taken between the look and the start.
+    if (/could not bind/.test(log) && ++attempts < portAttemptsMax) {
+      port = await freePort();
+      continue;
+    }
+    if (!started.exited) await endProcess(started.pid, stopSteps.slice(1));
+    return failed(
+      `Postgres did not start. Its log ${folder.log} ends:\n${[log.trim(), started.error].join('\n').trim() || '(nothing)'}`,
+    );
+  }
+}
+
+interface Started {
+  pid: number;
+  logStart: number;
+  exited: boolean;
+  /** Why it could not even be started. */
+  error: string;
+}
+
+/** In a session of its own, so that Ctrl-C reaches it only through us, after those who use it have closed. */
+function spawnServer(
+  options: PostgresOptions,
+  folder: PostgresFolder,
+  binaries: PostgresBinaries,
+  user: ServerUser | undefined,
+  port: number,
+): Started {
+  const settings = {
+    ...defaultSettings,
+    ...options.settings,
+    listen_addresses: '127.0.0.1',
+    unix_socket_directories: '',
+  };
+  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${String(value)}`]);
+  const log = openSync(folder.log, 'a', 0o600);
+  try {
+    const logStart = fstatSync(log).size;
+    const child = spawn(binaries.postgres, ['-D', folder.cluster, '-p', String(port), ...flags], {
+      cwd: folder.path,
+      env: postgresEnv(),
+      stdio: ['ignore', log, log],
+      detached: true,
+      ...(user ? { uid: user.uid, gid: user.gid } : {}),
+    });
+    const started = { pid: child.pid ?? 0, logStart, exited: child.pid === undefined, error: '' };
+    child.once('error', (error) => Object.assign(started, { exited: true, error: error.message }));
+    child.once('exit', () => (started.exited = true));
+    child.unref();
+    return started;
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function becomesReady(
+  started: Started,
+  port: number,
+  folder: PostgresFolder,
+  deadline: number,
+): Promise<boolean> {
+  while (!started.exited && performance.now() < deadline) {
+    const file = readPidFile(folder.cluster);
+    if (file?.pid === started.pid && file.readyPort === port && (await answersAsPostgres(port))) return true;
+    await delay(pollMs);
+  }
+  return false;
+}
+
+function logSince(path: string, start: number): string {
+  return readFileSync(path).subarray(start).subarray(-logTailBytes).toString('utf8');
+}
+
+function server(
+  { pid, port }: Running,
+  folder: PostgresFolder,
+  binaries: PostgresBinaries,
+  adopted: boolean,
+): PostgresServer {
+  let ended = false;
+  return {
+    url: `postgres://postgres:${folder.password}@127.0.0.1:${String(port)}/postgres`,
+    port,
+    pid,
+    adopted,
+    version: binaries.version,
+    stop: async () => {
+      await endProcess(pid, stopSteps);
+      ended = true;
+    },
+    kill: () => {
+      signal(pid, 'SIGKILL');
+    },
+    endNow: () => {
+      // The number may be another process's by now.
+      if (!ended) signal(pid, 'SIGINT');
+    },
+  };
+}

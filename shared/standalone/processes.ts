@@ -1,0 +1,138 @@
+import { execFileSync, spawn } from 'node:child_process';
+import { readFileSync, readlinkSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+
+const pollMs = 20;
+const psMsMax = 2_000;
+
+/** Whether a process runs. A zombie does not: in a container whose first process reaps nothing it would "live" for ever. */
+export function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0);
+  } catch (error) {
+    // EPERM: it is there and belongs to somebody else.
+    if ((error as NodeJS.ErrnoException).code !== 'EPERM') return false;
+  }
+  return !isZombie(pid);
+}
+
+/** Ended, but not yet reaped by its parent: signals still find it. */
+export function isZombie(pid: number): boolean {
+  return statFields(pid)?.[0] === 'Z';
+}
+
+/**
+ * What tells this process from a later one with the same number: pids come around again, in a container within a
+ * minute. `undefined` when it does not run.
+ */
+export function startOf(pid: number): string | undefined {
+  if (!isAlive(pid)) return undefined;
+  // Field 22 of /proc/<pid>/stat, in ticks since boot; the fields here begin with the third (proc_pid_stat(5)).
+  return statFields(pid)?.[19] ?? ps(pid, 'lstart=');
+}
+
+/** The words a process was started with, joined by spaces; empty when it does not run. */
+export function commandLine(pid: number): string {
+  try {
+    return readFileSync(`/proc/${String(pid)}/cmdline`, 'utf8')
+      .replaceAll('\0', ' ')
+      .trim();
+  } catch {
+    return ps(pid, 'args=') ?? '';
+  }
+}
+
+/** The working directory of a process, where the system tells (Linux, and then only one's own or as root). */
+export function workingDirectory(pid: number): string | undefined {
+  try {
+    return readlinkSync(`/proc/${String(pid)}/cwd`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Sends a signal; a process that is gone already is none to complain about. */
+export function signal(pid: number, name: NodeJS.Signals): void {
+  try {
+    process.kill(pid, name);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
+}
+
+/** Waits until a process is gone. Works for one that is not our child (adopted), hence by polling. */
+export async function waitForExit(pid: number, msMax: number): Promise<boolean> {
+  const deadline = performance.now() + msMax;
+  while (isAlive(pid)) {
+    if (performance.now() > deadline) return false;
+    await delay(pollMs);
+  }
+  return true;
+}
+
+/** Asks a process to end, waits, and goes on to the next, harsher signal. Resolves when it is gone. */
+export async function endProcess(
+  pid: number,
+  steps: readonly { name: NodeJS.Signals; msMax: number }[],
+): Promise<void> {
+  for (const { name, msMax } of steps) {
+    signal(pid, name);
+    if (await waitForExit(pid, msMax)) return;
+  }
+  throw new Error(`Process ${String(pid)} does not end (${steps.map(({ name }) => name).join(', then ')}).`);
+}
+
+export interface Command {
+  file: string;
+  args: readonly string[];
+  msMax: number;
+  env?: NodeJS.ProcessEnv;
+  cwd?: string;
+  uid?: number;
+  gid?: number;
+  signal?: AbortSignal | undefined;
+}
+
+/** Runs a command to its end. `code` is null when it could not be started, was stopped, or was out of time. */
+export async function runCommand(command: Command): Promise<{ code: number | null; output: string }> {
+  const { file, args, msMax, signal: abort, ...options } = command;
+  const child = spawn(file, args, {
+    ...options,
+    stdio: ['ignore', 'pipe', 'pipe'],
+    timeout: msMax,
+    killSignal: 'SIGKILL',
+    ...(abort ? { signal: abort } : {}),
+  });
+  const chunks: string[] = [];
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
+  return new Promise((resolve) => {
+    const startedAt = performance.now();
+    child.once('error', (error) => {
+      chunks.push(error.message);
+    });
+    child.once('close', (code, name) => {
+      if (name && performance.now() - startedAt >= msMax) chunks.push(`\nended after ${String(msMax)} ms`);
+      resolve({ code: name ? null : code !== null && code >= 0 ? code : null, output: chunks.join('').trim() });
+    });
+  });
+}
+
+function statFields(pid: number): string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
+    // The second field is the name in parentheses, which may itself hold spaces and parentheses.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    return undefined;
+  }
+}
+
+function ps(pid: number, field: string): string | undefined {
+  try {
+    const text = execFileSync('ps', ['-o', field, '-p', String(pid)], { encoding: 'utf8', timeout: psMsMax }).trim();
+    return text === '' ? undefined : text;
+  } catch {
+    return undefined;
+  }
+}

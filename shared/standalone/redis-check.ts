@@ -1,0 +1,74 @@
+import { Redis } from 'ioredis';
+import { failed, type Outcome } from './outcome.js';
+
+export interface RedisFacts {
+  version: string;
+  pid: number;
+  configFile: string;
+  maxmemoryPolicy: string;
+  loading: boolean;
+}
+
+const connectMsMax = 2_000;
+
+/** LMOVE and the `GET` option of SET, which BullMQ's scripts need, are of 6.2. */
+export function isNewEnough(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 6 || (major === 6 && minor >= 2);
+}
+
+/** What a Redis says of itself through INFO, which managed ones allow where CONFIG is closed; a problem when it does not answer. */
+export async function askRedis(url: string): Promise<Outcome<RedisFacts>> {
+  const redis = new Redis(url, {
+    lazyConnect: true,
+    connectTimeout: connectMsMax,
+    commandTimeout: connectMsMax,
+    maxRetriesPerRequest: 0,
+    enableReadyCheck: false,
+    retryStrategy: () => null,
+  });
+  let cause: string | undefined;
+  redis.on('error', (error: Error) => (cause = error.message));
+  try {
+    await redis.connect();
+    return { ok: true, value: parseInfo(await redis.info()) };
+  } catch (error) {
+    return failed(cause ?? (error as Error).message);
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/** Whether a Redis that somebody gave us will do (platform §1): version 6.2 or newer, and it never evicts a key. */
+export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
+  const asked = await askRedis(url);
+  if (!asked.ok)
+    return failed(`The Redis of REDIS_URL does not answer: ${asked.problem}. Start it, or mend REDIS_URL.`);
+  const { version, maxmemoryPolicy } = asked.value;
+  if (!isNewEnough(version)) {
+    return failed(`The Redis of REDIS_URL is version ${version}; 6.2 or newer is needed, or any Valkey.`);
+  }
+  if (maxmemoryPolicy !== 'noeviction') {
+    return failed(
+      `The Redis of REDIS_URL may throw away queued work: its maxmemory-policy is ${maxmemoryPolicy}.\n` +
+        'Run: redis-cli CONFIG SET maxmemory-policy noeviction   (and write it into its configuration file)',
+    );
+  }
+  return asked;
+}
+
+function parseInfo(info: string): RedisFacts {
+  const fields = new Map(
+    info.split(/\r?\n/).flatMap((line) => {
+      const colon = line.indexOf(':');
+      return colon > 0 ? [[line.slice(0, colon), line.slice(colon + 1)] as const] : [];
+    }),
+  );
+  return {
+    version: fields.get('redis_version') ?? '0',
+    pid: Number(fields.get('process_id') ?? 0),
+    configFile: fields.get('config_file') ?? '',
+    maxmemoryPolicy: fields.get('maxmemory_policy') ?? 'unknown',
+    loading: fields.get('loading') === '1',
+  };
+}

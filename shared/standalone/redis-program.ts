@@ -1,0 +1,78 @@
+import { accessSync, constants, statSync } from 'node:fs';
+import { delimiter, join } from 'node:path';
+import { cacheFolder } from './cache-folder.js';
+import { fetchDebianRedis } from './debian-redis.js';
+import { failed, type Outcome } from './outcome.js';
+import { runCommand } from './processes.js';
+import { isNewEnough } from './redis-check.js';
+
+/** A Redis or Valkey server that can be run here. */
+export interface RedisProgram {
+  file: string;
+  /** Set for one whose libraries stand beside it. */
+  libraryPath?: string;
+  version: string;
+  source: 'PATH' | 'Debian package';
+}
+
+const versionMsMax = 5_000;
+
+const whatToDo =
+  'Do one of these:\n' +
+  '  - install one: apt-get install redis-server · dnf install valkey · brew install redis\n' +
+  '  - or set REDIS_URL to a Redis of your own, for example redis://127.0.0.1:6379';
+
+/**
+ * `redis-server` or `valkey-server` on the PATH, else Debian's package unpacked into the cache folder, else a problem
+ * that says what to do. npm has no usable real Redis; `js-redis-server` 0.3.0 (JavaScript, Lua in wasm) is left out: it
+ * needs Node 22, and as a plain dependency it would break `npm ci` on Node 20.
+ */
+export async function findRedisProgram(deps: {
+  say: (line: string) => void;
+  env: NodeJS.ProcessEnv;
+  signal?: AbortSignal | undefined;
+}): Promise<Outcome<RedisProgram>> {
+  for (const name of ['redis-server', 'valkey-server']) {
+    const file = onPath(name, deps.env);
+    if (!file) continue;
+    const version = await versionOf({ file });
+    if (version !== undefined && isNewEnough(version)) return { ok: true, value: { file, version, source: 'PATH' } };
+    deps.say(`Redis: ${file} is ${version === undefined ? 'not runnable' : `version ${version}, and 6.2 is needed`}`);
+  }
+  if (!onPath('apt-get', deps.env) || !onPath('dpkg-deb', deps.env)) {
+    return failed(`No redis-server and no valkey-server (6.2 or newer) is on the PATH.\n${whatToDo}`);
+  }
+  const cache = cacheFolder(deps.env);
+  if (!cache) return failed(`No Redis is on the PATH, and no folder can be written to unpack one into.\n${whatToDo}`);
+  const fetched = await fetchDebianRedis({ ...deps, cache, versionOf });
+  return fetched.ok ? fetched : failed(`${fetched.problem}\n${whatToDo}`);
+}
+
+/** The version a server program prints: "Redis server v=7.0.15 …" or "Valkey server v=8.1.1 …"; `undefined` when it does not run. */
+async function versionOf(program: { file: string; libraryPath?: string }): Promise<string | undefined> {
+  const { code, output } = await runCommand({
+    file: program.file,
+    args: ['--version'],
+    msMax: versionMsMax,
+    env: redisEnv(program),
+  });
+  return code === 0 ? /\bv=(\d+\.\d+\.\d+)/.exec(output)?.[1] : undefined;
+}
+
+export function redisEnv({ libraryPath }: { libraryPath?: string }): NodeJS.ProcessEnv {
+  return { PATH: process.env.PATH, LC_ALL: 'C', ...(libraryPath ? { LD_LIBRARY_PATH: libraryPath } : {}) };
+}
+
+function onPath(name: string, env: NodeJS.ProcessEnv): string | undefined {
+  const folders = (env.PATH ?? '').split(delimiter).filter((folder) => folder !== '');
+  return folders.map((folder) => join(folder, name)).find(isExecutable);
+}
+
+function isExecutable(file: string): boolean {
+  try {
+    accessSync(file, constants.X_OK);
+    return statSync(file).isFile();
+  } catch {
+    return false;
+  }
+}

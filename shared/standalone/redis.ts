@@ -1,0 +1,190 @@
+import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { chmodSync, closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { failed, type Outcome } from './outcome.js';
+import { freePort, portOrFree } from './ports.js';
+import { commandLine, endProcess, isAlive, signal, workingDirectory } from './processes.js';
+import { configPath, logPath, readConfig, readPid, urlOf, writeConfig } from './redis-config.js';
+import { askRedis } from './redis-check.js';
+import { findRedisProgram, redisEnv, type RedisProgram } from './redis-program.js';
+
+/** A running private Redis (or Valkey). It outlives this process unless it is stopped. */
+export interface RedisServer {
+  /** With its password. */
+  url: string;
+  port: number;
+  pid: number;
+  version: string;
+  /** Where it came from, in words for a person. */
+  source: string;
+  adopted: boolean;
+  /** Writes out what it holds and waits until it is gone, 13 s at most. */
+  stop(): Promise<void>;
+  /** SIGKILL: the crash, for tests. */
+  kill(): void;
+  /** Asks it to end and does not wait: for a process that is about to exit. */
+  endNow(): void;
+}
+
+export interface RedisOptions {
+  /** Its own folder; made when missing. */
+  dir: string;
+  /** Wanted, not promised: a busy port moves. Default: any free one. */
+  port?: number;
+  say: (line: string) => void;
+  env?: NodeJS.ProcessEnv;
+  signal?: AbortSignal;
+}
+
+const readyMsMax = 20_000;
+const adoptMsMax = 5_000;
+const pollMs = 20;
+const portAttemptsMax = 5;
+const logTailBytes = 4_096;
+const stopSteps = [
+  { name: 'SIGTERM', msMax: 10_000 },
+  { name: 'SIGKILL', msMax: 3_000 },
+] as const;
+
+/**
+ * Starts the Redis of a folder, or takes over the one that already serves it: append-only file on, never evicts, on the
+ * loopback only, with a random password. What an ordinary machine can have wrong comes back as a problem.
+ */
+export async function startRedis(options: RedisOptions): Promise<Outcome<RedisServer>> {
+  const dir = resolve(options.dir);
+  try {
+    mkdirSync(dir, { recursive: true });
+    chmodSync(dir, 0o700);
+  } catch (error) {
+    return failed(`Redis cannot keep its data in ${dir}: ${(error as Error).message}. Set DATA_DIR to another folder.`);
+  }
+  const running = await adopt(dir, options.say);
+  if (running) return { ok: true, value: running };
+  const program = await findRedisProgram({ ...options, env: options.env ?? process.env });
+  return program.ok ? launch(options, dir, program.value) : program;
+}
+
+/**
+ * The server that a killed start left behind, if it answers with our password and names our configuration file. One
+ * that is ours and does not answer is ended: two on one append-only file would destroy it.
+ */
+async function adopt(dir: string, say: (line: string) => void): Promise<RedisServer | undefined> {
+  const left = readConfig(dir);
+  if (!left) return undefined;
+  const url = urlOf(left);
+  const deadline = performance.now() + adoptMsMax;
+  const pid = readPid(dir);
+  do {
+    const asked = await askRedis(url);
+    if (asked.ok && sameFile(asked.value.configFile, configPath(dir)) && !asked.value.loading) {
+      say(`Redis: taking over the one that an earlier start left running (process ${String(asked.value.pid)})`);
+      return server({ ...asked.value, port: left.port, url, source: 'left running', adopted: true });
+    }
+    if (pid === undefined || !isOurs(pid, dir, left.port)) return undefined;
+    await delay(pollMs);
+  } while (performance.now() < deadline);
+  say(`Redis: process ${String(pid)} serves this folder and does not answer; ending it`);
+  await endProcess(pid, stopSteps);
+  return undefined;
+}
+
+async function launch(options: RedisOptions, dir: string, program: RedisProgram): Promise<Outcome<RedisServer>> {
+  let port = await portOrFree(options.port ?? 0);
+  for (let attempt = 1; ; attempt += 1) {
+    const config = { port, password: readConfig(dir)?.password ?? randomBytes(24).toString('base64url') };
+    writeConfig(dir, config);
+    const started = spawnServer(dir, program);
+    if (await becomesReady(started, urlOf(config))) {
+      const source = `${program.source === 'PATH' ? program.file : 'the Debian package redis-tools, unpacked'}`;
+      return {
+        ok: true,
+        value: server({ pid: started.pid, version: program.version, port, url: urlOf(config), source, adopted: false }),
+      };
+    }
+    const log = readFileSync(logPath(dir)).subarray(started.logStart).subarray(-logTailBytes).toString('utf8').trim();
+    if (!started.exited) await endProcess(started.pid, stopSteps);
+    // Taken between the look and the start.
+    if (/Address already in use/i.test(log) && attempt < portAttemptsMax) {
+      port = await freePort();
+      continue;
+    }
+    return failed(
+      `Redis did not start (${program.file}). Its log ${logPath(dir)} ends:\n${log || started.error || '(nothing)'}`,
+    );
+  }
+}
+
+interface Started {
+  pid: number;
+  logStart: number;
+  exited: boolean;
+  error: string;
+}
+
+/** In a session of its own, so that Ctrl-C reaches it only through us, after those who use it have closed. */
+function spawnServer(dir: string, program: RedisProgram): Started {
+  const log = openSync(logPath(dir), 'a', 0o600);
+  try {
+    const logStart = fstatSync(log).size;
+    const child = spawn(program.file, [configPath(dir)], {
+      cwd: dir,
+      env: redisEnv(program),
+      stdio: ['ignore', log, log],
+      detached: true,
+    });
+    const started: Started = { pid: child.pid ?? 0, logStart, exited: child.pid === undefined, error: '' };
+    child.once('error', (error) => Object.assign(started, { exited: true, error: error.message }));
+    child.once('exit', () => Object.assign(started, { exited: true }));
+    child.unref();
+    return started;
+  } finally {
+    closeSync(log);
+  }
+}
+
+async function becomesReady(started: Started, url: string): Promise<boolean> {
+  const deadline = performance.now() + readyMsMax;
+  while (!started.exited && performance.now() < deadline) {
+    const asked = await askRedis(url);
+    if (asked.ok && asked.value.pid === started.pid && !asked.value.loading) return true;
+    await delay(pollMs);
+  }
+  return false;
+}
+
+/** Redis writes its address into its command line; where the system tells the working directory, that decides. */
+function isOurs(pid: number, dir: string, port: number): boolean {
+  if (!isAlive(pid)) return false;
+  const at = workingDirectory(pid);
+  return at === undefined ? commandLine(pid).includes(`127.0.0.1:${String(port)}`) : sameFile(at, dir);
+}
+
+function sameFile(a: string, b: string): boolean {
+  return existsSync(a) && existsSync(b) && realpathSync(a) === realpathSync(b);
+}
+
+function server(facts: Omit<RedisServer, 'stop' | 'kill' | 'endNow'>): RedisServer {
+  const { url, port, pid, version, source, adopted } = facts;
+  let ended = false;
+  return {
+    url,
+    port,
+    pid,
+    version,
+    source,
+    adopted,
+    stop: async () => {
+      await endProcess(pid, stopSteps);
+      ended = true;
+    },
+    kill: () => {
+      signal(pid, 'SIGKILL');
+    },
+    endNow: () => {
+      // The number may be another process's by now.
+      if (!ended) signal(pid, 'SIGTERM');
+    },
+  };
+}

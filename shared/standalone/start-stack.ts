@@ -1,0 +1,216 @@
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { fileURLToPath } from 'node:url';
+import { migrateDatabase } from '../database/migrate-database.js';
+import type { Shutdown } from '../runtime/shutdown.js';
+import { keepPlatformTokenKey } from './data-folder.js';
+import { seedDemo } from './demo-data.js';
+import type { Demo, DemoAddresses } from './demo-file.js';
+import { failed, type Outcome } from './outcome.js';
+import { portOrFree } from './ports.js';
+import { startPostgres } from './postgres.js';
+import { checkRedis } from './redis-check.js';
+import { startRedis } from './redis.js';
+import { startStandInPlatform } from './stand-in-platform.js';
+import { supervise, type Supervised } from './supervise.js';
+import type { Terminal } from './terminal.js';
+
+export interface StackDeps {
+  dataFolder: string;
+  databaseUrl: string | undefined;
+  redisUrl: string | undefined;
+  port: number;
+  env: NodeJS.ProcessEnv;
+  terminal: Terminal;
+  shutdown: Shutdown;
+  /** Called for each process that was started, with what ends it at once when this one must exit without waiting. */
+  onProcess: (endNow: () => void) => void;
+  /** Ends the start where it stands: between two steps, and within a download. */
+  abort: AbortSignal;
+}
+
+const workerCount = 2;
+const readyMsMax = 30_000;
+const readyPollMs = 50;
+const requestMsMax = 2_000;
+
+/**
+ * Starts everything, each thing registered for its end as soon as it is open: Postgres and Redis, the schema, the
+ * stand-in of the commerce platform, the demo data, two workers and the API. Resolves when `/readyz` is good.
+ */
+export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
+  const { terminal, abort } = deps;
+  const [database, redis] = await Promise.all([openDatabase(deps), openRedis(deps)]);
+  abort.throwIfAborted();
+  if (!database.ok) return database;
+  if (!redis.ok) return redis;
+
+  const migrated = await migrate(database.value, terminal.say);
+  if (!migrated.ok) return migrated;
+  abort.throwIfAborted();
+
+  const platform = await startStandInPlatform();
+  deps.shutdown.register('stand-in platform', () => platform.stop());
+  terminal.say(`Commerce platform: a stand-in for the demo shop on ${platform.url}`);
+
+  const platformTokenKey = keepPlatformTokenKey(deps.dataFolder);
+  const access = await seedDemo({
+    databaseUrl: database.value,
+    dataDir: deps.dataFolder,
+    platformUrl: platform.url,
+    platformTokenKey,
+  });
+  terminal.say('Demo data: there');
+  abort.throwIfAborted();
+
+  const urls = { DATABASE_URL: database.value, REDIS_URL: redis.value, PLATFORM_TOKEN_KEY: platformTokenKey };
+  const served = await startProcesses(deps, urls);
+  return served.ok ? { ok: true, value: { ...served.value, ...access } } : served;
+}
+
+async function openDatabase({
+  databaseUrl,
+  dataFolder,
+  terminal,
+  shutdown,
+  env,
+  onProcess,
+}: StackDeps): Promise<Outcome<string>> {
+  if (databaseUrl !== undefined) {
+    terminal.say('Postgres: the one of DATABASE_URL');
+    return { ok: true, value: databaseUrl };
+  }
+  const started = await startPostgres({ dataDir: join(dataFolder, 'postgres'), say: terminal.say, env });
+  if (!started.ok) return started;
+  const server = started.value;
+  shutdown.register('Postgres', () => server.stop());
+  onProcess(() => {
+    server.endNow();
+  });
+  terminal.say(`Postgres: ${server.version} on port ${String(server.port)}`);
+  return { ok: true, value: server.url };
+}
+
+async function openRedis({
+  redisUrl,
+  dataFolder,
+  terminal,
+  shutdown,
+  env,
+  onProcess,
+  abort,
+}: StackDeps): Promise<Outcome<string>> {
+  if (redisUrl !== undefined) {
+    const checked = await checkRedis(redisUrl);
+    if (!checked.ok) return checked;
+    terminal.say(`Redis: the one of REDIS_URL, version ${checked.value.version}`);
+    return { ok: true, value: redisUrl };
+  }
+  const started = await startRedis({ dir: join(dataFolder, 'redis'), say: terminal.say, env, signal: abort });
+  if (!started.ok) return started;
+  const server = started.value;
+  shutdown.register('Redis', () => server.stop());
+  onProcess(() => {
+    server.endNow();
+  });
+  terminal.say(`Redis: ${server.version} on port ${String(server.port)} (${server.source})`);
+  return { ok: true, value: server.url };
+}
+
+async function migrate(databaseUrl: string, say: (line: string) => void): Promise<Outcome<void>> {
+  try {
+    await migrateDatabase(databaseUrl, (line) => {
+      say(`Schema: ${line}`);
+    });
+    return { ok: true, value: undefined };
+  } catch (error) {
+    return failed(`The database cannot be brought to the newest schema: ${(error as Error).message}`);
+  }
+}
+
+async function startProcesses(deps: StackDeps, urls: Record<string, string>): Promise<Outcome<DemoAddresses>> {
+  const { terminal, shutdown, abort } = deps;
+  const port = await portOrFree(deps.port);
+  if (deps.port !== 0 && port !== deps.port) terminal.say(`Port ${String(deps.port)} is busy: ${String(port)} it is`);
+  const adminPort = await portOrFree(port + 1);
+  const env = {
+    ...deps.env,
+    ...urls,
+    HOST: '127.0.0.1',
+    PORT: String(port),
+    ADMIN_PORT: String(adminPort),
+    API_INSTANCES: '1',
+    // The demo shop's platform is the stand-in; anywhere else a loopback platform is refused (contract §8).
+    PLATFORM_ALLOW_LOOPBACK: 'true',
+  };
+  const run = (name: string, script: string) => {
+    const supervised = supervise({
+      name,
+      script: fileURLToPath(new URL(script, import.meta.url)),
+      env,
+      logPath: join(deps.dataFolder, 'logs', `${name}.log`),
+      print: terminal.printOf(name),
+    });
+    deps.onProcess(() => {
+      supervised.kill();
+    });
+    return supervised;
+  };
+  const workers = Array.from({ length: workerCount }, (_, index) =>
+    run(`worker-${String(index + 1)}`, '../../worker/main.js'),
+  );
+  shutdown.register('workers', () => Promise.all(workers.map((worker) => worker.stop())));
+  const api = run('api', '../../api/main.js');
+  shutdown.register('API', () => api.stop());
+  try {
+    return { ok: true, value: await allServe(api, workers, { port, adminPort }, abort) };
+  } catch (error) {
+    abort.throwIfAborted();
+    return failed(`${(error as Error).message}\nTheir logs are in ${join(deps.dataFolder, 'logs')}.`);
+  }
+}
+
+async function allServe(
+  api: Supervised,
+  workers: Supervised[],
+  wanted: { port: number; adminPort: number },
+  abort: AbortSignal,
+): Promise<DemoAddresses> {
+  const late = AbortSignal.any([abort, AbortSignal.timeout(readyMsMax)]);
+  const [report] = await orAbort(Promise.all([api.ready, ...workers.map((worker) => worker.ready)]), late);
+  const { port, adminPort } = { ...wanted, ...report };
+  const origin = `http://127.0.0.1:${String(port)}`;
+  while (!(await isReady(`${origin}/readyz`))) {
+    if (late.aborted) throw new Error(`${origin}/readyz is not good after ${String(readyMsMax)} ms.`);
+    await delay(readyPollMs);
+  }
+  return {
+    baseUrl: `${origin}/v1`,
+    docsUrl: `${origin}/docs`,
+    mcpUrl: `${origin}/mcp`,
+    adminUrl: `http://127.0.0.1:${String(adminPort)}`,
+  };
+}
+
+async function isReady(url: string): Promise<boolean> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(requestMsMax) });
+    await response.body?.cancel();
+    return response.ok;
+  } catch {
+    return false;
+  }
+}
+
+function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const onAbort = () => {
+      reject(new Error('The API and the workers do not all serve in time.'));
+    };
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort, { once: true });
+    promise.then(resolve, reject).finally(() => {
+      signal.removeEventListener('abort', onAbort);
+    });
+  });
+}

@@ -1,0 +1,53 @@
+interface Open {
+  name: string;
+  /** One for the whole run is closed at its end; any other is its suite's to close, and still open then is a leak. */
+  forWholeRun: boolean;
+  close: () => Promise<void>;
+  /** Works within an exit handler: it may not wait. */
+  closeNow: () => void;
+}
+
+const opened = new Set<Open>();
+const parentPollMs = 500;
+let isListening = false;
+
+/** Remembers what must not outlive this process. Returns what forgets it, to be called once it is closed. */
+export function rememberOpen(open: Open): () => void {
+  opened.add(open);
+  if (!isListening) listen();
+  return () => opened.delete(open);
+}
+
+/** Closes everything, last opened first, and fails naming what its suite should have closed. */
+export async function closeAll(): Promise<void> {
+  const leaks: string[] = [];
+  for (const open of [...opened].reverse()) {
+    if (!open.forWholeRun) leaks.push(open.name);
+    await open.close();
+    opened.delete(open);
+  }
+  if (leaks.length > 0) throw new Error(`Left open by the suites that started them: ${leaks.join(', ')}`);
+}
+
+function listen(): void {
+  isListening = true;
+  process.once('exit', closeAllNow);
+  for (const [name, number] of [
+    ['SIGINT', 2],
+    ['SIGTERM', 15],
+    ['SIGHUP', 1],
+  ] as const) {
+    process.once(name, () => process.exit(128 + number));
+  }
+  // Mocha runs the tests in a child of the process that was started, and does not pass on SIGTERM or a kill −9.
+  const parent = process.ppid;
+  const timer = setInterval(() => {
+    if (process.ppid !== parent) process.exit(1);
+  }, parentPollMs);
+  timer.unref();
+}
+
+function closeAllNow(): void {
+  for (const open of [...opened].reverse()) open.closeNow();
+  opened.clear();
+}

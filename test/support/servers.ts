@@ -1,0 +1,162 @@
+import { randomBytes } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { Redis } from 'ioredis';
+import pg from 'pg';
+import { migrateDatabase } from '../../shared/database/migrate-database.js';
+import type { Outcome } from '../../shared/standalone/outcome.js';
+import { startPostgres, type PostgresServer } from '../../shared/standalone/postgres.js';
+import { waitForExit } from '../../shared/standalone/processes.js';
+import { startRedis, type RedisServer } from '../../shared/standalone/redis.js';
+import { rememberOpen } from './cleanup.js';
+import { temporaryFolder } from './temporary-folder.js';
+
+/** A server of a test's own. Address and port stay the same over a restart; the pid does not. */
+export interface TestServer {
+  url: string;
+  port: number;
+  readonly pid: number;
+  stop(): Promise<void>;
+  /** SIGKILL, and resolves when it is gone. */
+  kill(): Promise<void>;
+  /** Starts it again on the same data and port, after `kill` or a crash. */
+  restart(): Promise<void>;
+}
+
+export interface TestRedis extends TestServer {
+  flush(): Promise<void>;
+}
+
+export interface TestDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
+const goneMsMax = 5_000;
+const templateName = 'template_migrated';
+
+let shared: Promise<TestServer> | undefined;
+let template: Promise<void> | undefined;
+let databases = 0;
+
+/** The one Postgres of the run, started at the first call, stopped at the run's end. */
+export function testPostgres(): Promise<TestServer> {
+  shared ??= startServer('the shared Postgres', 'postgres', true);
+  return shared;
+}
+
+/** An empty, migrated database of one's own on the run's Postgres: a copy of a template that is migrated once. */
+export async function createTestDatabase(): Promise<TestDatabase> {
+  const server = await testPostgres();
+  template ??= migrateTemplate(server.url);
+  await template;
+  databases += 1;
+  return createDatabaseOn(server.url, `test_${String(databases)}_${randomBytes(4).toString('hex')}`, templateName);
+}
+
+/** As `createTestDatabase`, on a Postgres of a suite's own, which it may kill. */
+export async function migrateTestDatabase(server: TestServer): Promise<TestDatabase> {
+  const database = await createDatabaseOn(server.url, `test_${randomBytes(4).toString('hex')}`, 'template1');
+  await migrateDatabase(database.url, () => undefined);
+  return database;
+}
+
+/** A Postgres of a suite's own, to be killed and restarted. The suite stops it. */
+export function startTestPostgres(): Promise<TestServer> {
+  return startServer('a Postgres', 'postgres', false);
+}
+
+/** A Redis of a suite's own, empty, to be flushed, killed and restarted. The suite stops it. */
+export async function startTestRedis(): Promise<TestRedis> {
+  const server = await startServer('a Redis', 'redis', false);
+  return Object.assign(server, {
+    flush: async () => {
+      const redis = new Redis(server.url, { retryStrategy: () => null });
+      try {
+        await redis.flushall();
+      } finally {
+        redis.disconnect();
+      }
+    },
+  });
+}
+
+async function startServer(name: string, kind: 'postgres' | 'redis', forWholeRun: boolean): Promise<TestServer> {
+  const folder = await temporaryFolder();
+  const start = startOf(kind, join(folder.path, 'server'));
+  let server = await orThrow(start(0));
+  const forget = rememberOpen({
+    name,
+    forWholeRun,
+    close: async () => {
+      await server.stop();
+      await folder.remove();
+    },
+    closeNow: () => {
+      server.kill();
+      rmSync(folder.path, { recursive: true, force: true, maxRetries: 3 });
+    },
+  });
+  return {
+    url: server.url,
+    port: server.port,
+    get pid() {
+      return server.pid;
+    },
+    stop: async () => {
+      await server.stop();
+      forget();
+      await folder.remove();
+    },
+    kill: async () => {
+      server.kill();
+      if (!(await waitForExit(server.pid, goneMsMax))) throw new Error(`${name} survived SIGKILL`);
+    },
+    restart: async () => {
+      const { port } = server;
+      server = await orThrow(start(port));
+      if (server.port !== port) throw new Error(`${name}: port ${String(port)} was taken while it was down`);
+    },
+  };
+}
+
+function startOf(
+  kind: 'postgres' | 'redis',
+  dir: string,
+): (port: number) => Promise<Outcome<PostgresServer | RedisServer>> {
+  const say = () => undefined;
+  switch (kind) {
+    case 'postgres':
+      return (port) => startPostgres({ dataDir: dir, port, say });
+    case 'redis':
+      return (port) => startRedis({ dir, port, say });
+  }
+}
+
+async function orThrow<T>(started: Promise<Outcome<T>>): Promise<T> {
+  const outcome = await started;
+  if (!outcome.ok) throw new Error(outcome.problem);
+  return outcome.value;
+}
+
+async function migrateTemplate(serverUrl: string): Promise<void> {
+  const { url } = await createDatabaseOn(serverUrl, templateName, 'template1');
+  await migrateDatabase(url, () => undefined);
+}
+
+async function createDatabaseOn(serverUrl: string, name: string, from: string): Promise<TestDatabase> {
+  await execute(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${from}`);
+  const url = new URL(serverUrl);
+  url.pathname = `/${name}`;
+  return { url: url.href, drop: () => execute(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
+}
+
+async function execute(url: string, statement: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,137 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { existsSync } from 'node:fs';
+import { createInterface } from 'node:readline';
+import { fileURLToPath } from 'node:url';
+import { rememberOpen } from './cleanup.js';
+import { failPointArguments, type FailPointHit } from './fail-points.js';
+import { until } from './until.js';
+
+export type Env = Record<string, string | undefined>;
+
+/** One process of the service under test. */
+export interface Proc {
+  name: string;
+  pid: number;
+  /** The port an API listens on. */
+  port?: number;
+  /** The port of its metrics and queue page, where it has one. */
+  adminPort?: number;
+  baseUrl?: string;
+  kill(signal: NodeJS.Signals): void;
+  exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
+  hasExited(): boolean;
+  /** Its last 200 lines. */
+  logs(): string[];
+  /** Every pass through an armed fail-point so far. */
+  hits(): readonly FailPointHit[];
+  /** Resolves with the pass that fired; fails when the point is not reached in time. */
+  fired(name: string, deadlineMs?: number): Promise<FailPointHit>;
+}
+
+interface Ended {
+  code: number | null;
+  signal: NodeJS.Signals | null;
+}
+
+interface ReadyMessage {
+  type: 'listening' | 'ready';
+  port?: number;
+  adminPort?: number;
+}
+
+/** What is known of a process so far. */
+interface Seen {
+  lines: string[];
+  hits: FailPointHit[];
+  ready: ReadyMessage | undefined;
+  end: Ended | undefined;
+}
+
+const readyMsMax = 20_000;
+const stopMsMax = 20_000;
+const killMsMax = 5_000;
+const firedMsMax = 20_000;
+const logLinesMax = 200;
+
+/** Starts `dist/api/main.js` or `dist/worker/main.js` with exactly this environment, and waits until it says it serves. */
+export async function startProcess(kind: 'api' | 'worker', env: Env): Promise<Proc> {
+  const script = fileURLToPath(new URL(`../../dist/${kind}/main.js`, import.meta.url));
+  if (!existsSync(script)) throw new Error(`dist/${kind}/main.js is missing: npm run build`);
+  const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
+  const child = spawn(process.execPath, ['--enable-source-maps', ...failPointArguments(env.FAIL_POINTS), script], {
+    env: given,
+    stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
+  });
+  const seen: Seen = { lines: [], hits: [], ready: undefined, end: undefined };
+  const proc = watch(child, `${kind} ${String(child.pid)}`, seen);
+  const said = () => `${proc.name} said:\n${seen.lines.join('\n')}`;
+  try {
+    await until(() => seen.ready !== undefined || seen.end !== undefined, {
+      deadlineMs: readyMsMax,
+      what: () => `${proc.name} to be ready; ${said()}`,
+    });
+  } catch (error) {
+    child.kill('SIGKILL');
+    await proc.exited;
+    throw error;
+  }
+  if (!seen.ready) throw new Error(`${proc.name} ended (${JSON.stringify(seen.end)}) before it was ready; ${said()}`);
+  const { port, adminPort } = seen.ready;
+  if (port !== undefined) Object.assign(proc, { port, baseUrl: `http://127.0.0.1:${String(port)}` });
+  if (adminPort !== undefined) Object.assign(proc, { adminPort });
+  return proc;
+}
+
+/** SIGTERM; past 20 s SIGKILL and a failure with its last lines. */
+export async function stopProcess(proc: Proc): Promise<void> {
+  if (proc.hasExited()) return;
+  // One that a test has stopped would not hear SIGTERM.
+  proc.kill('SIGCONT');
+  proc.kill('SIGTERM');
+  try {
+    await until(proc.hasExited, { deadlineMs: stopMsMax, what: `${proc.name} to end on SIGTERM` });
+  } catch (error) {
+    proc.kill('SIGKILL');
+    await until(proc.hasExited, { deadlineMs: killMsMax, what: `${proc.name} to end on SIGKILL` });
+    throw new Error(`${(error as Error).message}; it said:\n${proc.logs().join('\n')}`);
+  }
+}
+
+function watch(child: ChildProcess, name: string, seen: Seen): Proc {
+  for (const stream of [child.stdout, child.stderr]) {
+    if (stream) createInterface({ input: stream }).on('line', (line) => addLine(seen.lines, line));
+  }
+  child.on('message', (message: ReadyMessage | FailPointHit) => {
+    if (message.type === 'fail-point') seen.hits.push(message);
+    else if (message.type === 'listening' || message.type === 'ready') seen.ready = message;
+  });
+  child.once('error', (error) => addLine(seen.lines, error.message));
+  const exited = new Promise<Ended>((resolve) => {
+    child.once('close', (code, signal) => resolve((seen.end = { code, signal })));
+  });
+  const closeNow = () => void child.kill('SIGKILL');
+  const close = async () => {
+    closeNow();
+    await exited;
+  };
+  void exited.then(rememberOpen({ name, forWholeRun: false, close, closeNow }));
+  return {
+    name,
+    pid: child.pid ?? 0,
+    kill: (signal) => void child.kill(signal),
+    exited,
+    hasExited: () => seen.end !== undefined,
+    logs: () => [...seen.lines],
+    hits: () => seen.hits,
+    fired: (point, deadlineMs = firedMsMax) =>
+      until(() => seen.hits.find((hit) => hit.name === point && hit.fires), {
+        deadlineMs,
+        what: () => `fail-point ${point}; ${name} said:\n${seen.lines.join('\n')}`,
+      }),
+  };
+}
+
+function addLine(lines: string[], line: string): void {
+  lines.push(line);
+  if (lines.length > logLinesMax) lines.shift();
+}

@@ -1,0 +1,109 @@
+import { closeConnections } from './http.js';
+import { createTestDatabase, startTestRedis, type TestRedis } from './servers.js';
+import { startProcess, stopProcess, type Env, type Proc } from './service-process.js';
+
+export interface ServiceOptions {
+  apis?: number;
+  workers?: number;
+  /** For every process; `undefined` takes a variable away. */
+  env?: Env;
+  apiEnv?: Env;
+  workerEnv?: Env;
+  /** `{ worker: 'after-take=kill:1' }`; see fail-points.ts. Only for the processes started at once. */
+  failPoints?: { api?: string; worker?: string };
+  databaseUrl?: string;
+  redisUrl?: string;
+}
+
+export interface Service {
+  apis: Proc[];
+  workers: Proc[];
+  databaseUrl: string;
+  redisUrl: string;
+  /** Its own Redis; absent when it was given one. */
+  redis: TestRedis | undefined;
+  baseUrls: string[];
+  startApi(env?: Env): Promise<Proc>;
+  startWorker(env?: Env): Promise<Proc>;
+  stop(): Promise<void>;
+}
+
+/** For tests alone: 32 bytes that protect nothing. */
+const testTokenKey = '00'.repeat(32);
+
+/**
+ * The built service as real processes on free ports, ready to serve: APIs and workers from `dist/`, a migrated database
+ * and an empty Redis of their own unless given. Stopping it fails when a process does not end by itself on SIGTERM.
+ */
+export async function startService(options: ServiceOptions = {}): Promise<Service> {
+  const { apis = 1, workers = 1, failPoints = {} } = options;
+  const database = options.databaseUrl === undefined ? await createTestDatabase() : undefined;
+  const redis = options.redisUrl === undefined ? await startTestRedis() : undefined;
+  const databaseUrl = options.databaseUrl ?? database?.url ?? '';
+  const redisUrl = options.redisUrl ?? redis?.url ?? '';
+  const base = serviceEnv(databaseUrl, redisUrl);
+  const service: Service = {
+    apis: [],
+    workers: [],
+    databaseUrl,
+    redisUrl,
+    redis,
+    baseUrls: [],
+    startApi: async (env) => {
+      const api = await startProcess('api', { ...base, ...options.env, ...options.apiEnv, ...env });
+      service.apis.push(api);
+      if (api.baseUrl !== undefined) service.baseUrls.push(api.baseUrl);
+      return api;
+    },
+    startWorker: async (env) => {
+      const worker = await startProcess('worker', { ...base, ...options.env, ...options.workerEnv, ...env });
+      service.workers.push(worker);
+      return worker;
+    },
+    stop: async () => {
+      service.baseUrls.forEach(closeConnections);
+      // Side by side, and every one is waited for, so that one that hangs leaves none of the others behind.
+      const ends = await Promise.allSettled([...service.apis, ...service.workers].map(stopProcess));
+      await redis?.stop();
+      await database?.drop();
+      const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Error] : []));
+      if (failures.length > 0) throw new AggregateError(failures, failures.map((error) => error.message).join('\n'));
+    },
+  };
+  // All settled: one that fails must not leave another behind that is still starting.
+  const starts = await Promise.allSettled([
+    ...repeat(apis, () => service.startApi(armed(failPoints.api))),
+    ...repeat(workers, () => service.startWorker(armed(failPoints.worker))),
+  ]);
+  const failure = starts.find((start) => start.status === 'rejected');
+  if (failure) {
+    await service.stop().catch(() => undefined);
+    throw failure.reason;
+  }
+  return service;
+}
+
+function armed(specification: string | undefined): Env {
+  return specification === undefined ? {} : { FAIL_POINTS: specification };
+}
+
+function repeat<T>(count: number, make: () => T): T[] {
+  return Array.from({ length: count }, make);
+}
+
+/** Nothing of the developer's own settings gets in, or a test would pass on one machine only. */
+function serviceEnv(databaseUrl: string, redisUrl: string): Env {
+  return {
+    PATH: process.env.PATH,
+    NODE_ENV: 'test',
+    DATABASE_URL: databaseUrl,
+    REDIS_URL: redisUrl,
+    HOST: '127.0.0.1',
+    PORT: '0',
+    ADMIN_PORT: '0',
+    API_INSTANCES: '1',
+    PLATFORM_TOKEN_KEY: testTokenKey,
+    PLATFORM_ALLOW_LOOPBACK: 'true',
+    LOG_LEVEL: 'info',
+  };
+}

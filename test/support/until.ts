@@ -1,0 +1,22 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
+const pollMs = 10;
+
+/**
+ * Asks until the answer is neither false nor undefined, and returns it; past the deadline it fails naming what it waited
+ * for. What the check throws passes through at once.
+ */
+export async function until<T>(
+  check: () => T | Promise<T>,
+  { deadlineMs, what }: { deadlineMs: number; what: string | (() => string) },
+): Promise<Exclude<T, false | undefined>> {
+  const deadline = performance.now() + deadlineMs;
+  for (;;) {
+    const answer = await check();
+    if (answer !== false && answer !== undefined) return answer as Exclude<T, false | undefined>;
+    if (performance.now() > deadline) {
+      throw new Error(`Waited ${String(deadlineMs)} ms in vain for ${typeof what === 'string' ? what : what()}`);
+    }
+    await delay(pollMs);
+  }
+}

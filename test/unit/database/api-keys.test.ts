@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import { findKeyWithShop, insertKey, listKeys, revokeKey, touchKey } from '../../../shared/database/api-keys.js';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createShop, findShop } from '../../../shared/database/shops.js';
+import { mintKey } from '../../../shared/keys/api-key-format.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+
+describe('stored API keys', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let shopId: number;
+  let otherShopId: number;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 4, applicationName: 'test' });
+    shopId = (await createShop(database, { name: 'one', plan: 'enhanced', rateLimitPoints: 7 })).id;
+    otherShopId = (await createShop(database, { name: 'two', plan: 'basic' })).id;
+  });
+
+  after(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  async function issue(label: string, expiresAt: Date | null = null) {
+    const { id, secretHash } = mintKey();
+    return { secretHash, ...(await insertKey(database, shopId, { id, label, scope: 'write', secretHash, expiresAt })) };
+  }
+
+  it('are found with the whole of their shop', async () => {
+    const expiresAt = new Date('2030-01-31T12:00:00.123Z');
+    const { id, secretHash } = await issue('whole', expiresAt);
+    const state = { scope: 'write', secretHash, expiresAt, revokedAt: null, lastUsedAt: null };
+    const shop = await findShop(database, shopId);
+    expect(await findKeyWithShop(database, id)).to.deep.equal({ id, shopId, ...state, shop });
+    expect(shop).to.include({ name: 'one', plan: 'enhanced', rateLimitPoints: 7, allowNegativeInventory: false });
+  });
+
+  it('that do not exist are not found', async () => {
+    expect(await findKeyWithShop(database, mintKey().id)).to.equal(undefined);
+  });
+
+  it('note their use at most once a minute', async () => {
+    const { id } = await issue('used');
+    const seen = async (at: string) => {
+      await touchKey(database, id, new Date(at));
+      return (await findKeyWithShop(database, id))?.lastUsedAt?.toISOString();
+    };
+    expect(await seen('2026-01-01T00:00:00.000Z')).to.equal('2026-01-01T00:00:00.000Z');
+    expect(await seen('2026-01-01T00:00:59.999Z')).to.equal('2026-01-01T00:00:00.000Z');
+    expect(await seen('2026-01-01T00:01:00.000Z')).to.equal('2026-01-01T00:01:00.000Z');
+    expect(await seen('2025-12-31T00:00:00.000Z'), 'a clock behind').to.equal('2026-01-01T00:01:00.000Z');
+  });
+
+  it('are revoked once, by their own shop only, and stay so', async () => {
+    const { id } = await issue('revoked');
+    const first = new Date('2026-01-01T00:00:00.000Z');
+    expect(await revokeKey(database, otherShopId, id, first)).to.equal(undefined);
+    expect((await findKeyWithShop(database, id))?.revokedAt).to.equal(null);
+    expect((await revokeKey(database, shopId, id, first))?.revokedAt).to.deep.equal(first);
+    expect((await revokeKey(database, shopId, id, new Date()))?.revokedAt).to.deep.equal(first);
+    expect((await findKeyWithShop(database, id))?.revokedAt).to.deep.equal(first);
+  });
+
+  it('are listed for their shop, oldest first, without anything to verify a secret by', async () => {
+    const listed = await listKeys(database, shopId);
+    expect(listed.map(({ label }) => label)).to.deep.equal(['whole', 'used', 'revoked']);
+    expect(listed[0]).to.not.have.property('secretHash');
+    expect(await listKeys(database, otherShopId)).to.deep.equal([]);
+  });
+});

@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createMaterials } from '../../../shared/database/create-materials.js';
+import { readLevels } from '../../../shared/database/levels.js';
+import { addLocations } from '../../../shared/database/locations.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { bookOpeningStock } from '../../../shared/manage/book-opening-stock.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+
+const material = 'VMAT-one';
+
+describe('the levels of a material', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let shopId: number;
+  let otherShopId: number;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 4, applicationName: 'test', pipeline: true });
+    shopId = (await createShop(database, { name: 'one', plan: 'enhanced' })).id;
+    otherShopId = (await createShop(database, { name: 'two', plan: 'enhanced' })).id;
+    for (const shop of [shopId, otherShopId]) {
+      await addLocations(
+        database,
+        shop,
+        ['10', '9', 'a', 'B', 'é'].map((id) => ({ id, name: id })),
+      );
+      const ids = [material, 'VMAT-empty'];
+      await createMaterials(
+        database,
+        shop,
+        ids.map((id) => ({ id, origin: 'virtual', productName: id })),
+      );
+    }
+    const mirrored = { id: '55', origin: 'platform', productName: 'm', mirroredQuantity: 4_000_000 } as const;
+    await createMaterials(database, shopId, [mirrored]);
+    const levels = [level('a', 1_500_000), level('9', 250_000), level('10', 0), level('é', 1)];
+    expect(await bookOpeningStock(database, shopId, [{ materialId: material, levels }])).to.have.property('ok', true);
+  });
+
+  after(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  async function read(materialId: string, locationIds?: string[], shop = shopId) {
+    const found = await readLevels(database, shop, materialId, locationIds);
+    return found && { total: found.totalQuantity, at: found.levels.map((one) => [one.locationId, one.quantity]) };
+  }
+
+  it('without a filter are those booked, at 0 too, sorted by location bytewise', async () => {
+    const at = [['10', 0], ['9', 0.25], ['a', 1.5], ['é', 0.000001]]; // prettier-ignore
+    expect(await read(material)).to.deep.equal({ total: 1.750001, at });
+  });
+
+  it('with a filter are those asked for that the shop has, at 0 where nothing was booked; the total is of all', async () => {
+    const asked = ['a', 'B', 'nowhere', '9', 'a'];
+    const at = [['9', 0.25], ['B', 0], ['a', 1.5]]; // prettier-ignore
+    expect(await read(material, asked)).to.deep.equal({ total: 1.750001, at });
+  });
+
+  it('say when each was last booked, and null where nothing was', async () => {
+    const found = await readLevels(database, shopId, material, ['a', 'B']);
+    expect(found?.levels[0]).to.deep.equal({ locationId: 'B', quantity: 0, updatedAt: null });
+    expect(found?.levels[1]?.updatedAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+  });
+
+  it('of a material without stock are none, and a filter still finds its locations', async () => {
+    expect(await read('VMAT-empty')).to.deep.equal({ total: 0, at: [] });
+    expect(await read('VMAT-empty', ['a'])).to.deep.equal({ total: 0, at: [['a', 0]] });
+    expect(await read('VMAT-empty', ['nowhere'])).to.deep.equal({ total: 0, at: [] });
+    expect(await read('VMAT-empty', [])).to.deep.equal({ total: 0, at: [] });
+  });
+
+  it('of a material that does not exist are not found, with or without a filter', async () => {
+    expect(await read('VMAT-none')).to.equal(undefined);
+    expect(await read('VMAT-none', ['a'])).to.equal(undefined);
+  });
+
+  it('of a platform material are the mirrored total alone', async () => {
+    expect(await read('55')).to.deep.equal({ total: 4, at: [] });
+  });
+
+  it('of the same material and locations in another shop are its own', async () => {
+    expect(await read(material, ['a'], otherShopId)).to.deep.equal({ total: 0, at: [['a', 0]] });
+  });
+});
+
+function level(locationId: string, quantity: number) {
+  return { locationId, quantity };
+}

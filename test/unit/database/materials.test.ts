@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import { createBill } from '../../../shared/database/bills.js';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createMaterial, createMaterials } from '../../../shared/database/create-materials.js';
+import { findConnections, findMaterial } from '../../../shared/database/materials.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+
+describe('a material', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let shopId: number;
+  let otherShopId: number;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 4, applicationName: 'test' });
+    shopId = (await createShop(database, { name: 'one', plan: 'enhanced' })).id;
+    otherShopId = (await createShop(database, { name: 'two', plan: 'enhanced' })).id;
+  });
+
+  after(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  it('comes back with every field as it was given, numbers to six places', async () => {
+    const fields = {
+      productName: 'Wax "blend" \\ 5',
+      variantName: "O'Neil, \u{1f56f}",
+      sku: 'W-1',
+      unit: 'kg',
+      unitCost: 0.1 + 0.2,
+      unitPrice: 1e9,
+      vendor: '',
+      specifications: 'two\nlines',
+      imageUrl: 'https://example.com/a.png',
+      isNonEssentialMaterial: true,
+      weightValue: 0,
+      weightUnitId: 'kg',
+    };
+    const created = await createMaterial(database, shopId, { id: 'VMAT-full', origin: 'virtual', ...fields });
+    expect(created).to.include({ ...fields, unitCost: 0.3, inventoryQuantity: 0, id: 'VMAT-full', origin: 'virtual' });
+    expect(await findMaterial(database, shopId, 'VMAT-full')).to.deep.equal(created);
+  });
+
+  it('is not overwritten by another of its id', async () => {
+    await createMaterial(database, shopId, { id: 'VMAT-twice', origin: 'virtual', productName: 'first' });
+    const second = { id: 'VMAT-twice', origin: 'virtual', productName: 'second' } as const;
+    expect(await createMaterial(database, shopId, second)).to.equal(undefined);
+    expect(await findMaterial(database, shopId, 'VMAT-twice')).to.have.property('productName', 'first');
+  });
+
+  it('added among others that exist is the only one added', async () => {
+    const batch = ['VMAT-twice', 'VMAT-third'].map((id) => ({ id, origin: 'virtual' as const, productName: id }));
+    expect(await createMaterials(database, shopId, batch)).to.deep.equal(['VMAT-third']);
+  });
+
+  it('of the platform carries the mirrored figure, below zero as well', async () => {
+    const mirrored = { id: '900', origin: 'platform', productName: 'm', mirroredQuantity: -1_500_000 } as const;
+    expect(await createMaterial(database, shopId, mirrored)).to.have.property('inventoryQuantity', -1.5);
+  });
+
+  it('that is virtual gets no stock past the ledger', async () => {
+    const stocked = { id: 'VMAT-s', origin: 'virtual', productName: 's', mirroredQuantity: 1 } as const;
+    const failure = await createMaterials(database, shopId, [stocked]).catch((error: unknown) => error);
+    expect(failure).to.be.an('error');
+    expect(await findMaterial(database, shopId, 'VMAT-s')).to.equal(undefined);
+  });
+
+  it('of another shop is not found', async () => {
+    await createMaterial(database, otherShopId, { id: 'VMAT-other', origin: 'virtual', productName: 'theirs' });
+    expect(await findMaterial(database, shopId, 'VMAT-other')).to.equal(undefined);
+    expect(await findMaterial(database, otherShopId, 'VMAT-other')).to.have.property('productName', 'theirs');
+  });
+
+  it('lists what consumes it by kind, sorted by name without regard to case, of its own shop only', async () => {
+    for (const shop of [shopId, otherShopId]) {
+      await createMaterial(database, shop, { id: 'VMAT-part', origin: 'virtual', productName: 'part' });
+    }
+    const components = [{ materialId: 'VMAT-part', quantity: 2_500_000 }];
+    await createBill(database, shopId, { id: '2', kind: 'bill_of_materials', name: 'b', components });
+    await createBill(database, shopId, { id: '1', kind: 'bill_of_materials', name: 'A', components });
+    await createBill(database, shopId, { id: '3', kind: 'sub_assembly', name: 'c', components });
+    await createBill(database, otherShopId, { id: '9', kind: 'sub_assembly', name: 'theirs', components });
+    expect(await findConnections(database, shopId, 'VMAT-part')).to.deep.equal({
+      billOfMaterials: [
+        { id: '1', name: 'A', quantity: 2.5 },
+        { id: '2', name: 'b', quantity: 2.5 },
+      ],
+      subAssemblies: [{ id: '3', name: 'c', quantity: 2.5 }],
+    });
+    expect(await findMaterial(database, shopId, 'VMAT-part')).to.deep.include({
+      usage: { billOfMaterials: 2, subAssemblies: 1 },
+    });
+  });
+
+  it('that nothing consumes, or that does not exist, has no connections', async () => {
+    expect(await findConnections(database, shopId, 'VMAT-nowhere')).to.deep.equal({
+      billOfMaterials: [],
+      subAssemblies: [],
+    });
+  });
+});

@@ -1,0 +1,37 @@
+import type { IncomingMessage } from 'node:http';
+import { expect } from 'chai';
+import { createClientAddress } from '../../../api/http/client-address.js';
+import { trustedProxiesProblem } from '../../../api/trusted-proxies.js';
+
+function addressOf(trusted: string[], remoteAddress: string, forwarded?: string): string {
+  const req = { socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } };
+  return createClientAddress(trusted)(req as unknown as IncomingMessage);
+}
+
+describe("a client's address", () => {
+  it('is that of the connection where nobody is trusted, whatever the header says', () => {
+    expect(addressOf([], '192.0.2.1', '198.51.100.7')).to.equal('192.0.2.1');
+    expect(addressOf(['10.0.0.0/8'], '192.0.2.1', '198.51.100.7')).to.equal('192.0.2.1');
+  });
+
+  it('is the nearest hop that is no trusted proxy', () => {
+    const trusted = ['10.0.0.0/8', 'fd00::/8', '203.0.113.5'];
+    expect(addressOf(trusted, '10.1.1.1', '1.1.1.1, 198.51.100.7')).to.equal('198.51.100.7');
+    expect(addressOf(trusted, '::ffff:10.1.1.1', '1.1.1.1, 198.51.100.7, 203.0.113.5, fd00::1')).to.equal(
+      '198.51.100.7',
+    );
+  });
+
+  it('is the last believable one where the header is cut short or is no list of addresses', () => {
+    expect(addressOf(['10.0.0.0/8'], '10.1.1.1')).to.equal('10.1.1.1');
+    expect(addressOf(['10.0.0.0/8'], '10.1.1.1', 'unknown')).to.equal('10.1.1.1');
+    expect(addressOf(['10.0.0.0/8'], '10.1.1.1', '1.1.1.1, junk, 10.2.2.2')).to.equal('10.2.2.2');
+  });
+
+  it('list of proxies is refused where an entry is neither an address nor a range', () => {
+    expect(trustedProxiesProblem('10.0.0.0/8, ::1')).to.equal(undefined);
+    for (const text of ['proxy.local', '10.0.0.0/33', '10.0.0.0/x', '10.0.0']) {
+      expect(trustedProxiesProblem(text), text).to.be.a('string');
+    }
+  });
+});

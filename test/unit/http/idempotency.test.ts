@@ -1,0 +1,81 @@
+import { expect } from 'chai';
+import type { RouteRequest } from '../../../api/http/route.js';
+import { canonicalJson, idempotencyKey, readIdempotency } from '../../../api/rest/idempotency.js';
+
+const base = {
+  caller: { shop: { id: 1 } },
+  method: 'PATCH',
+  path: '/v1/raw-materials/VMAT-1/inventory',
+  querystring: '',
+  body: { updates: [{ locationId: 'A', delta: 1 }] },
+  headers: { 'idempotency-key': 'k' },
+} as unknown as RouteRequest;
+
+function readWith(more: object) {
+  const read = readIdempotency({ ...base, ...more });
+  if (!read.ok || read.data === undefined) throw new Error('a key was expected');
+  return read.data;
+}
+
+describe('an Idempotency-Key', () => {
+  const keys: [header: string, key: string | undefined][] = [
+    ['abc', 'abc'],
+    ['"abc"', 'abc'],
+    ['a"b', 'a"b'],
+    ['x'.repeat(255), 'x'.repeat(255)],
+    [`"${'x'.repeat(255)}"`, 'x'.repeat(255)],
+    ['x'.repeat(256), undefined],
+    ['', undefined],
+    ['""', undefined],
+    ['a b', undefined],
+    ['a, b', undefined],
+    ['é', undefined],
+    ['a\tb', undefined],
+  ];
+  for (const [header, key] of keys) {
+    it(`of ${JSON.stringify(header).slice(0, 30)} ${key === undefined ? 'is refused' : 'is taken'}`, () => {
+      expect(idempotencyKey(header)).to.equal(key);
+    });
+  }
+
+  it('that is none is INVALID_INPUT and names the header', () => {
+    const read = readIdempotency({ ...base, headers: { 'idempotency-key': 'a b' } });
+    expect(read.ok ? undefined : read.error.details?.[0]?.path).to.equal('Idempotency-Key');
+  });
+
+  it('that was not sent remembers nothing', () => {
+    expect(readIdempotency({ ...base, headers: {} })).to.deep.equal({ ok: true, data: undefined });
+  });
+
+  it('is remembered for its shop, method and path', () => {
+    const { scope } = readWith({});
+    expect(scope).to.match(/^[0-9a-f]{64}$/);
+    expect(readWith({ body: {} }).scope).to.equal(scope);
+    const others = [
+      { caller: { shop: { id: 2 } } },
+      { path: '/v1/raw-materials/VMAT-1' },
+      { headers: { 'idempotency-key': 'l' } },
+    ];
+    for (const other of others) expect(readWith(other).scope).to.not.equal(scope);
+  });
+
+  it('stands for the same request whatever the order of its members, and for no other', () => {
+    const { requestHash } = readWith({});
+    expect(readWith({ body: { updates: [{ delta: 1, locationId: 'A' }] } }).requestHash).to.equal(requestHash);
+    const others = [
+      { body: { updates: [{ locationId: 'A', delta: 2 }] } },
+      { body: { updates: [{ locationId: 'A', delta: 1 }], ignored: 1 } },
+      { querystring: 'dryRun=true' },
+      { headers: { 'idempotency-key': 'k', prefer: 'return=representation' } },
+      { headers: { 'idempotency-key': 'k', 'if-match': '"1"' } },
+    ];
+    for (const other of others) expect(readWith(other).requestHash).to.not.equal(requestHash);
+  });
+});
+
+describe('canonical JSON', () => {
+  it('sorts members at every level and keeps the order of arrays', () => {
+    const value = JSON.parse('{"b":[{"z":1,"a":null},2,1],"a":{"__proto__":"x","A":-0}}') as unknown;
+    expect(canonicalJson(value)).to.equal('{"a":{"A":0,"__proto__":"x"},"b":[{"a":null,"z":1},2,1]}');
+  });
+});

@@ -1,0 +1,110 @@
+import { expect } from 'chai';
+import { createKeyRing } from '../../../api/http/key-ring.js';
+import type { KeyWithShop } from '../../../shared/database/api-keys.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { mintKey } from '../../../shared/keys/api-key-format.js';
+import { createLogger } from '../../../shared/runtime/logger.js';
+
+const minted = mintKey();
+const startMs = Date.UTC(2026, 0, 1);
+
+function stored(more: Partial<KeyWithShop> = {}): KeyWithShop {
+  const shop = { id: 1 } as KeyWithShop['shop'];
+  const { id, secretHash } = minted;
+  return {
+    id,
+    shopId: 1,
+    scope: 'read',
+    secretHash,
+    expiresAt: null,
+    revokedAt: null,
+    lastUsedAt: null,
+    shop,
+    ...more,
+  };
+}
+
+/** A ring on a clock and a table of its own. */
+function ringOn(key: KeyWithShop | undefined) {
+  const world = { key, nowMs: startMs, lookUps: 0, touches: 0, fault: undefined as Error | undefined };
+  const ring = createKeyRing({
+    database: undefined as unknown as Database,
+    logger: createLogger({ name: 'test', level: 'silent' }),
+    nowMs: () => world.nowMs,
+    lookUp: async () => {
+      world.lookUps += 1;
+      if (world.fault !== undefined) throw world.fault;
+      return world.key;
+    },
+    touch: async () => {
+      world.touches += 1;
+    },
+  });
+  return { world, ring };
+}
+
+describe('the ring of keys', () => {
+  it('looks a key up once for all who ask at once, and again after a second', async () => {
+    const { world, ring } = ringOn(stored());
+    const found = await Promise.all(Array.from({ length: 10 }, () => ring.find(minted)));
+    expect(found.every((key) => key === world.key)).to.equal(true);
+    world.nowMs += 999;
+    await ring.find(minted);
+    expect(world.lookUps).to.equal(1);
+    world.nowMs += 1;
+    await ring.find(minted);
+    expect(world.lookUps).to.equal(2);
+  });
+
+  it('refuses a revoked key within a second', async () => {
+    const { world, ring } = ringOn(stored());
+    await ring.find(minted);
+    world.key = stored({ revokedAt: new Date(world.nowMs) });
+    world.nowMs += 1_000;
+    expect(await ring.find(minted)).to.equal('refused');
+    expect(ring.wasGood(minted)).to.equal(false);
+  });
+
+  it('refuses a key from the moment it expires, though it was looked up before', async () => {
+    const { world, ring } = ringOn(stored({ expiresAt: new Date(startMs + 500) }));
+    expect(await ring.find(minted)).to.be.an('object');
+    world.nowMs += 500;
+    expect(await ring.find(minted)).to.equal('refused');
+  });
+
+  it('refuses another secret under a known id, and has not seen it to be good', async () => {
+    const { ring } = ringOn(stored());
+    await ring.find(minted);
+    const guess = { id: minted.id, secretHash: mintKey().secretHash };
+    expect(await ring.find(guess)).to.equal('refused');
+    expect(ring.wasGood(guess)).to.equal(false);
+    expect(ring.wasGood(minted)).to.equal(true);
+  });
+
+  it('finds a key that was issued just after it was refused as unknown', async () => {
+    const { world, ring } = ringOn(undefined);
+    expect(await ring.find(minted)).to.equal('refused');
+    world.key = stored();
+    expect(await ring.find(minted)).to.equal(world.key);
+  });
+
+  it('is unavailable while Postgres is away, and asks again at once', async () => {
+    const { world, ring } = ringOn(stored());
+    world.fault = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+    expect(await ring.find(minted)).to.equal('unavailable');
+    world.fault = undefined;
+    expect(await ring.find(minted)).to.equal(world.key);
+  });
+
+  it('notes a use at most once a minute', async () => {
+    const { world, ring } = ringOn(stored());
+    for (let second = 0; second < 59; second += 1) {
+      await ring.find(minted);
+      world.nowMs += 1_000;
+    }
+    expect(world.touches).to.equal(1);
+    world.nowMs += 1_000;
+    await ring.find(minted);
+    expect(world.touches).to.equal(2);
+  });
+});

@@ -1,0 +1,59 @@
+import { expect } from 'chai';
+import { depthMax, parseJson } from '../../../api/http/parse-json.js';
+
+const bytesOf = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
+const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
+
+const good: { title: string; text: string }[] = [
+  { title: 'any value', text: '{"a":[1,"x",null,true,{"b":{}}],"c":-1.5e3}' },
+  { title: 'text past ASCII', text: '{"né":"😀 ünïcode"}' },
+  { title: 'the same key in different objects', text: '[{"a":1},{"a":1,"b":{"a":1}}]' },
+  { title: 'the same text as value and key', text: '{"a":"b","b":"a"}' },
+  { title: 'structural characters inside of strings', text: '{"a":"{\\"a\\":[,]}","b\\\\":"\\\\","c":"\\\\\\""}' },
+  { title: 'the greatest depth', text: nested(depthMax) },
+  { title: 'white space', text: ' \n{ "a" : [ 1 , 2 ] , "b" : 2 }\t' },
+];
+
+const bad: { title: string; bytes: string; path?: string }[] = [
+  { title: 'nothing', bytes: '' },
+  { title: 'white space alone', bytes: ' \n' },
+  { title: 'no JSON', bytes: '{"a":}' },
+  { title: 'a second value', bytes: '{} {}' },
+  { title: 'NaN', bytes: '{"a":NaN}' },
+  { title: 'invalid UTF-8', bytes: '{"a":"\xff"}' },
+  { title: 'a surrogate in UTF-8', bytes: '{"a":"\xed\xa0\x80"}' },
+  { title: 'UTF-8 cut short', bytes: '{"a":"\xe2\x82"}' },
+  { title: 'a level too deep', bytes: nested(depthMax + 1), path: '/0'.repeat(depthMax) },
+  {
+    title: '10,000 nested arrays in a field',
+    bytes: `{"x":1,"junk":${nested(10_000)}}`,
+    path: `/junk${'/0'.repeat(depthMax - 1)}`,
+  },
+  { title: 'a key twice', bytes: '{"a":1,"b":[2],"a":3}', path: '/a' },
+  { title: 'delta twice in a row', bytes: '{"updates":[{"delta":1},{"delta":1,"delta":2}]}', path: '/updates/1/delta' },
+  { title: 'a key twice, once escaped', bytes: '{"delta":1,"\\u0064elta":2}', path: '/delta' },
+  { title: '__proto__ twice', bytes: '{"__proto__":1,"__proto__":2}', path: '/__proto__' },
+  { title: 'a key twice around nested values', bytes: '{"a":{"a":[{"a":1}]},"b":"]}","a":2}', path: '/a' },
+];
+
+describe('the body of a request', () => {
+  for (const { title, text } of good) {
+    it(`is taken as it is with ${title}`, () => {
+      expect(parseJson(bytesOf(text))).to.deep.equal({ ok: true, data: JSON.parse(text) as unknown });
+    });
+  }
+
+  for (const { title, bytes, path } of bad) {
+    it(`is INVALID_INPUT with ${title}`, () => {
+      const read = parseJson(bytes);
+      expect(read.ok ? undefined : read.error.code).to.equal('INVALID_INPUT');
+      expect(read.ok ? undefined : read.error.details?.[0]?.path).to.equal(path);
+    });
+  }
+
+  it('touches no prototype with a __proto__ key', () => {
+    const read = parseJson('{"__proto__":{"polluted":true}}');
+    expect(read.ok).to.equal(true);
+    expect(({} as Record<string, unknown>)['polluted']).to.equal(undefined);
+  });
+});

@@ -1,0 +1,81 @@
+import { spawnSync } from 'node:child_process';
+import { expect } from 'chai';
+import { createLogger } from '../../../shared/runtime/logger.js';
+
+/** A logger and what it wrote. */
+function createCapture(level = 'info') {
+  const lines: string[] = [];
+  const logger = createLogger({ name: 'api', level, destination: { write: (line) => void lines.push(line) } });
+  return { logger, lines, last: () => JSON.parse(lines.at(-1)!) as Record<string, unknown> };
+}
+
+const keyId = 'rmk_0123456789ab';
+const key = `${keyId}${'Z'.repeat(38)}`;
+
+describe('logger', () => {
+  it('a line has name and pid as its only standing fields', () => {
+    const { logger, last } = createCapture();
+    logger.info({ port: 80 }, 'listening');
+    expect(last()).to.have.all.keys('level', 'time', 'pid', 'name', 'port', 'msg');
+    expect(last()).to.include({ name: 'api', pid: process.pid, port: 80, msg: 'listening' });
+  });
+
+  it('what is below the level is not written', () => {
+    const { logger, lines } = createCapture('warn');
+    logger.info('not this');
+    expect(lines).to.deep.equal([]);
+  });
+
+  const leaks: [title: string, fields: object, message: string][] = [
+    ['an authorization header, at any depth', { a: { b: { req: { headers: { authorization: 'S3CRET' } } } } }, ''],
+    ['a header in the spelling of its sender', { headers: { 'X-Shopify-Access-Token': 'S3CRET' } }, ''],
+    ['a token', { token: 'S3CRET' }, ''],
+    ['a platform token', { shop: { platformToken: 'S3CRET' } }, ''],
+    ['an API key in a field of its own', { apiKey: 'S3CRET' }, ''],
+    ['a password that holds quotes and backslashes', { password: 'a"\\S3CRET"' }, ''],
+    ['the secret of an API key in a sentence', {}, `refused rmk_0123456789abS3CRET${'Z'.repeat(32)}`],
+    ['a Shopify token in a sentence', {}, 'sent shpat_S3CRET'],
+    ['the password of a database address in an error', { err: new Error('postgres://me:S3CRET@db/x') }, ''],
+    ['the password of a Redis address', { url: 'redis://:S3CRET@cache:6379' }, ''],
+  ];
+  for (const [title, fields, message] of leaks) {
+    it(`never writes ${title}`, () => {
+      const { logger, lines, last } = createCapture();
+      logger.info(fields, message);
+      logger.child(fields).info(message);
+      expect(lines).to.have.length(2);
+      expect(lines.join('')).to.contain('[redacted]').and.not.to.contain('S3CRET');
+      expect(last()).to.be.an('object');
+    });
+  }
+
+  it('a key’s id stays readable, since it is what a log may hold', () => {
+    const { logger, last } = createCapture();
+    logger.info(`refused ${key}`);
+    expect(last().msg).to.equal(`refused ${keyId}[redacted]`);
+  });
+
+  it('an ordinary line is left as it is', () => {
+    const { logger, last } = createCapture();
+    const fields = { url: 'https://shop.example:8080/a@b', tokens: 3, keyId, path: '/v1/raw-materials/7' };
+    logger.info(fields, 'answered');
+    expect(last()).to.include(fields);
+  });
+
+  it('a process that does not write to a terminal writes JSON, and loses no line when it exits at once', () => {
+    const module = new URL('../../../shared/runtime/logger.ts', import.meta.url).href;
+    const script = `
+      import { createLogger } from '${module}';
+      const logger = createLogger({ name: 'worker', level: 'info' });
+      for (let n = 0; n < 2000; n += 1) logger.info({ n }, 'a line');
+      process.exit(3);`;
+    const child = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
+    const lines = child.stdout.trimEnd().split('\n');
+    expect(child.status).to.equal(3);
+    expect(lines).to.have.length(2000);
+    expect(JSON.parse(lines.at(-1)!)).to.include({ n: 1999, name: 'worker' });
+  });
+});

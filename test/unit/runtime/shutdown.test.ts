@@ -1,0 +1,231 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { createInterface } from 'node:readline';
+import { expect } from 'chai';
+import { createLogger } from '../../../shared/runtime/logger.js';
+import { createShutdown } from '../../../shared/runtime/shutdown.js';
+
+/** A process that cannot end by itself must not outlive its test. */
+const processMsMax = 30_000;
+const pressEveryMs = 100;
+
+type Line = { msg: string } & Record<string, unknown>;
+type Child = { pid: number; signal(name: NodeJS.Signals): void };
+
+function createRecorder() {
+  const lines: Line[] = [];
+  const destination = { write: (text: string) => void lines.push(JSON.parse(text) as Line) };
+  return { lines, logger: createLogger({ name: 'test', level: 'debug', destination }) };
+}
+
+/** Runs the body in a process with a listening `shutdown`, calls `onLine` for each line it logs, and gives how it ended. */
+async function runProcess(body: string, onLine: (line: Line, child: Child) => void = () => undefined) {
+  const room = new URL('../../../shared/runtime/', import.meta.url).href;
+  const script = `
+    import { createLogger } from '${room}logger.ts';
+    import { createShutdown } from '${room}shutdown.ts';
+    const logger = createLogger({ name: 'child', level: 'debug' });
+    const create = (forceMs) => {
+      const shutdown = createShutdown({ logger, forceMs });
+      shutdown.listen();
+      return shutdown;
+    };
+    const stayOpen = () => { const timer = setInterval(() => {}, 1000); return () => clearInterval(timer); };
+    ${body}`;
+  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'inherit'],
+    timeout: processMsMax,
+    killSignal: 'SIGKILL',
+  });
+  const lines: Line[] = [];
+  const reader = createInterface({ input: child.stdout });
+  reader.on('line', (text) => {
+    const line = JSON.parse(text) as Line;
+    lines.push(line);
+    onLine(line, { pid: child.pid!, signal: (name) => void child.kill(name) });
+  });
+  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
+  return { code, signal, lines, messages: lines.map((line) => line.msg) };
+}
+
+const stopWhenReady = (name: NodeJS.Signals) => (line: Line, child: Child) => {
+  if (line.msg === 'ready') child.signal(name);
+};
+
+describe('shutdown', () => {
+  it('closes in reverse, each before the next', async () => {
+    const { logger } = createRecorder();
+    const shutdown = createShutdown({ logger, forceMs: 60_000 });
+    const order: string[] = [];
+    for (const name of ['database', 'redis', 'server']) {
+      shutdown.register(name, async () => {
+        order.push(`${name} begins`);
+        await new Promise(setImmediate);
+        order.push(`${name} ends`);
+      });
+    }
+    await shutdown.run('test');
+    expect(order).to.deep.equal([
+      'server begins',
+      'server ends',
+      'redis begins',
+      'redis ends',
+      'database begins',
+      'database ends',
+    ]);
+  });
+
+  it('an error in one closer is logged, and the others still run', async () => {
+    const { logger, lines } = createRecorder();
+    const shutdown = createShutdown({ logger, forceMs: 60_000 });
+    const closed: string[] = [];
+    shutdown.register('first', () => closed.push('first'));
+    shutdown.register('throws', () => {
+      throw new Error('sync');
+    });
+    shutdown.register('rejects', () => Promise.reject(new Error('async')));
+    await shutdown.run('test');
+    expect(closed).to.deep.equal(['first']);
+    expect(lines.filter((line) => line.msg === 'could not be closed').map((line) => line.closer)).to.deep.equal([
+      'rejects',
+      'throws',
+    ]);
+  });
+
+  it('closes once, however often it is asked, and every caller waits for the end', async () => {
+    const { logger } = createRecorder();
+    const shutdown = createShutdown({ logger, forceMs: 60_000 });
+    let closed = 0;
+    shutdown.register('one', async () => {
+      await new Promise(setImmediate);
+      closed += 1;
+    });
+    void shutdown.run('first');
+    await shutdown.run('second');
+    expect(closed).to.equal(1);
+  });
+
+  it('what is opened while the process ends is closed as well', async () => {
+    const { logger } = createRecorder();
+    const shutdown = createShutdown({ logger, forceMs: 60_000 });
+    const closed: string[] = [];
+    shutdown.register('early', () => {
+      shutdown.register('during', () => closed.push('during'));
+    });
+    await shutdown.run('test');
+    shutdown.register('after', () => closed.push('after'));
+    await shutdown.run('again');
+    expect(closed).to.deep.equal(['during', 'after']);
+  });
+
+  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+    it(`on ${signal} the process closes and then ends by itself with 0`, async () => {
+      const body = `create(20_000).register('timer', stayOpen()); logger.info('ready');`;
+      const ended = await runProcess(body, stopWhenReady(signal));
+      expect(ended).to.include({ code: 0, signal: null });
+      expect(ended.lines.find((line) => line.msg === 'closing')).to.include({ reason: signal });
+      expect(ended.messages.at(-1)).to.equal('closed');
+    });
+  }
+
+  it('the echo of a signal does not cut the end short (npm passes on what the terminal has sent already)', async () => {
+    const body = `
+      let signals = 0;
+      create(20_000).register('timer', async () => {
+        process.kill(process.pid, 'SIGINT');
+        while (signals < 2) await new Promise((resolve) => setTimeout(resolve, 1));
+        logger.info('drained');
+        close();
+      });
+      const close = stayOpen();
+      process.on('SIGINT', () => { signals += 1; });
+      logger.info('ready');`;
+    const ended = await runProcess(body, stopWhenReady('SIGINT'));
+    expect(ended.messages).to.include('drained');
+    expect(ended.code).to.equal(0);
+  });
+
+  it('SIGTERM from a supervisor after the terminal’s SIGINT is not a second wish', async () => {
+    // 600 ms: past the time in which a second signal could be taken for an echo.
+    const body = `
+      let close;
+      create(20_000).register('server', () => new Promise((resolve) => { close = resolve; }));
+      const open = stayOpen();
+      process.once('SIGINT', () => setTimeout(() => process.kill(process.pid, 'SIGTERM'), 600));
+      process.once('SIGTERM', () => { logger.info('drained'); open(); close(); });
+      logger.info('ready');`;
+    const ended = await runProcess(body, stopWhenReady('SIGINT'));
+    expect(ended.messages).to.include('drained');
+    expect(ended.code).to.equal(0);
+  });
+
+  for (const [signal, code] of [
+    ['SIGINT', 130],
+    ['SIGTERM', 143],
+  ] as const) {
+    it(`a second ${signal} ends a process that is still closing, at once, with ${code}`, async () => {
+      const body = `create(20_000).register('never', () => new Promise(() => {})); stayOpen(); logger.info('ready');`;
+      let pressing: NodeJS.Timeout | undefined;
+      const ended = await runProcess(body, (line, child) => {
+        if (line.msg !== 'ready') return;
+        child.signal(signal);
+        pressing = setInterval(() => {
+          child.signal(signal);
+        }, pressEveryMs);
+      });
+      clearInterval(pressing);
+      expect(ended.code).to.equal(code);
+    });
+  }
+
+  it('a closer that hangs is named, and the process forced to exit 1, even if nothing else keeps it alive', async () => {
+    const body = `
+      const shutdown = create(300);
+      shutdown.register('database', () => {});
+      shutdown.register('queue', () => new Promise(() => {}));
+      shutdown.run('test');`;
+    const ended = await runProcess(body);
+    expect(ended.code).to.equal(1);
+    expect(ended.lines.at(-1)).to.include({ closer: 'queue', msg: 'queue did not close: forced to exit' });
+    expect(ended.lines.at(-1)!.notClosed).to.deep.equal(['database']);
+  });
+
+  it('an end that was not a process’s own leaves no timer behind that could force it later', async () => {
+    const ended = await runProcess(`
+      const part = createShutdown({ logger, forceMs: 200 });
+      await part.run('a part of the process');
+      setTimeout(() => logger.info('still here'), 500);`);
+    expect(ended.messages.at(-1)).to.equal('still here');
+    expect(ended.code).to.equal(0);
+  });
+
+  it('something that no closer knew of and that stays open is reported, and the process forced to exit 1', async () => {
+    const ended = await runProcess(`stayOpen(); create(300).run('test');`);
+    expect(ended.code).to.equal(1);
+    expect(ended.lines.at(-1)!.msg).to.contain('something was left open');
+    expect(ended.lines.at(-1)!.stillOpen).to.include('Timeout');
+  });
+
+  for (const [title, fault] of [
+    ['an exception that nobody caught', `setImmediate(() => { throw new Error('the fault'); });`],
+    ['a rejection that nobody handled', `Promise.reject(new Error('the fault'));`],
+  ] as const) {
+    it(`${title} is logged as fatal, everything is closed, and the process exits 70`, async () => {
+      const ended = await runProcess(`
+        stayOpen();
+        create(20_000).register('database', () => logger.info('database closed'));
+        ${fault}`);
+      const fatal = ended.lines.find((line) => line.level === 60);
+      expect(ended.code).to.equal(70);
+      expect(fatal!.err).to.include({ message: 'the fault' });
+      expect(ended.messages).to.include('database closed');
+    });
+  }
+
+  it('a fault while a closer hangs still exits 70, and in time', async () => {
+    const ended = await runProcess(`
+      create(300).register('never', () => new Promise(() => {}));
+      setImmediate(() => { throw new Error('the fault'); });`);
+    expect(ended.code).to.equal(70);
+  });
+});

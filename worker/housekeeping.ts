@@ -1,0 +1,71 @@
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { Database } from '../shared/database/connect.js';
+import { pruneOperations } from '../shared/database/operations.js';
+import { runScript } from '../shared/queue/run-script.js';
+import type { Logger } from '../shared/runtime/logger.js';
+
+export interface Housekeeping {
+  /** Stops the rounds and takes the worker off the list of the living. */
+  stop(): Promise<void>;
+}
+
+const beatEveryMs = 1_000;
+/** Two beats may be lost before the API counts the worker as gone. */
+const beatLastsMs = 3_000;
+const sweepEveryMs = 250;
+const sweptMax = 100;
+const pruneEveryMs = 60_000;
+const pruneBatchSize = 5_000;
+
+/** Four times what an operation can wait plus remember: nobody asks for an older one (pipeline §2 "Limits"). */
+export const operationsKeptMs = 48 * 3_600_000;
+
+/**
+ * What every worker does beside its lanes: says that it lives, makes ready the materials whose lease or turn has run
+ * out (pipeline §2.9), and deletes operations that nobody can ask for any more.
+ */
+export function startHousekeeping(deps: { redis: Redis; database: Database; logger: Logger }): Housekeeping {
+  const { redis, database, logger } = deps;
+  const workerId = randomUUID();
+  const beat = () => runScript(redis, 'rmBeat', workerId, beatLastsMs);
+  const rounds = [
+    every(beatEveryMs, beat, (error) => {
+      logger.debug({ err: error }, 'The heartbeat could not be written.');
+    }),
+    every(
+      sweepEveryMs,
+      () => runScript(redis, 'rmSweep', sweptMax),
+      (error) => {
+        logger.debug({ err: error }, 'The sweep could not run.');
+      },
+    ),
+    every(
+      pruneEveryMs,
+      () => pruneOperations(database, operationsKeptMs, pruneBatchSize),
+      (error) => {
+        logger.warn({ err: error }, 'Old operations could not be deleted.');
+      },
+    ),
+  ];
+  return {
+    async stop() {
+      for (const round of rounds) clearInterval(round);
+      await runScript(redis, 'rmBeat', workerId, 0).catch(() => undefined);
+    },
+  };
+}
+
+/** Runs a round now and then at every interval, but never beside itself. */
+function every(intervalMs: number, round: () => Promise<unknown>, onError: (error: unknown) => void): NodeJS.Timeout {
+  let isRunning = false;
+  const run = () => {
+    if (isRunning) return;
+    isRunning = true;
+    round()
+      .catch(onError)
+      .finally(() => (isRunning = false));
+  };
+  run();
+  return setInterval(run, intervalMs);
+}

@@ -1,0 +1,83 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { giveBack, leaseMs, renewLeases, takeMaterials } from '../shared/queue/leases.js';
+import type { Held } from '../shared/queue/leases.js';
+import { materialsACycleMax, runCycle } from './cycle.js';
+import type { WorkerDeps } from './deps.js';
+import type { Waker } from './waker.js';
+
+export interface Lane {
+  /** Resolves when the lane has finished its last cycle and given back what it held. */
+  done: Promise<void>;
+  stop(): void;
+}
+
+const nothingHeld: Held = { nowMs: 0, materials: [] };
+
+/** Pause after a fault of Redis or Postgres, before the next attempt; well below the five seconds of recovery. */
+const faultPauseMs = 200;
+
+/** Materials given back after a fault come back after this, through the sweep. */
+const faultRetryMs = 250;
+
+/**
+ * One line of work in a worker process: take materials, run cycles until they are worked off, wait for more. A lane
+ * never stops of a fault: it gives back what it holds and tries anew once Redis and Postgres answer.
+ */
+export function startLane(deps: WorkerDeps, waker: Waker): Lane {
+  let isStopping = false;
+  let held = nothingHeld;
+
+  // A third of the lease: two renewals may be lost before it is.
+  const renewal = setInterval(() => {
+    const { materials } = held;
+    if (materials.length === 0) return;
+    renewLeases(deps.redis, materials).then(
+      (owned) => {
+        if (owned < materials.length && held.materials === materials) {
+          deps.logger.warn(
+            { lost: materials.length - owned },
+            'Leases were lost; their operations are safe on record.',
+          );
+        }
+      },
+      (error: unknown) => deps.logger.warn({ err: error }, 'Leases could not be renewed.'),
+    );
+  }, leaseMs / 3);
+
+  async function step(): Promise<void> {
+    if (held.materials.length === 0) held = await takeMaterials(deps.redis, materialsACycleMax);
+    if (held.materials.length === 0) return waker.wait();
+    // fail-point: after-take
+    held = await runCycle(deps, held, !isStopping);
+  }
+
+  async function recoverFrom(error: unknown): Promise<void> {
+    deps.logger.warn({ err: error }, 'A cycle met a fault of Redis or Postgres and is tried again.');
+    const { materials } = held;
+    held = nothingHeld;
+    // What cannot be given back comes back by itself, when its lease runs out.
+    await giveBack(deps.redis, materials, faultRetryMs).catch(() => undefined);
+    await untilBothAnswer();
+  }
+
+  async function untilBothAnswer(): Promise<void> {
+    while (!isStopping) {
+      await sleep(faultPauseMs);
+      try {
+        await Promise.all([deps.redis.ping(), deps.database.raw('SELECT 1')]);
+        return;
+      } catch {
+        // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery.
+      }
+    }
+  }
+
+  async function run(): Promise<void> {
+    while (!isStopping) await step().catch(recoverFrom);
+    await giveBack(deps.redis, held.materials, 0).catch(() => undefined);
+    held = nothingHeld;
+    clearInterval(renewal);
+  }
+
+  return { done: run(), stop: () => (isStopping = true) };
+}

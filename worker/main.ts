@@ -1,0 +1,66 @@
+import { connectDatabase } from '../shared/database/connect.js';
+import { createMaterialQueues } from '../shared/queue/material-queues.js';
+import { defineScripts } from '../shared/queue/run-script.js';
+import { connectWakeRedis, connectWorkerRedis, untilReady } from '../shared/redis/connections.js';
+import { createLogger } from '../shared/runtime/logger.js';
+import { settingsOrExit } from '../shared/runtime/settings.js';
+import { createShutdown } from '../shared/runtime/shutdown.js';
+import { settings } from './config.js';
+import { startHousekeeping } from './housekeeping.js';
+import { startLane } from './lane.js';
+import { createWaker } from './waker.js';
+
+/** The composition root of a worker process: settings, connections, lanes; closed in reverse. */
+const { DATABASE_URL, REDIS_URL, LOG_LEVEL, WORKER_LANES, KEY_MEMORY_MS } = settingsOrExit(settings, process.env);
+
+/** A cycle ends within its statement timeouts; then it is the operating system's turn. */
+const forceMs = 8_000;
+/** Ends a connection to a Postgres that has fallen silent; above the statement timeout of the apply step. */
+const silenceMsMax = 5_000;
+
+const logger = createLogger({ name: 'worker', level: LOG_LEVEL });
+const shutdown = createShutdown({ logger, forceMs });
+shutdown.listen();
+// Under `npm start` the parent holds a channel; its end means that the parent is gone, however it went.
+if (process.channel !== undefined) process.once('disconnect', () => void shutdown.run('parent gone'));
+
+const onRedisError = (error: Error) => {
+  logger.warn({ err: error }, 'redis');
+};
+
+const database = connectDatabase({
+  url: DATABASE_URL,
+  poolMax: WORKER_LANES + 2,
+  applicationName: 'raw-materials-worker',
+  pipeline: true,
+  statementTimeoutMs: silenceMsMax,
+});
+shutdown.register('postgres', () => database.destroy());
+
+const redis = connectWorkerRedis(REDIS_URL, onRedisError);
+shutdown.register('redis', () => {
+  redis.disconnect();
+});
+const wakeRedis = connectWakeRedis(REDIS_URL, onRedisError);
+const waker = createWaker(wakeRedis);
+shutdown.register('waker', () => {
+  waker.close();
+});
+
+await Promise.all([untilReady(redis), untilReady(wakeRedis), database.raw('SELECT 1')]);
+defineScripts(redis);
+const queues = await createMaterialQueues(redis, onRedisError);
+
+const housekeeping = startHousekeeping({ redis, database, logger });
+shutdown.register('housekeeping', () => housekeeping.stop());
+
+const deps = { redis, queues, database, logger, keyMemoryMs: KEY_MEMORY_MS };
+const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker));
+shutdown.register('lanes', async () => {
+  for (const lane of lanes) lane.stop();
+  waker.close();
+  await Promise.all(lanes.map(({ done }) => done));
+});
+
+logger.info({ lanes: WORKER_LANES }, 'working');
+process.send?.({ type: 'ready' });

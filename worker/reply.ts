@@ -1,0 +1,23 @@
+import type { ChainableCommander } from 'ioredis';
+import type { OperationOutcome } from '../shared/domain/operation.js';
+import { encodeReplies } from '../shared/queue/job-format.js';
+import { replyChannel } from '../shared/queue/names.js';
+import type { Job } from './fetch-jobs.js';
+
+/**
+ * Queues one message for each API process that waits (pipeline §2.7). A message that is lost costs its waiter a second,
+ * until its look-up finds the outcome in Postgres.
+ */
+export function publishOn(pipeline: ChainableCommander, jobs: Job[], outcomes: Map<string, OperationOutcome>): void {
+  const byReceiver = new Map<string, [string, OperationOutcome][]>();
+  for (const { content } of jobs) {
+    if (content === undefined) continue;
+    const replies = byReceiver.get(content.replyTo) ?? [];
+    byReceiver.set(content.replyTo, replies);
+    for (const { id } of content.operations) {
+      const outcome = outcomes.get(id);
+      if (outcome !== undefined) replies.push([id, outcome]);
+    }
+  }
+  for (const [receiver, replies] of byReceiver) pipeline.publish(replyChannel(receiver), encodeReplies(replies));
+}

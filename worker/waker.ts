@@ -1,0 +1,50 @@
+import type { Redis } from 'ioredis';
+import { keys } from '../shared/queue/names.js';
+
+/** Lets the idle lanes of a process wait for work on one blocking connection. */
+export interface Waker {
+  /** Resolves when there may be work: woken by an announcement, or at the latest after a second. */
+  wait(): Promise<void>;
+  /** Wakes every lane, for the last time. */
+  close(): void;
+}
+
+const waitSecondsMax = 1;
+
+/**
+ * The blocking pop only wakes; the take itself is a script, so a token that is lost with its worker loses no material:
+ * the next announcement, or the sweep, brings another (pipeline §2.4).
+ */
+export function createWaker(redis: Redis): Waker {
+  const waiting: (() => void)[] = [];
+  let isPopping = false;
+  let isClosed = false;
+
+  async function pop(): Promise<void> {
+    isPopping = true;
+    while (waiting.length > 0 && !isClosed) {
+      const token = await redis.blpop(keys.wake, waitSecondsMax).catch(() => undefined);
+      // Without a connection there is nothing to wait on; the lanes find out and wait for it themselves.
+      if (token === undefined) break;
+      if (token !== null) waiting.shift()?.();
+      else break;
+    }
+    isPopping = false;
+    for (const wake of waiting.splice(0)) wake();
+  }
+
+  return {
+    wait() {
+      if (isClosed) return Promise.resolve();
+      return new Promise((resolve) => {
+        waiting.push(resolve);
+        if (!isPopping) void pop();
+      });
+    },
+    close() {
+      isClosed = true;
+      for (const wake of waiting.splice(0)) wake();
+      redis.disconnect();
+    },
+  };
+}

@@ -49,7 +49,7 @@ export const settings = {
   PLATFORM_TOKEN_KEY: {
     type: 'string',
     secret: true,
-    check: (value) => tokenKeyProblem(value)?.replace(/^must be /, ''),
+    check: tokenKeyProblem,
     description: "The key that shops' platform tokens are sealed with; without it no platform is called.",
   },
   PLATFORM_ALLOW_LOOPBACK: {
@@ -107,6 +107,8 @@ const dispatchGraceMs = 1_000;
 function addressOf(...schemes: readonly string[]): (value: string) => string | undefined {
   return (value) => {
     const known = URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1));
-    return known ? undefined : `an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`;
+    return known
+      ? undefined
+      : `must be an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`;
   };
 }

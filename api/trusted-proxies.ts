@@ -14,7 +14,7 @@ export function trustedProxiesProblem(text: string): string | undefined {
     blockListOf(parseTrustedProxies(text));
     return undefined;
   } catch {
-    return 'a list of IP addresses and CIDR ranges, separated by commas';
+    return 'must be a list of IP addresses and CIDR ranges, separated by commas';
   }
 }
 

@@ -1,4 +1,4 @@
-import { keyMemoryMsDefault } from '../shared/inventory/apply-operations.js';
+import { keyMemoryMsDefault } from '../shared/inventory/time-limits.js';
 import type { SettingsDeclaration } from '../shared/runtime/settings.js';
 
 /** The environment of a worker process. */

@@ -54,6 +54,8 @@ export async function runCycle(deps: WorkerDeps, held: Held, takeMore: boolean):
   // fail-point: after-reply
   const taken = token === undefined ? [] : readTaken(token, answers.pop()).materials;
   const kept = readKept(workedOff, answers.pop());
+  if (kept.lost > 0)
+    deps.logger.warn({ lost: kept.lost }, 'Leases were lost; what was applied under them is on record.');
   return { nowMs: kept.nowMs, materials: [...kept.materials, ...taken] };
 }
 

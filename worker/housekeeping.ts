@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import type { Database } from '../shared/database/connect.js';
 import { pruneOperations } from '../shared/database/operations.js';
+import { operationsKeptMs } from '../shared/inventory/time-limits.js';
 import { runScript } from '../shared/queue/run-script.js';
 import type { Logger } from '../shared/runtime/logger.js';
 
@@ -17,9 +18,6 @@ const sweepEveryMs = 250;
 const sweptMax = 100;
 const pruneEveryMs = 60_000;
 const pruneBatchSize = 5_000;
-
-/** Four times what an operation can wait plus remember: nobody asks for an older one (pipeline §2 "Limits"). */
-export const operationsKeptMs = 48 * 3_600_000;
 
 /**
  * What every worker does beside its lanes: says that it lives, makes ready the materials whose lease or turn has run

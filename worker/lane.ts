@@ -31,17 +31,9 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   const renewal = setInterval(() => {
     const { materials } = held;
     if (materials.length === 0) return;
-    renewLeases(deps.redis, materials).then(
-      (owned) => {
-        if (owned < materials.length && held.materials === materials) {
-          deps.logger.warn(
-            { lost: materials.length - owned },
-            'Leases were lost; their operations are safe on record.',
-          );
-        }
-      },
-      (error: unknown) => deps.logger.warn({ err: error }, 'Leases could not be renewed.'),
-    );
+    renewLeases(deps.redis, materials).catch((error: unknown) => {
+      deps.logger.warn({ err: error }, 'Leases could not be renewed.');
+    });
   }, leaseMs / 3);
 
   async function step(): Promise<void> {

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { queueName } from '../../shared/queue/names.js';
+import type { DispatchOutcome } from './dispatch-outcome.js';
 import type { Enqueued } from './enqueue.js';
 import { notApplied } from './waiter.js';
 import type { SentJob, Waiter } from './waiter.js';
@@ -9,9 +10,9 @@ import type { SentJob, Waiter } from './waiter.js';
  * the next. Nothing waits when the material is idle: there is no timer. It is what group commit is to a log.
  */
 export interface Combiner {
-  add(waiter: Waiter): void;
+  add: (waiter: Waiter) => void;
   /** Takes a waiter that has its answer, or never gets one, out of its job; the last one out sends the next job. */
-  leave(waiter: Waiter): void;
+  leave: (waiter: Waiter) => void;
 }
 
 interface Line {
@@ -26,10 +27,10 @@ const rowsAJobMax = 2_000;
 const bytesAJobMax = 2 * 1_024 * 1_024;
 
 export interface CombinerDeps {
-  send(job: SentJob): Promise<Enqueued>;
-  settle(waiter: Waiter, outcome: ReturnType<typeof notApplied>): void;
+  send: (job: SentJob) => Promise<Enqueued>;
+  settle: (waiter: Waiter, outcome: DispatchOutcome) => void;
   /** For waiters whose job may or may not stand in the queue. */
-  giveUp(waiters: Waiter[]): void;
+  giveUp: (waiters: Waiter[]) => void;
 }
 
 export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner {

@@ -1,18 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import type { Database } from '../../shared/database/connect.js';
-import type {
-  Channel,
-  Command,
-  Idempotency,
-  MaterialRef,
-  Operation,
-  OperationOutcome,
-} from '../../shared/domain/operation.js';
-import { decodeReplies } from '../../shared/queue/job-format.js';
-import { createMaterialQueues } from '../../shared/queue/material-queues.js';
-import { replyChannel } from '../../shared/queue/names.js';
-import { defineScripts } from '../../shared/queue/run-script.js';
-import { connectProducerRedis, connectRepliesRedis, untilReady } from '../../shared/redis/connections.js';
+import type { Channel, Command, Idempotency, MaterialRef, Operation } from '../../shared/domain/operation.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { createAdmission } from './admission.js';
 import { createCombiner } from './combine.js';
@@ -21,6 +8,9 @@ import { enqueue } from './enqueue.js';
 import { lookUpEveryMs, startFollowUp } from './follow-up.js';
 import type { FollowUp } from './follow-up.js';
 import { startHealth } from './health.js';
+import type { Health } from './health.js';
+import { openQueueLink } from './queue-link.js';
+import type { QueueLink } from './queue-link.js';
 import type { DispatchSettings } from './settings.js';
 import { answerOf } from './waiter.js';
 import type { Waiter } from './waiter.js';
@@ -37,11 +27,11 @@ export interface DispatchRequest {
 /** The API's half of the pipeline: a request goes in, and what certainly became of it comes out. */
 export interface Dispatch {
   /** Never rejects; answers within the wait and its grace. */
-  submit(ref: MaterialRef, request: DispatchRequest): Promise<DispatchOutcome>;
+  submit: (ref: MaterialRef, request: DispatchRequest) => Promise<DispatchOutcome>;
   /** What of the pipeline answers now. */
-  ready(): { postgres: boolean; redis: boolean; worker: boolean };
+  ready: () => { postgres: boolean; redis: boolean; worker: boolean };
   /** Waits for the outcomes of what is in flight, then closes its connections. */
-  close(): Promise<void>;
+  close: () => Promise<void>;
 }
 
 export interface DispatchDeps {
@@ -52,22 +42,17 @@ export interface DispatchDeps {
 }
 
 /** @throws where Redis does not answer within five seconds */
-export async function createDispatch({ redisUrl, database, logger, settings }: DispatchDeps): Promise<Dispatch> {
-  const onError = (error: Error) => {
-    logger.warn({ err: error }, 'redis');
-  };
-  const apiId = randomUUID();
-  const redis = connectProducerRedis(redisUrl, onError);
-  const replies = connectRepliesRedis(redisUrl, onError);
-  await Promise.all([untilReady(redis), untilReady(replies)]);
-  defineScripts(redis);
-  const queues = await createMaterialQueues(redis, onError);
-  const health = await startHealth(redis, database);
-  const admission = createAdmission(settings, health);
-  const queueDeps = { redis, queues, apiId };
+export async function createDispatch(deps: DispatchDeps): Promise<Dispatch> {
+  const link = await openQueueLink(deps.redisUrl, deps.logger);
+  const health = await startHealth(link.redis, deps.database);
+  return startDispatch(deps, link, health);
+}
 
+function startDispatch({ database, logger, settings }: DispatchDeps, link: QueueLink, health: Health): Dispatch {
+  const admission = createAdmission(settings, health);
   const waiters = new Map<string, Waiter>();
   let whenIdle: (() => void) | undefined;
+
   function settle(waiter: Waiter, outcome: DispatchOutcome): void {
     if (!waiters.delete(waiter.operation.id)) return;
     admission.leave(waiter);
@@ -77,41 +62,38 @@ export async function createDispatch({ redisUrl, database, logger, settings }: D
   }
 
   const combiner = createCombiner({
-    send: (job) => enqueue(queueDeps, job),
+    send: (job) => enqueue(link, job),
     settle,
     giveUp: (open) => {
       followUp.giveUp(open);
     },
   });
-  const followUp: FollowUp = startFollowUp({ ...queueDeps, database, logger, waiters, settle });
-
-  await replies.subscribe(replyChannel(apiId));
-  replies.on('message', (_channel: string, message: string) => {
-    for (const [id, outcome] of decodeReplies<OperationOutcome>(message)) {
-      const waiter = waiters.get(id);
-      if (waiter !== undefined) settle(waiter, answerOf(outcome));
-    }
+  const followUp: FollowUp = startFollowUp({ link, database, logger, waiters, settle });
+  link.onReply((id, outcome) => {
+    const waiter = waiters.get(id);
+    if (waiter !== undefined) settle(waiter, answerOf(outcome));
   });
-  const keepAlive = startKeepAlive(replies);
 
   return {
     submit(ref, request) {
       const admitted = admission.admit(ref.shopId, request.command);
       if (!admitted.ok) return Promise.resolve(admitted.refused);
-      const nowMs = performance.now();
+      const { rowCount, bytes } = admitted;
+      const operation = toOperation(request, health.redisNowMs());
       return new Promise((resolve) => {
+        const nowMs = performance.now();
+        const deadlines = { deadlineMs: nowMs + settings.WAIT_MS, nextLookUpMs: nowMs + lookUpEveryMs };
         const waiter: Waiter = {
           ref,
-          operation: toOperation(request, health.redisNowMs()),
-          rowCount: admitted.rowCount,
-          bytes: admitted.bytes,
-          deadlineMs: nowMs + settings.WAIT_MS,
-          nextLookUpMs: nowMs + lookUpEveryMs,
+          operation,
+          rowCount,
+          bytes,
+          ...deadlines,
           job: undefined,
           isGivenUp: false,
           resolve,
         };
-        waiters.set(waiter.operation.id, waiter);
+        waiters.set(operation.id, waiter);
         combiner.add(waiter);
       });
     },
@@ -119,11 +101,9 @@ export async function createDispatch({ redisUrl, database, logger, settings }: D
     async close() {
       admission.close();
       if (waiters.size > 0) await new Promise<void>((resolve) => (whenIdle = resolve));
-      clearInterval(keepAlive);
       followUp.stop();
       health.stop();
-      redis.disconnect();
-      replies.disconnect();
+      link.close();
     },
   };
 }
@@ -134,13 +114,4 @@ function toOperation(
 ): Operation {
   const operation: Operation = { id: requestId, command, acceptedAtMs, channel, keyId, requestId };
   return idempotency === undefined ? operation : { ...operation, idempotency };
-}
-
-const keepAliveMs = 1_000;
-
-/** A subscription owes nobody an answer, so only a ping finds out that its connection is half open. */
-function startKeepAlive(replies: ReturnType<typeof connectRepliesRedis>): NodeJS.Timeout {
-  return setInterval(() => {
-    if (replies.status === 'ready') replies.ping().catch(() => undefined);
-  }, keepAliveMs);
 }

@@ -1,16 +1,8 @@
-import type { Redis } from 'ioredis';
 import { operationsJob } from '../../shared/queue/job-format.js';
-import type { MaterialQueues } from '../../shared/queue/material-queues.js';
 import { queueName } from '../../shared/queue/names.js';
 import { addScript, runScript } from '../../shared/queue/run-script.js';
+import type { QueueLink } from './queue-link.js';
 import type { SentJob } from './waiter.js';
-
-export interface QueueDeps {
-  redis: Redis;
-  queues: MaterialQueues;
-  /** This API process, as the workers address it. */
-  apiId: string;
-}
 
 /**
  * What became of an enqueue. Only a command that was never written is certain not to have run: after any other error
@@ -22,7 +14,7 @@ export type Enqueued = 'queued' | 'not-queued' | 'uncertain';
  * Adds a job and announces its material in one transaction, add first, so that a cut in the middle leaves no job that
  * nobody will look for (pipeline §2.3). Repeating it for the same job changes nothing.
  */
-export async function enqueue({ redis, queues, apiId }: QueueDeps, job: SentJob): Promise<Enqueued> {
+export async function enqueue({ redis, queues, apiId }: QueueLink, job: SentJob): Promise<Enqueued> {
   if (redis.status !== 'ready') return 'not-queued';
   try {
     const transaction = queues.transaction();
@@ -39,7 +31,7 @@ export async function enqueue({ redis, queues, apiId }: QueueDeps, job: SentJob)
 }
 
 /** Announces the materials of those jobs that still stand in their queues, and says which do not. */
-export async function announceQueued({ redis }: QueueDeps, jobs: SentJob[]): Promise<SentJob[]> {
+export async function announceQueued({ redis }: QueueLink, jobs: SentJob[]): Promise<SentJob[]> {
   const pairs = jobs.flatMap(({ ref, id }) => [queueName(ref), id]);
   const found = (await runScript(redis, 'rmAnnounceQueued', ...pairs)) as number[];
   return jobs.filter((_, index) => found[index] !== 1);

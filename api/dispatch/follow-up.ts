@@ -5,7 +5,7 @@ import { queueName } from '../../shared/queue/names.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import { announceQueued, enqueue } from './enqueue.js';
-import type { QueueDeps } from './enqueue.js';
+import type { QueueLink } from './queue-link.js';
 import { answerOf, notApplied } from './waiter.js';
 import type { SentJob, Waiter } from './waiter.js';
 
@@ -16,15 +16,16 @@ import type { SentJob, Waiter } from './waiter.js';
  */
 export interface FollowUp {
   /** Withdraws these at once, since their enqueue may or may not have happened. */
-  giveUp(waiters: Waiter[]): void;
-  stop(): void;
+  giveUp: (waiters: Waiter[]) => void;
+  stop: () => void;
 }
 
-export interface FollowUpDeps extends QueueDeps {
+export interface FollowUpDeps {
+  link: QueueLink;
   database: Database;
   logger: Logger;
   waiters: Map<string, Waiter>;
-  settle(waiter: Waiter, outcome: DispatchOutcome): void;
+  settle: (waiter: Waiter, outcome: DispatchOutcome) => void;
 }
 
 const tickMs = 250;
@@ -104,12 +105,12 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   const jobs = new Set<SentJob>();
   for (const { operation, job } of due) if (job !== undefined && deps.waiters.has(operation.id)) jobs.add(job);
   if (jobs.size === 0) return;
-  const missing = await announceQueued(deps, [...jobs]);
+  const missing = await announceQueued(deps.link, [...jobs]);
   // A flushed Redis or a lost job: the same job again. What was applied meanwhile is on record, and answered from there.
   for (const job of missing) {
     if (job.open.size === 0) continue;
     deps.logger.warn({ queue: queueName(job.ref), operations: job.open.size }, 'A job was lost and is added again.');
-    await enqueue(deps, job);
+    await enqueue(deps.link, job);
   }
 }
 

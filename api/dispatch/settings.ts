@@ -1,10 +1,15 @@
+import { assertTimeLimits } from '../../shared/inventory/time-limits.js';
+import { leaseMs } from '../../shared/queue/leases.js';
 import type { SettingsDeclaration, SettingsValues } from '../../shared/runtime/settings.js';
+
+const waitMsDefault = 10_000;
+assertTimeLimits({ leaseMs, waitMs: waitMsDefault });
 
 /** The settings of the pipeline's half in the API, spread into its declaration. */
 export const dispatchSettings = {
   WAIT_MS: {
     type: 'integer',
-    default: 10_000,
+    default: waitMsDefault,
     minimum: 1_000,
     maximum: 60_000,
     description: 'How long a write waits for its outcome before it is withdrawn, in milliseconds.',

@@ -87,24 +87,39 @@ const lockMaterials = `
   ORDER BY stock.shop_id, stock.material_id
   FOR NO KEY UPDATE OF stock SKIP LOCKED`;
 
-/** One answer for everything; `kind` tells the columns apart. Separate statements cost 0.1 ms each. */
+/**
+ * One answer for everything; `kind` tells the columns apart. Separate statements cost 0.1 ms each. Every look-up by key
+ * is fenced by OFFSET 0: joined freely, a generic plan on tables without statistics looks a row up by its shop alone and
+ * filters (a cycle of 16 materials took 18 ms, and one of 100 rows 34).
+ */
 const readState = `
   SELECT 'clock' AS kind, 0 AS ordinal, (extract(epoch FROM statement_timestamp()) * 1000)::bigint::text AS a,
          NULL::text AS b, NULL::text AS c, NULL::text AS d
   UNION ALL
-  SELECT 'material', wanted.ordinal::int, stock.total_quantity::text, shops.allow_negative_inventory::text,
+  SELECT 'material', wanted.ordinal::int, found.total_quantity::text, shops.allow_negative_inventory::text,
          shops.default_location_id, NULL
   FROM unnest($1::int[], $2::text[]) WITH ORDINALITY AS wanted (shop_id, material_id, ordinal)
-  JOIN stock USING (shop_id, material_id)
+  CROSS JOIN LATERAL (
+    SELECT total_quantity FROM stock
+    WHERE stock.shop_id = wanted.shop_id AND stock.material_id = wanted.material_id OFFSET 0
+  ) AS found
   JOIN shops ON shops.id = wanted.shop_id
   UNION ALL
-  SELECT 'level', wanted.material, locations.id, coalesce(levels.id, nextval('levels_id_seq'))::text,
-         levels.quantity::text, levels.sequence::text
+  SELECT 'level', wanted.material, place.id, coalesce(found.id, nextval('levels_id_seq'))::text,
+         found.quantity::text, found.sequence::text
   FROM unnest($3::int[], $4::text[]) AS wanted (material, location_id)
-  JOIN shops ON shops.id = ($1::int[])[wanted.material]
-  JOIN locations ON locations.shop_id = shops.id AND locations.id = coalesce(wanted.location_id, shops.default_location_id)
-  LEFT JOIN levels ON levels.shop_id = shops.id AND levels.material_id = ($2::text[])[wanted.material]
-                  AND levels.location_id = locations.id
+  CROSS JOIN LATERAL (
+    SELECT ($1::int[])[wanted.material] AS shop_id, ($2::text[])[wanted.material] AS material_id OFFSET 0
+  ) AS ref
+  CROSS JOIN LATERAL (
+    SELECT locations.id FROM locations
+    WHERE locations.shop_id = ref.shop_id AND locations.id = coalesce(
+      wanted.location_id, (SELECT default_location_id FROM shops WHERE shops.id = ref.shop_id)) OFFSET 0
+  ) AS place
+  LEFT JOIN LATERAL (
+    SELECT id, quantity, sequence FROM levels
+    WHERE levels.shop_id = ref.shop_id AND levels.material_id = ref.material_id AND levels.location_id = place.id OFFSET 0
+  ) AS found ON true
   UNION ALL
   SELECT 'operation', 0, operations.op_id::text, operations.status, operations.result::text, original.result::text
   FROM unnest($5::uuid[]) AS wanted (op_id)

@@ -29,6 +29,8 @@ export function connectDatabase(options: ConnectOptions): Database {
   return createKnex(knexConfig(options));
 }
 
+const silent = () => undefined;
+
 export function knexConfig({
   url,
   poolMax,
@@ -49,5 +51,7 @@ export function knexConfig({
     pool: { min: 0, max: poolMax },
     acquireConnectionTimeout: acquireTimeoutMs,
     migrations: { migrationSource },
+    // Knex would write some failures to stdout, between the lines of a JSON log; they reach the caller as errors anyway.
+    log: { warn: silent, error: silent, deprecate: silent, debug: silent },
   };
 }

@@ -14,7 +14,7 @@ export interface NewMaterial extends Omit<MaterialChanges, 'inventoryQuantity' |
 }
 
 /** Materials a call, so that a statement stays a few megabytes. */
-export const newMaterialsMax = 1_000;
+const newMaterialsMax = 1_000;
 
 /**
  * Adds a material and its empty stock.

@@ -36,7 +36,7 @@ export interface LedgerCheck extends LedgerCheckProgress {
   mismatches: LedgerMismatch[];
 }
 
-export const mismatchesMax = 1_000;
+const mismatchesMax = 1_000;
 const levelsPerBatch = 500;
 const materialsPerBatch = 5_000;
 

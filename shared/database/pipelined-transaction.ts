@@ -20,7 +20,8 @@ export async function pipelinedTransaction<T>(
   opening: QueryConfig[],
   decide: (answers: QueryResult[]) => { writing: QueryConfig[]; conclude: (answers: QueryResult[]) => T },
 ): Promise<T> {
-  const connection = (await database.client.acquireConnection()) as Client;
+  const pool = database.client as ConnectionPool;
+  const connection = await pool.acquireConnection();
   const send = sender(connection);
   let isOpen = true;
   try {
@@ -41,7 +42,7 @@ export async function pipelinedTransaction<T>(
   } finally {
     // On a dead connection this fails as well, and Knex' pool drops it when it is next asked for.
     if (isOpen) await send([rollback]).catch(() => undefined);
-    await database.client.releaseConnection(connection);
+    await pool.releaseConnection(connection);
   }
 }
 
@@ -61,6 +62,12 @@ function sender(connection: Client): Send {
     if (failure !== undefined) throw failure.reason;
     return settled.map((answer) => (answer as PromiseFulfilledResult<QueryResult>).value);
   };
+}
+
+/** What Knex does not type of its client. */
+interface ConnectionPool {
+  acquireConnection: () => Promise<Client>;
+  releaseConnection: (connection: Client) => Promise<void>;
 }
 
 interface Corkable {

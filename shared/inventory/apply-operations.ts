@@ -6,6 +6,7 @@ import { pipelinedTransaction } from '../database/pipelined-transaction.js';
 import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
 import { decide } from './decide.js';
 import type { OperationGroup } from './decide.js';
+import { keyMemoryMsDefault } from './time-limits.js';
 
 export interface ApplyReport {
   /** By operation id; operations of the materials left out are absent. */
@@ -20,9 +21,6 @@ export interface ApplyOptions {
   /** How long an `Idempotency-Key` is remembered (contract §7). */
   keyMemoryMs?: number;
 }
-
-/** 24 hours from execution (contract §7). */
-export const keyMemoryMsDefault = 24 * 3_600_000;
 
 /**
  * The apply step, and the only writer of levels: one Postgres transaction that takes the operations of some materials,

@@ -4,14 +4,12 @@ import { materialIdKind } from '../domain/material-id.js';
 import type { MaterialRef, Operation, OperationOutcome, OperationResult } from '../domain/operation.js';
 import { foldOperation, levelWrites, openMaterial } from './material-state.js';
 import type { MaterialState } from './material-state.js';
+import { operationExpiryMs } from './time-limits.js';
 
 /** The operations of one material, in the order in which they must take effect. */
 export interface OperationGroup extends MaterialRef {
   operations: Operation[];
 }
-
-/** A queued operation that meets a worker later, or earlier, than this is not applied (pipeline §2.6). */
-export const operationExpiryMs = 10 * 60_000;
 
 export interface Decision {
   outcomes: Map<string, OperationOutcome>;

@@ -1,4 +1,4 @@
-import type { Operation } from '../domain/operation.js';
+import type { Operation, OperationOutcome } from '../domain/operation.js';
 
 /** What a BullMQ job of a material's queue carries (pipeline §2 "Names"). */
 export interface OperationsJob {
@@ -22,11 +22,13 @@ export function parseOperationsJob(data: string): OperationsJob | undefined {
   return Array.isArray(job.operations) ? (job as OperationsJob) : undefined;
 }
 
-/** The outcomes of operations as they travel back on the reply channel: pairs of operation id and outcome, in JSON. */
-export function encodeReplies<Outcome>(replies: [operationId: string, outcome: Outcome][]): string {
+/** The outcomes of operations as they travel back on the reply channel. */
+type Replies = [operationId: string, outcome: OperationOutcome][];
+
+export function encodeReplies(replies: Replies): string {
   return JSON.stringify(replies);
 }
 
-export function decodeReplies<Outcome>(message: string): [operationId: string, outcome: Outcome][] {
-  return JSON.parse(message) as [string, Outcome][];
+export function decodeReplies(message: string): Replies {
+  return JSON.parse(message) as Replies;
 }

@@ -49,14 +49,19 @@ export function releaseIdleOn(pipeline: ChainableCommander, held: HeldMaterial[]
   addScript(pipeline, 'rmRelease', leaseMs, ...pairs(held));
 }
 
-export function readKept(held: HeldMaterial[], answer: unknown): Held {
-  const [nowMs, ...counts] = answer as number[];
-  const materials = held.flatMap((material, index): HeldMaterial[] => {
-    const [waiting = -1, leftBehind = -1] = counts.slice(2 * index, 2 * index + 2);
-    return waiting < 0 ? [] : [{ ...material, waiting, leftBehind }];
+export function readKept(held: HeldMaterial[], answer: unknown): Held & { lost: number } {
+  const [nowMs = 0, ...counts] = answer as number[];
+  const materials: HeldMaterial[] = [];
+  let lost = 0;
+  held.forEach((material, index) => {
+    const [waiting = notOwned, leftBehind = notOwned] = counts.slice(2 * index, 2 * index + 2);
+    if (waiting === notOwned) lost += 1;
+    else if (waiting >= 0) materials.push({ ...material, waiting, leftBehind });
   });
-  return { nowMs: nowMs ?? 0, materials };
+  return { nowMs, materials, lost };
 }
+
+const notOwned = -2;
 
 /** Puts jobs that were left in active back to the head of wait, in their order, and counts anew. Drops what is not owned. */
 export async function recoverJobs(redis: Redis, held: HeldMaterial[]): Promise<HeldMaterial[]> {
@@ -67,9 +72,8 @@ export async function recoverJobs(redis: Redis, held: HeldMaterial[]): Promise<H
   });
 }
 
-/** @returns how many are still owned */
-export async function renewLeases(redis: Redis, held: HeldMaterial[]): Promise<number> {
-  return (await runScript(redis, 'rmRenew', leaseMs, ...pairs(held))) as number;
+export async function renewLeases(redis: Redis, held: HeldMaterial[]): Promise<void> {
+  await runScript(redis, 'rmRenew', leaseMs, ...pairs(held));
 }
 
 /** Gives materials back, their jobs in order; with a delay the sweep of some worker makes them ready. */

@@ -1,5 +1,5 @@
 import { createRedisBackend, Job, Queue } from 'bullmq';
-import type { RedisQueueBackend } from 'bullmq';
+import type { IQueueBackend } from 'bullmq';
 import type { ChainableCommander, Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { MaterialRef } from '../domain/operation.js';
@@ -40,13 +40,16 @@ const queuesKeptMax = 10_000;
 export async function createMaterialQueues(redis: Redis, onError: (error: Error) => void): Promise<MaterialQueues> {
   // Siblings copy the root's options, so the length of a lock belongs here (bullmq.md, "Further facts").
   const options = { connection: redis, prefix: queuePrefix, lockDuration: lockMs };
-  const root = createRedisBackend('root', options) as RedisQueueBackend;
+  const root = createRedisBackend('root', options);
   root.on('error', onError);
   const client = await root.client;
-  const sibling = (name: string) => root.forQueue(name, queuePrefix) as RedisQueueBackend;
+  const sibling = (name: string) => root.forQueue(name, queuePrefix);
 
-  const consumers = new LRUCache<string, RedisQueueBackend>({ max: queuesKeptMax, memoMethod: sibling });
-  const producers = new LRUCache<string, Queue>({
+  const consumers = new LRUCache<string, ConsumerBackend>({
+    max: queuesKeptMax,
+    memoMethod: (name) => sibling(name) as unknown as ConsumerBackend,
+  });
+  const producers = new LRUCache<string, MaterialQueue>({
     max: queuesKeptMax,
     // Without `skipMetasUpdate` each queue would write its version into a hash that outlives its jobs.
     memoMethod: (name) =>
@@ -63,20 +66,34 @@ export async function createMaterialQueues(redis: Redis, onError: (error: Error)
       void job.addJob(transaction as never);
     },
     async fetch(queue, token) {
-      const [job, id] = (await consumers.memo(queue).moveToActive(token, '')) as [RawJob | null, string];
-      return job === null || job === undefined ? undefined : { id, data: job.data, deliveries: job.attemptsStarted };
+      const [job, id] = await consumers.memo(queue).moveToActive(token, '');
+      return job === null ? undefined : { id, data: job.data, deliveries: job.attemptsStarted };
     },
     finishOn(pipeline, queue, jobId, token) {
       const backend = consumers.memo(queue);
       // An empty return value: BullMQ would copy it into the queue's event stream.
       const finished = { id: jobId, opts: { attempts: 0 } };
-      const args = backend.moveToCompletedArgs(finished as never, '""' as never, true, token, false);
-      void backend.execCommand(pipeline as never, 'moveToFinished', args as never);
+      const args = backend.moveToCompletedArgs(finished, '""', true, token, false);
+      backend.execCommand(pipeline, 'moveToFinished', args);
     },
   };
 }
 
-interface RawJob {
-  data: string;
-  attemptsStarted: number;
+/** A queue whose backend is a sibling of the root's. */
+type MaterialQueue = Queue<OperationsJob, void, string, OperationsJob, void, string, IQueueBackend>;
+
+/** What BullMQ's Redis backend offers a consumer; its own types do not promise that a sibling is one. */
+interface ConsumerBackend {
+  moveToActive: (
+    token: string,
+    worker: string,
+  ) => Promise<[job: { data: string; attemptsStarted: number } | null, id: string]>;
+  moveToCompletedArgs: (
+    job: { id: string; opts: { attempts: number } },
+    returnValue: string,
+    removeOnComplete: boolean,
+    token: string,
+    fetchNext: boolean,
+  ) => unknown[];
+  execCommand: (pipeline: ChainableCommander, command: string, args: unknown[]) => unknown;
 }

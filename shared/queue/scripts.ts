@@ -108,13 +108,13 @@ const recover = `${returnActive}
  * KEYS: scheduled, leases. ARGV: lease in ms, pairs of material and token.
  * A material without jobs is let go with all of its keys, in one step with the test, so that it is safe beside an
  * enqueue in either order: an earlier one is seen, a later one announces afresh. Answers the time, then for each
- * material its jobs in wait and in active, where the lease is kept; -1, -1 where it was let go or is not owned.
+ * material its jobs in wait and in active, where the lease is kept; -1, -1 where it was let go; -2, -2 where it is not owned.
  */
 const release = `${clock}
   local kept = { now }
   for i = 2, #ARGV, 2 do
     local material = ARGV[i]
-    local wait, active = -1, -1
+    local wait, active = -2, -2
     if redis.call('HGET', KEYS[2], material) == ARGV[i + 1] then
       local queue = '${queuePrefix}:' .. material
       wait = redis.call('LLEN', queue .. ':wait')

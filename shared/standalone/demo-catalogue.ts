@@ -6,7 +6,7 @@ import { toMicros } from '../domain/quantity.js';
 import { standInLocations, standInVariants } from './stand-in-platform.js';
 
 /** The demo's ids follow from its names, so that a call in the README works on every machine. */
-export function demoMaterialId(name: string): string {
+function demoMaterialId(name: string): string {
   return virtualMaterialId(uuidv5(name, demoNamespace));
 }
 

@@ -12,8 +12,8 @@ import { createTerminal, type Terminal } from './terminal.js';
 /** sysexits.h: EX_TEMPFAIL, another one is running; EX_CONFIG, the machine or the environment must be changed first. */
 const exitCodeRunning = 75;
 const exitCodeConfig = 78;
-/** API and workers 15 s, Redis and Postgres about 12 s each, one after the other, when each takes all it may. */
-const forceMs = 60_000;
+/** API 28 s, workers 28 s, Redis 13 s and Postgres 12 s, one after the other, when each takes all it may. */
+const forceMs = 90_000;
 
 const settings = settingsOrExit(
   {

@@ -93,29 +93,32 @@ export interface Command {
   signal?: AbortSignal | undefined;
 }
 
-/** Runs a command to its end. `code` is null when it could not be started, was stopped, or was out of time. */
+/**
+ * Runs a command to its end. `code` is null when it could not be started, was stopped, or was out of time. It leads a
+ * process group, and the group is ended with it: apt-get's helpers would otherwise live on and hold its output open.
+ */
 export async function runCommand(command: Command): Promise<{ code: number | null; output: string }> {
   const { file, args, msMax, signal: abort, ...options } = command;
-  const child = spawn(file, args, {
-    ...options,
-    stdio: ['ignore', 'pipe', 'pipe'],
-    timeout: msMax,
-    killSignal: 'SIGKILL',
-    ...(abort ? { signal: abort } : {}),
-  });
+  const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const chunks: string[] = [];
-  for (const stream of [child.stdout, child.stderr])
+  const endGroup = (why: string) => {
+    chunks.push(`\n${why}`);
+    if (child.pid !== undefined) signal(-child.pid, 'SIGKILL');
+  };
+  const timer = setTimeout(endGroup, msMax, `ended after ${String(msMax)} ms`);
+  const onAbort = () => {
+    endGroup('stopped');
+  };
+  abort?.addEventListener('abort', onAbort, { once: true });
+  for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
-  return new Promise((resolve) => {
-    const startedAt = performance.now();
-    child.once('error', (error) => {
-      chunks.push(error.message);
-    });
-    child.once('close', (code, name) => {
-      if (name && performance.now() - startedAt >= msMax) chunks.push(`\nended after ${String(msMax)} ms`);
-      resolve({ code: name ? null : code !== null && code >= 0 ? code : null, output: chunks.join('').trim() });
-    });
-  });
+  }
+  child.once('error', (error) => chunks.push(error.message));
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  clearTimeout(timer);
+  abort?.removeEventListener('abort', onAbort);
+  // A program that is not there closes with its negative errno.
+  return { code: code !== null && code >= 0 ? code : null, output: chunks.join('').trim() };
 }
 
 function statFields(pid: number): string[] | undefined {

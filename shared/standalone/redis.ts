@@ -47,6 +47,11 @@ const stopSteps = [
   { name: 'SIGTERM', msMax: 10_000 },
   { name: 'SIGKILL', msMax: 3_000 },
 ] as const;
+/** For one that does not answer: it would hardly hear SIGTERM either, and its append-only file survives SIGKILL. */
+const deafSteps = [
+  { name: 'SIGTERM', msMax: 2_000 },
+  { name: 'SIGKILL', msMax: 3_000 },
+] as const;
 
 /**
  * Starts the Redis of a folder, or takes over the one that already serves it: append-only file on, never evicts, on the
@@ -86,7 +91,7 @@ async function adopt(dir: string, say: (line: string) => void): Promise<RedisSer
     await delay(pollMs);
   } while (performance.now() < deadline);
   say(`Redis: process ${String(pid)} serves this folder and does not answer; ending it`);
-  await endProcess(pid, stopSteps);
+  await endProcess(pid, deafSteps);
   return undefined;
 }
 

@@ -15,7 +15,7 @@ export interface Supervised {
   /** Settles once: when it first serves, or, as a rejection, when it cannot be brought to. */
   ready: Promise<ReadyReport>;
   pid(): number | undefined;
-  /** SIGTERM, and SIGKILL after 15 s. It is not started again. */
+  /** SIGTERM, and SIGKILL after 25 s (the API forces itself after 20 s). It is not started again. */
   stop(): Promise<void>;
   /** SIGKILL, at once: for a process that is about to exit. */
   kill(): void;
@@ -44,7 +44,7 @@ interface State {
 }
 
 const stopSteps = [
-  { name: 'SIGTERM', msMax: 15_000 },
+  { name: 'SIGTERM', msMax: 25_000 },
   { name: 'SIGKILL', msMax: 3_000 },
 ] as const;
 const restartMsMin = 250;

@@ -11,7 +11,7 @@ import type { AdjustmentRow } from '../../shared/domain/adjustment.js';
 import type { Operation, OperationOutcome } from '../../shared/domain/operation.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
-import { operationExpiryMs } from '../../shared/inventory/decide.js';
+import { operationExpiryMs } from '../../shared/inventory/time-limits.js';
 import { createTestDatabase } from '../support/servers.js';
 import type { TestDatabase } from '../support/servers.js';
 import { createTestShop, operationOf } from '../support/shop.js';

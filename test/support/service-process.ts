@@ -48,7 +48,8 @@ interface Seen {
 }
 
 const readyMsMax = 20_000;
-const stopMsMax = 20_000;
+/** Above the API's own bound (SHUTDOWN_TIMEOUT_MS, 20 s). */
+const stopMsMax = 25_000;
 const killMsMax = 5_000;
 const firedMsMax = 20_000;
 const logLinesMax = 200;
@@ -82,7 +83,7 @@ export async function startProcess(kind: 'api' | 'worker', env: Env): Promise<Pr
   return proc;
 }
 
-/** SIGTERM; past 20 s SIGKILL and a failure with its last lines. */
+/** SIGTERM; past 25 s SIGKILL and a failure with its last lines. */
 export async function stopProcess(proc: Proc): Promise<void> {
   if (proc.hasExited()) return;
   // One that a test has stopped would not hear SIGTERM.

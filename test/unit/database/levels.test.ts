@@ -52,13 +52,22 @@ describe('the levels of a material', () => {
   }
 
   it('without a filter are those booked, at 0 too, sorted by location bytewise', async () => {
-    const at = [['10', 0], ['9', 0.25], ['a', 1.5], ['é', 0.000001]]; // prettier-ignore
+    const at = [
+      ['10', 0],
+      ['9', 0.25],
+      ['a', 1.5],
+      ['é', 0.000001],
+    ];
     expect(await read(material)).to.deep.equal({ total: 1.750001, at });
   });
 
   it('with a filter are those asked for that the shop has, at 0 where nothing was booked; the total is of all', async () => {
     const asked = ['a', 'B', 'nowhere', '9', 'a'];
-    const at = [['9', 0.25], ['B', 0], ['a', 1.5]]; // prettier-ignore
+    const at = [
+      ['9', 0.25],
+      ['B', 0],
+      ['a', 1.5],
+    ];
     expect(await read(material, asked)).to.deep.equal({ total: 1.750001, at });
   });
 

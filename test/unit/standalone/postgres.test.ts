@@ -134,6 +134,24 @@ describe('the embedded Postgres', () => {
     }
   });
 
+  if (process.getuid?.() === 0) {
+    it('is kept elsewhere, and found again, when root starts it in a directory that is closed to others', async () => {
+      const closed = join(folder.path, 'closed');
+      await mkdir(closed, { mode: 0o700 });
+      const first = await start({ dataDir: join(closed, 'postgres') });
+      const elsewhere = (await readFile(join(closed, 'postgres.moved'), 'utf8')).trim();
+      try {
+        await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+        await first.stop();
+        const second = await start({ dataDir: join(closed, 'postgres') });
+        expect(await query(second.url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
+        await second.stop();
+      } finally {
+        await rm(elsewhere, { recursive: true });
+      }
+    });
+  }
+
   it('throws away a cluster that was killed half-way through its making', async () => {
     const other = join(folder.path, 'half');
     await mkdir(join(other, 'cluster.partial'), { recursive: true });

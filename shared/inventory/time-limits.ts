@@ -1,0 +1,25 @@
+import assert from 'node:assert/strict';
+import { applyTimeoutMsMax } from '../database/apply-read.js';
+
+/** A queued operation that meets a worker later, or earlier, than this is not applied (pipeline §2.6). */
+export const operationExpiryMs = 10 * 60_000;
+
+/** For how long an `Idempotency-Key` is remembered: 24 hours from its execution (contract §7). */
+export const keyMemoryMsDefault = 24 * 3_600_000;
+
+/** For how long operations stay on record: twice as long as anyone can ask for one, by its id or by its key. */
+export const operationsKeptMs = 48 * 3_600_000;
+
+/**
+ * The order that the promises rest on (pipeline §2 "Limits"): Postgres lets go of a stuck cycle before its lease runs
+ * out; the lease of a dead worker runs out while its requests still wait; a request has its answer long before its
+ * operation expires; and an operation is on record long after that.
+ */
+export function assertTimeLimits({ leaseMs, waitMs }: { leaseMs: number; waitMs: number }): void {
+  const inOrder = [applyTimeoutMsMax, leaseMs, waitMs, operationExpiryMs, keyMemoryMsDefault, operationsKeptMs];
+  assert.deepEqual(
+    inOrder.toSorted((one, other) => one - other),
+    inOrder,
+    'the time limits are out of order',
+  );
+}

@@ -1,0 +1,235 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { delimiter, join } from 'node:path';
+import { expect } from 'chai';
+import { isAlive } from '../../shared/standalone/processes.js';
+import { closeConnections, request } from '../support/http.js';
+import { npmStart, type Demo, type Started } from '../support/npm-start.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { until } from '../support/until.js';
+
+/** T19: it works, or it exits with a message that says what to do within this time. */
+const refusalMsMax = 15_000;
+
+describe('T19: a first start that cannot work says what to do, in time', () => {
+  let folder: { path: string; remove(): Promise<void> };
+  beforeEach(async () => (folder = await temporaryFolder()));
+  afterEach(() => folder.remove());
+
+  it('in production, without servers of one’s own', async () => {
+    const { code, output } = await refusal(npmStart(join(folder.path, 'data'), { NODE_ENV: 'production' }));
+    expect(code).to.equal(78);
+    expect(output).to.match(/production.*Set DATABASE_URL and REDIS_URL/s);
+    expect(existsSync(join(folder.path, 'data'))).to.equal(false);
+  });
+
+  it('on a variable that makes no sense', async () => {
+    const { code, output } = await refusal(npmStart(join(folder.path, 'data'), { PORT: '80x' }));
+    expect(code).to.equal(78);
+    expect(output).to.match(/PORT is "80x"/);
+  });
+
+  it('on a data folder that cannot be made', async () => {
+    await writeFile(join(folder.path, 'file'), '');
+    const { code, output } = await refusal(npmStart(join(folder.path, 'file', 'data')));
+    expect(code).to.equal(78);
+    expect(output).to.match(/cannot be used.*Set DATA_DIR/s);
+  });
+
+  if (process.getuid?.() !== 0) {
+    it('on a data folder that may only be read', async () => {
+      await mkdir(join(folder.path, 'data'), { mode: 0o555 });
+      const { code, output } = await refusal(npmStart(join(folder.path, 'data')));
+      expect(code).to.equal(78);
+      expect(output).to.match(/cannot be used.*Set DATA_DIR/s);
+    });
+  }
+
+  it('without any Redis, and leaves no Postgres behind', async () => {
+    const { code, output } = await refusal(npmStart(join(folder.path, 'data'), { PATH: await binaries({}) }));
+    expect(code).to.equal(78);
+    expect(output).to.match(/No redis-server.*apt-get install redis-server.*REDIS_URL/s);
+    expect(existsSync(join(folder.path, 'data', 'postgres', 'cluster', 'postmaster.pid'))).to.equal(false);
+  });
+
+  it('when the download of one hangs', async () => {
+    const path = await binaries({ 'apt-get': '/bin/sleep 300', 'dpkg-deb': 'exit 1' });
+    const env = { PATH: path, XDG_CACHE_HOME: join(folder.path, 'cache') };
+    const { code, output } = await refusal(npmStart(join(folder.path, 'data'), env));
+    expect(code).to.equal(78);
+    expect(output).to.match(/could not download.*REDIS_URL/s);
+  });
+
+  it('when the Redis it was given does not answer', async () => {
+    const { code, output } = await refusal(npmStart(join(folder.path, 'data'), { REDIS_URL: 'redis://127.0.0.1:1' }));
+    expect(code).to.equal(78);
+    expect(output).to.match(/REDIS_URL does not answer/);
+  });
+
+  it('when the Postgres it was given does not answer', async () => {
+    const env = { DATABASE_URL: 'postgres://nobody:nothing@127.0.0.1:1/none' };
+    const { code, output } = await refusal(npmStart(join(folder.path, 'data'), env));
+    expect(code).to.equal(78);
+    expect(output).to.match(/database cannot be brought to the newest schema.*ECONNREFUSED/s);
+  });
+
+  /** A PATH of these programs alone, and `id`, which tells whom Postgres may run as. */
+  async function binaries(bodies: Record<string, string>): Promise<string> {
+    const bin = join(folder.path, 'bin');
+    await mkdir(bin);
+    const places = (process.env.PATH ?? '').split(delimiter).map((place) => join(place, 'id'));
+    await symlink(places.find(existsSync) ?? '/usr/bin/id', join(bin, 'id'));
+    for (const [name, body] of Object.entries(bodies)) {
+      await writeFile(join(bin, name), `#!/bin/sh\n${body}\n`);
+      await chmod(join(bin, name), 0o755);
+    }
+    return bin;
+  }
+});
+
+describe('T19: npm start', () => {
+  let folder: { path: string; remove(): Promise<void> };
+  let dataDir: string;
+  let running: Started | undefined;
+
+  before(async () => {
+    folder = await temporaryFolder();
+    dataDir = join(folder.path, 'data');
+  });
+
+  afterEach(async () => {
+    running?.kill('SIGTERM');
+    await running?.exited;
+    running = undefined;
+  });
+
+  after(() => folder.remove());
+
+  it('serves on another port when its own is busy, answers what it prints, and leaves no process on SIGTERM', async () => {
+    const squatter = createServer();
+    await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
+    const { port } = squatter.address() as { port: number };
+    try {
+      running = npmStart(dataDir, { PORT: String(port) });
+      const demo = await running.ready();
+      expect(new URL(demo.baseUrl).port).not.to.equal(String(port));
+      expect(await adjust(demo)).to.equal(200);
+      const started = running;
+      await until(() => started.output().includes('Ctrl-C stops all'), { deadlineMs: 5_000, what: 'the last line' });
+      expect(started.output()).to.include(`-H 'Authorization: Bearer ${demo.readKey}'`);
+      expect(started.output()).to.include('-X PATCH');
+    } finally {
+      squatter.close();
+    }
+    await stopsClean(running, 'SIGTERM');
+  });
+
+  it('keeps data and keys, and says that it is running to a second one on the same folder', async () => {
+    running = npmStart(dataDir);
+    const demo = await running.ready();
+    const level = await levelOf(demo);
+    const second = await refusal(npmStart(dataDir));
+    expect(second.code).to.equal(75);
+    expect(second.output)
+      .to.include(`process ${String(running.pid)}`)
+      .and.to.include(demo.baseUrl);
+    expect(await adjust(demo)).to.equal(200);
+    expect(await levelOf(demo)).to.equal(level + 5);
+    await stopsClean(running, 'SIGINT');
+
+    running = npmStart(dataDir);
+    const again = await running.ready();
+    expect(again.readKey).to.equal(demo.readKey);
+    expect(await levelOf(again)).to.equal(level + 5);
+  });
+
+  it('takes over what a kill −9 left: the servers go on, the API and the workers have ended by themselves', async () => {
+    running = npmStart(dataDir);
+    const demo = await running.ready();
+    const level = await levelOf(demo);
+    const { servers, service } = await processesOf(dataDir);
+    closeConnections(demo.baseUrl);
+    running.kill('SIGKILL');
+    await running.exited;
+    await until(() => !service.some(isAlive), { deadlineMs: 30_000, what: 'the API and the workers to end' });
+    expect(servers.every(isAlive)).to.equal(true);
+
+    running = npmStart(dataDir);
+    await until(() => !existsSync(join(dataDir, 'demo.json')), {
+      deadlineMs: 10_000,
+      what: 'the stale demo.json to go',
+    });
+    const again = await running.ready();
+    expect(running.output())
+      .to.match(/Postgres: taking over/)
+      .and.to.match(/Redis: taking over/);
+    expect(await levelOf(again)).to.equal(level);
+    await stopsClean(running, 'SIGTERM');
+    expect(servers.some(isAlive)).to.equal(false);
+  });
+
+  it('starts an API again that was killed, on the same port', async () => {
+    running = npmStart(dataDir);
+    const demo = await running.ready();
+    const [api] = await pidsIn(join(dataDir, 'logs', 'api.log'));
+    closeConnections(demo.baseUrl);
+    process.kill(api ?? 0, 'SIGKILL');
+    const answers = () => levelOf(demo).then(Boolean, () => false);
+    await until(async () => !isAlive(api ?? 0) && (await answers()), { deadlineMs: 15_000, what: 'the next API' });
+  });
+
+  async function stopsClean(started: Started, signal: NodeJS.Signals): Promise<void> {
+    const demo = await started.ready();
+    const { servers, service } = await processesOf(dataDir);
+    expect([...servers, ...service].every(isAlive)).to.equal(true);
+    closeConnections(demo.baseUrl);
+    started.kill(signal);
+    expect(await started.exited).to.deep.equal({ code: 0, signal: null });
+    expect([...servers, ...service].filter(isAlive)).to.deep.equal([]);
+    expect(existsSync(join(dataDir, 'demo.json'))).to.equal(false);
+    expect(existsSync(join(dataDir, 'start.lock'))).to.equal(false);
+  }
+});
+
+async function refusal(started: Started): Promise<{ code: number | null; output: string }> {
+  let code: number | null | undefined;
+  void started.exited.then((end) => (code = end.code));
+  try {
+    await until(() => code !== undefined, {
+      deadlineMs: refusalMsMax,
+      what: () => `npm start to give up; it said:\n${started.output()}`,
+    });
+  } finally {
+    started.kill('SIGTERM');
+    await started.exited;
+  }
+  return { code: code ?? null, output: started.output() };
+}
+
+async function adjust({ baseUrl, writeKey, virtualMaterialIds, locationIds }: Demo): Promise<number> {
+  const path = `/v1/raw-materials/${virtualMaterialIds[0] ?? ''}/inventory`;
+  const body = { updates: [{ locationId: locationIds[0], delta: 5 }] };
+  const answer = await request(baseUrl, { method: 'PATCH', path, key: writeKey, body });
+  return answer.status;
+}
+
+async function levelOf({ baseUrl, readKey, virtualMaterialIds, locationIds }: Demo): Promise<number> {
+  const path = `/v1/raw-materials/${virtualMaterialIds[0] ?? ''}/inventory?locationIds=${locationIds[0] ?? ''}`;
+  const { body } = await request(baseUrl, { path, key: readKey });
+  return (body as { data: { totalQuantity: number; levels: { quantity: number }[] } }).data.levels[0]?.quantity ?? NaN;
+}
+
+async function processesOf(dataDir: string): Promise<{ servers: number[]; service: number[] }> {
+  const postgres = Number.parseInt(await readFile(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10);
+  const redis = Number.parseInt(await readFile(join(dataDir, 'redis', 'redis.pid'), 'utf8'), 10);
+  const logs = await readdir(join(dataDir, 'logs'));
+  const service = await Promise.all(logs.map((name) => pidsIn(join(dataDir, 'logs', name))));
+  return { servers: [postgres, redis], service: service.flat() };
+}
+
+/** The process that wrote the newest line of a log. */
+async function pidsIn(log: string): Promise<number[]> {
+  const pids = [...(await readFile(log, 'utf8')).matchAll(/"pid":(\d+)/g)].map((match) => Number(match[1]));
+  return pids.slice(-1);
+}

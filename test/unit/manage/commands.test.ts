@@ -1,0 +1,220 @@
+import { expect } from 'chai';
+import { findKeyWithShop } from '../../../shared/database/api-keys.js';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createMaterials } from '../../../shared/database/create-materials.js';
+import { readLevels } from '../../../shared/database/levels.js';
+import type { Material } from '../../../shared/domain/material.js';
+import { parseKey } from '../../../shared/keys/api-key-format.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+import { createCli } from './run-manage.js';
+import type { Cli } from './run-manage.js';
+
+describe('npm run manage', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let cli: Cli;
+  let shopId: string;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
+    cli = createCli({ DATABASE_URL: testDatabase.url });
+    shopId = String((await cli.answer<{ id: number }>(['shops', 'create', '--name', 'Shop'])).id);
+    for (const id of ['70001', 'b=c'])
+      await cli.answer(['locations', 'add', '--shop', shopId, '--id', id, '--name', id]);
+  });
+
+  after(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  describe('keys', () => {
+    it('issue shows a key that works, this once, and stores its hash', async () => {
+      const options = ['--shop', shopId, '--label', 'till', '--scope', 'read', '--expires', '2100-01-31'];
+      const issued = await cli.answer<{ key: string; id: string }>(['keys', 'issue', ...options]);
+      const parsed = parseKey(issued.key);
+      const stored = await findKeyWithShop(database, issued.id);
+      expect(parsed).to.deep.equal({ id: stored?.id, secretHash: stored?.secretHash });
+      expect(stored).to.deep.include({
+        scope: 'read',
+        expiresAt: new Date('2100-01-31T00:00:00.000Z'),
+        revokedAt: null,
+      });
+      const listed = await cli.run(['keys', 'list', '--shop', shopId, '--json']);
+      expect(listed.stdout).to.contain(issued.id).and.not.contain(issued.key.slice(16, 48));
+      expect(listed.stdout).to.not.contain(parsed?.secretHash.toString('hex'));
+    });
+
+    it('revoke ends a key for good', async () => {
+      const issue = ['keys', 'issue', '--shop', shopId, '--label', 'lost', '--scope', 'write'];
+      const { id } = await cli.answer<{ id: string }>(issue);
+      const { revokedAt } = await cli.answer<{ revokedAt: string }>(['keys', 'revoke', '--shop', shopId, id]);
+      expect((await findKeyWithShop(database, id))?.revokedAt?.toISOString()).to.equal(revokedAt);
+    });
+
+    it('revoke of a key that the shop does not have fails, and repeats nothing that may be a whole key', async () => {
+      const pasted = 'rmk_000000000000secretsecretsecretsecretsecretsecre123456';
+      expect(await cli.refusal(['keys', 'revoke', '--shop', shopId, pasted]))
+        .to.match(/has no key of this id/)
+        .and.not.contain(pasted);
+    });
+
+    it('issue refuses an expiry in the past and an unknown shop', async () => {
+      const rest = ['--label', 'x', '--scope', 'read'];
+      const late = await cli.refusal(['keys', 'issue', '--shop', shopId, ...rest, '--expires', '2020-01-01']);
+      expect(late).to.equal('--expires lies in the past.');
+      expect(await cli.refusal(['keys', 'issue', '--shop', '999', ...rest])).to.equal('There is no shop 999.');
+    });
+  });
+
+  describe('locations', () => {
+    it('list names them by id; one that is there is not added again', async () => {
+      const twice = ['locations', 'add', '--shop', shopId, '--id', '70001', '--name', 'other'];
+      expect(await cli.refusal(twice)).to.match(/has a location 70001 already/);
+      const { locations } = await cli.answer<{ locations: { id: string; name: string }[] }>([
+        'locations',
+        'list',
+        '--shop',
+        shopId,
+      ]);
+      expect(locations.map(({ id, name }) => [id, name])).to.deep.equal([
+        ['70001', '70001'],
+        ['b=c', 'b=c'],
+      ]);
+    });
+  });
+
+  describe('materials', () => {
+    it('create books its opening stock through the ledger', async () => {
+      const fields = ['--product-name', 'Wax', '--unit', 'kg', '--unit-cost', '1.2345678', '--weight-value', '0'];
+      const stock = ['--level', '70001=12.5', '--level', 'b=c=0.000001', '--is-non-essential-material', 'true'];
+      const material = await cli.answer<Material>(['materials', 'create', '--shop', shopId, ...fields, ...stock]);
+      expect(material.id).to.match(/^VMAT-VAR-[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/);
+      expect(material).to.include({
+        origin: 'virtual',
+        unitCost: 1.234568,
+        weightValue: 0,
+        inventoryQuantity: 12.500001,
+      });
+      expect(material).to.include({ vendor: null, isNonEssentialMaterial: true });
+      const { levels = [] } = (await readLevels(database, Number(shopId), material.id)) ?? {};
+      expect(levels.map(({ locationId, quantity }) => [locationId, quantity])).to.deep.equal([
+        ['70001', 12.5],
+        ['b=c', 0.000001],
+      ]);
+      const { rows } = await database.raw<{ rows: object[] }>(
+        `SELECT DISTINCT g.channel, g.reason FROM ledger g JOIN levels l ON l.id = g.level_id WHERE l.material_id = ?`,
+        [material.id],
+      );
+      expect(rows).to.deep.equal([{ channel: 'cli', reason: 'Opening stock' }]);
+    });
+
+    const refused: [string, string[], string][] = [
+      [
+        'fields by the rules of the API, all faults at once',
+        ['--unit-cost', '2000000000', '--image-url', 'ftp://x'],
+        '--unit-cost: Must be at most 1000000000.\n--image-url: Must be an http or https address.',
+      ],
+      [
+        'a level at a location that the shop does not have',
+        ['--level', '5=1'],
+        '--level "5=1": the shop has no location 5.',
+      ],
+      [
+        'a level below zero',
+        ['--level', '70001=-1'],
+        '--level "70001=-1" must be location=quantity, the quantity from 0 to 1000000000.',
+      ],
+      [
+        'a level over the bound',
+        ['--level', '70001=1000000001'],
+        '--level "70001=1000000001" must be location=quantity, the quantity from 0 to 1000000000.',
+      ],
+      [
+        'a location given twice',
+        ['--level', '70001=1', '--level', '70001=2'],
+        '--level "70001=2": the location was given before.',
+      ],
+    ];
+    for (const [name, options, wanted] of refused) {
+      it(`create refuses ${name}, and adds nothing`, async () => {
+        const args = ['materials', 'create', '--shop', shopId, '--product-name', 'refused'];
+        expect(await cli.refusal([...args, ...options])).to.equal(wanted);
+        const found = await cli.answer(['materials', 'list', '--shop', shopId, '--search', 'refused']);
+        expect(found).to.have.property('totalCount', 0);
+      });
+    }
+
+    it('list filters, sorts and pages as the API does', async () => {
+      const list = (...options: string[]) =>
+        cli.answer<{ items: Material[]; totalCount: number; totalPages: number }>([
+          'materials',
+          'list',
+          '--shop',
+          shopId,
+          ...options,
+        ]);
+      const vendors = ['x', 'y', 'z'];
+      const add = vendors.map((vendor) => ({
+        id: `VMAT-l${vendor}`,
+        origin: 'virtual' as const,
+        productName: `list ${vendor}`,
+        vendor,
+      }));
+      await createMaterials(database, Number(shopId), add);
+      const options = ['--vendor', 'x', '--vendor', 'z', '--sort-by', 'vendor', '--sort-order', 'desc'];
+      const page = await list(
+        ...options,
+        '--page-size',
+        '1',
+        '--page',
+        '2',
+        '--origin',
+        'virtual',
+        '--usage',
+        'unused',
+      );
+      expect(page.items.map(({ id }) => id)).to.deep.equal(['VMAT-lx']);
+      expect(page).to.include({ totalCount: 2, totalPages: 2, page: 2, pageSize: 1 });
+    });
+  });
+
+  describe('verify', () => {
+    it('is clean, and ends with 0, while ledger, levels and totals agree', async () => {
+      const check = await cli.answer<{ entries: number }>(['verify', '--shop', shopId]);
+      expect(check).to.include({ mismatchCount: 0 });
+      expect(check.entries).to.be.greaterThan(0);
+    });
+
+    it('lists what differs and ends with 1', async () => {
+      const create = ['materials', 'create', '--shop', shopId, '--product-name', 'v', '--level', '70001=1'];
+      const { id } = await cli.answer<Material>(create);
+      await database.raw('UPDATE stock SET total_quantity = 2 WHERE material_id = ?', [id]);
+      try {
+        const { code, stdout } = await cli.run(['verify', '--json']);
+        const mismatch = {
+          kind: 'total-not-sum',
+          shopId: Number(shopId),
+          materialId: id,
+          locationId: null,
+          levelId: null,
+        };
+        expect(code).to.equal(1);
+        expect(JSON.parse(stdout)).to.deep.include({
+          mismatches: [{ ...mismatch, expected: '1.000000', found: '2.000000' }],
+        });
+        const { stdout: text } = await cli.run(['verify']);
+        expect(text).to.contain("the material's total is not the sum of its levels").and.contain(id);
+      } finally {
+        await database.raw('UPDATE stock SET total_quantity = 1 WHERE material_id = ?', [id]);
+      }
+    });
+
+    it('of a shop that does not exist fails, and does not pass for clean', async () => {
+      expect(await cli.refusal(['verify', '--shop', '999'])).to.equal('There is no shop 999.');
+    });
+  });
+});

@@ -1,0 +1,187 @@
+import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { findKeyWithShop, listKeys, revokeKey } from '../../../shared/database/api-keys.js';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { checkLedger } from '../../../shared/database/ledger-check.js';
+import { readLevels } from '../../../shared/database/levels.js';
+import { listLocations } from '../../../shared/database/locations.js';
+import { findConnections, findMaterial, listMaterials, listVendors } from '../../../shared/database/materials.js';
+import { createShop, findShop, listShops, updateShop } from '../../../shared/database/shops.js';
+import { parseKey } from '../../../shared/keys/api-key-format.js';
+import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
+import { seedDemo } from '../../../shared/standalone/demo-data.js';
+import type { DemoAccess } from '../../../shared/standalone/demo-data.js';
+import { standInAccessToken, standInVariants } from '../../../shared/standalone/stand-in-platform.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+
+const platformTokenKey = 'ab'.repeat(32);
+
+describe('the demo data', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let dataDir: string;
+  let demo: DemoAccess;
+
+  beforeEach(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test', pipeline: true });
+    dataDir = await mkdtemp(join(tmpdir(), 'raw-materials-test-demo-'));
+    demo = await seed();
+  });
+
+  afterEach(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+    await rm(dataDir, { recursive: true });
+  });
+
+  function seed(changed: { platformUrl?: string; platformTokenKey?: string } = {}): Promise<DemoAccess> {
+    const platformUrl = 'http://127.0.0.1:40001';
+    return seedDemo({ databaseUrl: testDatabase.url, dataDir, platformUrl, platformTokenKey, ...changed });
+  }
+
+  async function stateOf(shopId: number) {
+    const query = { page: 1, pageSize: 1_000, usageFilter: 'all', originFilter: 'all', vendorFilter: [] } as const;
+    const list = await listMaterials(database, shopId, { ...query, sortBy: 'productName', sortOrder: 'asc' });
+    return { shops: await listShops(database), keys: await listKeys(database, shopId), list };
+  }
+
+  it('is what a demo needs: locations, materials of both origins, vendors, uses and stock', async () => {
+    const { list } = await stateOf(demo.shopId);
+    expect(list.totalCount).to.be.at.least(36);
+    expect(list.items.map(({ id }) => id)).to.have.members([...demo.virtualMaterialIds, ...demo.platformMaterialIds]);
+    expect(demo.virtualMaterialIds).to.have.length.at.least(20);
+    expect(await listVendors(database, demo.shopId)).to.have.length.at.least(5);
+    expect((await listLocations(database, demo.shopId)).map(({ id }) => id)).to.have.members(demo.locationIds);
+    expect(demo.locationIds).to.have.length.at.least(3);
+    for (const id of demo.locationIds) expect(id).to.match(/^\d+$/);
+    const used = list.items.filter(({ usage }) => usage.billOfMaterials + usage.subAssemblies > 0);
+    expect(new Set(used.map(({ origin }) => origin))).to.have.all.keys('platform', 'virtual');
+    expect(list.items.filter(({ usage }) => usage.subAssemblies > 0)).to.not.be.empty;
+    const { levels = [] } = (await readLevels(database, demo.shopId, demo.virtualMaterialIds[0]!)) ?? {};
+    expect(levels[0]?.quantity).to.be.greaterThan(0);
+    expect((await findConnections(database, demo.shopId, demo.virtualMaterialIds[0]!)).billOfMaterials).to.not.be.empty;
+  });
+
+  it("mirrors the stand-in's variants by id, sku and the sum of their levels", async () => {
+    for (const { id, sku, levels } of standInVariants) {
+      const sum = levels.reduce((total, { quantity }) => total + quantity, 0);
+      const found = await findMaterial(database, demo.shopId, id);
+      expect(found, id).to.include({ origin: 'platform', sku, inventoryQuantity: sum });
+    }
+  });
+
+  it('has its stock in the ledger, every figure of it recomputable', async () => {
+    const check = await checkLedger(database);
+    expect(check).to.include({ mismatchCount: 0 });
+    expect(check.entries).to.be.greaterThan(20);
+  });
+
+  it('has keys of three shops that are what their names say', async () => {
+    const wanted = [
+      [demo.readKey, 'read', 'enhanced', demo.shopId],
+      [demo.writeKey, 'write', 'enhanced', demo.shopId],
+      [demo.basicPlanKey, 'write', 'basic', undefined],
+      [demo.loadKey, 'write', 'enhanced', undefined],
+    ] as const;
+    for (const [key, scope, plan, shopId] of wanted) {
+      const found = await findKeyWithShop(database, parseKey(key)?.id ?? '');
+      expect(found?.secretHash).to.deep.equal(parseKey(key)?.secretHash);
+      expect([found?.scope, found?.shop.plan, found?.revokedAt]).to.deep.equal([scope, plan, null]);
+      if (shopId !== undefined) expect(found?.shopId).to.equal(shopId);
+    }
+    expect((await stat(join(dataDir, 'demo-keys.json'))).mode & 0o777).to.equal(0o600);
+  });
+
+  it('has a load shop of 1,000 virtual materials and 100 locations that no limit holds back', async () => {
+    const { shop } = (await findKeyWithShop(database, parseKey(demo.loadKey)?.id ?? ''))!;
+    expect(shop.rateLimitPoints).to.be.at.least(1e9);
+    expect((await stateOf(shop.id)).list.items.map(({ id }) => id)).to.have.members(demo.load.materialIds);
+    expect(demo.load.materialIds).to.have.lengthOf(1_000);
+    expect((await listLocations(database, shop.id)).map(({ id }) => id)).to.have.members(demo.load.locationIds);
+    expect(demo.load.locationIds).to.have.lengthOf(100);
+  });
+
+  it('is the same after a second start: nothing twice, the same keys', async () => {
+    const before = await stateOf(demo.shopId);
+    expect(await seed()).to.deep.equal(demo);
+    expect(await stateOf(demo.shopId)).to.deep.equal(before);
+  });
+
+  it('leaves what people changed in it', async () => {
+    await updateShop(database, demo.shopId, { name: 'Demo', allowNegativeInventory: true, defaultLocationId: null });
+    await seed();
+    const shop = await findShop(database, demo.shopId);
+    expect(shop).to.include({ allowNegativeInventory: true, defaultLocationId: null });
+  });
+
+  it('takes no other shop for its own, only since it has the name', async () => {
+    const empty = await createTestDatabase();
+    const other = connectDatabase({ url: empty.url, poolMax: 1, applicationName: 'test' });
+    try {
+      const theirs = await createShop(other, { name: 'Demo', plan: 'basic' });
+      const folder = await mkdtemp(join(dataDir, 'other-'));
+      const options = { databaseUrl: empty.url, dataDir: folder, platformUrl: 'http://127.0.0.1:1', platformTokenKey };
+      expect((await seedDemo(options)).shopId).to.not.equal(theirs.id);
+      expect(await findShop(other, theirs.id)).to.deep.equal(theirs);
+    } finally {
+      await other.destroy();
+      await empty.drop();
+    }
+  });
+
+  it('finishes what a start that was cut off did not: stock that was not booked, and only that', async () => {
+    const [cut, kept] = [demo.virtualMaterialIds[0]!, demo.virtualMaterialIds[1]!];
+    const [before, untouched] = [await levelsOf(cut), await levelsOf(kept)];
+    await database.raw(
+      `WITH gone AS (DELETE FROM levels WHERE shop_id = :shopId AND material_id = :cut RETURNING id)
+       DELETE FROM ledger WHERE shop_id = :shopId AND level_id IN (SELECT id FROM gone)`,
+      { shopId: demo.shopId, cut },
+    );
+    await database.raw('UPDATE stock SET total_quantity = 0 WHERE material_id = ?', [cut]);
+    await seed();
+    expect((await levelsOf(cut)).map(({ quantity }) => quantity)).to.deep.equal(before.map(({ quantity }) => quantity));
+    expect(await levelsOf(kept)).to.deep.equal(untouched);
+    expect(await checkLedger(database)).to.include({ mismatchCount: 0 });
+  });
+
+  it('makes a key anew that was revoked, and keeps the others', async () => {
+    await revokeKey(database, demo.shopId, parseKey(demo.readKey)!.id, new Date());
+    const again = await seed();
+    expect(again.readKey).to.not.equal(demo.readKey);
+    expect(again).to.deep.equal({ ...demo, readKey: again.readKey });
+  });
+
+  for (const [name, content] of [
+    ['lost', undefined],
+    ['not JSON', '{"readKey":'],
+    ['null', 'null'],
+  ] as const) {
+    it(`makes the keys anew and revokes the old ones where their file is ${name}`, async () => {
+      const path = join(dataDir, 'demo-keys.json');
+      if (content === undefined) await rm(path);
+      else await writeFile(path, content);
+      const again = await seed();
+      expect(JSON.parse(await readFile(path, 'utf8'))).to.include({ writeKey: again.writeKey, loadKey: again.loadKey });
+      expect((await findKeyWithShop(database, parseKey(demo.writeKey)!.id))?.revokedAt).to.be.instanceOf(Date);
+      expect((await findKeyWithShop(database, parseKey(again.writeKey)!.id))?.revokedAt).to.equal(null);
+    });
+  }
+
+  it('follows the stand-in to another port, and seals its token anew for another key', async () => {
+    const key = 'cd'.repeat(32);
+    await seed({ platformUrl: 'http://127.0.0.1:40002', platformTokenKey: key });
+    const platform = (await findShop(database, demo.shopId))?.platform;
+    expect(platform?.domain).to.equal('http://127.0.0.1:40002');
+    const opened = createTokenCipher(key).open(platform!.tokenSealed.toString('base64url'), demo.shopId);
+    expect(opened).to.deep.equal({ ok: true, token: standInAccessToken });
+  });
+
+  async function levelsOf(materialId: string) {
+    return (await readLevels(database, demo.shopId, materialId))?.levels ?? [];
+  }
+});

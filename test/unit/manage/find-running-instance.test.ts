@@ -1,0 +1,51 @@
+import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { migrateDatabase } from '../../../shared/database/migrate-database.js';
+import { startPostgres } from '../../../shared/standalone/postgres.js';
+import { runManage } from './run-manage.js';
+
+describe('npm run manage without DATABASE_URL', () => {
+  let dataDir: string;
+
+  beforeEach(async () => {
+    dataDir = await mkdtemp(join(tmpdir(), 'raw-materials-test-manage-'));
+    // mkdtemp makes it 0700; as root Postgres runs as another user, who must get in.
+    await chmod(dataDir, 0o755);
+  });
+
+  afterEach(async () => {
+    await rm(dataDir, { recursive: true });
+  });
+
+  it('works on the database that npm start runs in its data folder', async () => {
+    const started = await startPostgres({ dataDir: join(dataDir, 'postgres'), say: () => undefined });
+    if (!started.ok) throw new Error(started.problem);
+    try {
+      await migrateDatabase(started.value.url, () => undefined);
+      const { code, stdout, stderr } = await runManage(['shops', 'list', '--json'], { DATA_DIR: dataDir });
+      expect({ code, stdout, stderr }).to.deep.equal({ code: 0, stdout: '{"shops":[]}\n', stderr: '' });
+    } finally {
+      await started.value.stop();
+    }
+    const { code, stderr } = await runManage(['shops', 'list', '--json'], { DATA_DIR: dataDir });
+    expect(code, 'after it has stopped').to.equal(78);
+    expect(stderr).to.contain('DATABASE_URL is not set');
+  });
+
+  it('says what to do, and ends with 78, where no npm start runs', async () => {
+    const { code, stdout, stderr } = await runManage(['shops', 'list', '--json'], { DATA_DIR: dataDir });
+    expect({ code, stdout }).to.deep.equal({ code: 78, stdout: '' });
+    expect(stderr).to.contain('Set DATABASE_URL to postgres://').and.contain('npm start');
+  });
+
+  it('takes no other program for the database, whose number a stale postmaster.pid holds', async () => {
+    const cluster = join(dataDir, 'postgres', 'cluster');
+    await mkdir(cluster, { recursive: true });
+    const lines = [process.pid, cluster, 0, 5432, '', '127.0.0.1', 0, 'ready', ''];
+    await writeFile(join(cluster, 'postmaster.pid'), lines.join('\n'));
+    await writeFile(join(dataDir, 'postgres', 'password'), 'x\n');
+    expect(await runManage(['shops', 'list'], { DATA_DIR: dataDir })).to.have.property('code', 78);
+  });
+});

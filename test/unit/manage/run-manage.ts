@@ -1,0 +1,63 @@
+import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+export interface Run {
+  code: number | null;
+  stdout: string;
+  stderr: string;
+}
+
+const entry = fileURLToPath(new URL('../../../dist/shared/manage/main.js', import.meta.url));
+const runMsMax = 30_000;
+
+/** Runs the built command line as an operator does. The environment holds nothing of ours but what is given. */
+export function runManage(args: readonly string[], env: Record<string, string> = {}, input = ''): Promise<Run> {
+  const child = spawn(process.execPath, [entry, ...args], {
+    cwd: tmpdir(),
+    env: { PATH: process.env['PATH'], ...env },
+    stdio: 'pipe',
+    timeout: runMsMax,
+    killSignal: 'SIGKILL',
+  });
+  const run: Run = { code: null, stdout: '', stderr: '' };
+  child.stdout.setEncoding('utf8').on('data', (text: string) => (run.stdout += text));
+  child.stderr.setEncoding('utf8').on('data', (text: string) => (run.stderr += text));
+  // A command that does not read its input may be gone before all of it is written.
+  child.stdin.on('error', () => undefined);
+  child.stdin.end(input);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      resolve({ ...run, code });
+    });
+  });
+}
+
+export interface Cli {
+  run: (args: string[], env?: Record<string, string>, input?: string) => Promise<Run>;
+  /** What a successful command prints with --json: one document and nothing else. */
+  answer: <T>(args: string[], env?: Record<string, string>, input?: string) => Promise<T>;
+  /** What a failing command says on stderr; it prints nothing on stdout. */
+  refusal: (args: string[], env?: Record<string, string>, input?: string) => Promise<string>;
+}
+
+/** The command line with a standing environment. */
+export function createCli(standing: Record<string, string>): Cli {
+  const run: Cli['run'] = (args, env, input) => runManage(args, { ...standing, ...env }, input);
+  return {
+    run,
+    answer: async <T>(args: string[], env?: Record<string, string>, input?: string) => {
+      const { code, stdout, stderr } = await run([...args, '--json'], env, input);
+      expect({ code, stderr }, args.join(' ')).to.deep.equal({ code: 0, stderr: '' });
+      expect(stdout.split('\n')).to.have.lengthOf(2);
+      return JSON.parse(stdout) as T;
+    },
+    refusal: async (args, env, input) => {
+      const { code, stdout, stderr } = await run([...args, '--json'], env, input);
+      expect({ code, stdout }, stderr).to.deep.equal({ code: 1, stdout: '' });
+      return stderr.trim();
+    },
+  };
+}

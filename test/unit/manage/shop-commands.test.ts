@@ -1,0 +1,113 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { findShop } from '../../../shared/database/shops.js';
+import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+import { createCli } from './run-manage.js';
+import type { Cli } from './run-manage.js';
+
+const tokenKey = randomBytes(32).toString('hex');
+
+describe('npm run manage', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let cli: Cli;
+  let shopId: string;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
+    cli = createCli({ DATABASE_URL: testDatabase.url, PLATFORM_TOKEN_KEY: tokenKey });
+    shopId = String((await cli.answer<{ id: number }>(['shops', 'create', '--name', 'Shop'])).id);
+    for (const id of ['70001', 'b=c'])
+      await cli.answer(['locations', 'add', '--shop', shopId, '--id', id, '--name', id]);
+  });
+
+  after(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  describe('shops', () => {
+    it('create answers the shop: Enhanced, negative inventory not allowed, unless said otherwise', async () => {
+      const plain = await cli.answer<{ id: number }>(['shops', 'create', '--name', 'A "shop"']);
+      const nothing = { defaultLocationId: null, rateLimitPoints: null, platform: null };
+      const wanted = { id: plain.id, name: 'A "shop"', plan: 'enhanced', allowNegativeInventory: false, ...nothing };
+      expect(plain).to.deep.equal(wanted);
+      expect(await findShop(database, plain.id)).to.deep.equal(wanted);
+      const options = ['--plan', 'basic', '--allow-negative', 'true', '--rate-limit', '9'];
+      const other = await cli.answer(['shops', 'create', '--name', 'B', ...options]);
+      expect(other).to.include({ plan: 'basic', allowNegativeInventory: true, rateLimitPoints: 9 });
+    });
+
+    it('set changes what is given and nothing else, and --no-… takes it back', async () => {
+      const set = (...options: string[]) => cli.answer<object>(['shops', 'set', shopId, ...options]);
+      const before = await set('--name', 'Shop');
+      expect(await set('--default-location', '70001')).to.deep.equal({ ...before, defaultLocationId: '70001' });
+      const limited = { ...before, defaultLocationId: '70001', rateLimitPoints: 5 };
+      expect(await set('--rate-limit', '5')).to.deep.equal(limited);
+      expect(await set('--no-rate-limit', '--no-default-location')).to.deep.equal(before);
+    });
+
+    it('set refuses a location that the shop does not have, an unknown shop, and to change nothing', async () => {
+      const unknown = await cli.refusal(['shops', 'set', shopId, '--plan', 'basic', '--default-location', 'nowhere']);
+      expect(unknown).to.equal('The shop has no location nowhere. Add it first: locations add.');
+      expect(await findShop(database, Number(shopId))).to.have.property('plan', 'enhanced');
+      expect(await cli.refusal(['shops', 'set', '999', '--plan', 'basic'])).to.equal('There is no shop 999.');
+      expect(await cli.refusal(['shops', 'set', shopId])).to.equal('Nothing to change was given.');
+    });
+
+    it('seal a platform token from stdin or the environment for their shop, and never show it', async () => {
+      const connect = ['shops', 'create', '--name', 'P', '--platform-domain', 'p.myshopify.com'];
+      const token = 'token-from-stdin';
+      const created = await cli.run([...connect, '--platform-token-stdin', '--json'], {}, `${token}\n`);
+      const { id, platform } = JSON.parse(created.stdout) as { id: number; platform: unknown };
+      expect(platform).to.deep.equal({ domain: 'p.myshopify.com' });
+      expect(created.stdout + created.stderr).to.not.contain(token);
+      expect(await openedToken(id)).to.deep.equal({ ok: true, token });
+      await cli.answer(['shops', 'set', String(id), '--platform-domain', 'q.myshopify.com'], {
+        PLATFORM_TOKEN: 'other',
+      });
+      expect(await openedToken(id)).to.deep.equal({ ok: true, token: 'other' });
+      await cli.answer(['shops', 'set', String(id), '--platform-token-stdin'], {}, 'third');
+      expect(await openedToken(id)).to.deep.equal({ ok: true, token: 'third' });
+      expect((await findShop(database, id))?.platform?.domain).to.equal('q.myshopify.com');
+      expect(await cli.answer(['shops', 'set', String(id), '--no-platform'])).to.have.property('platform', null);
+    });
+
+    const platforms: [string, string[], Record<string, string>, RegExp][] = [
+      ['a domain that is not one', ['--platform-domain', 'evil.example.com'], {}, /is not a platform domain/],
+      ['a loopback domain', ['--platform-domain', 'http://127.0.0.1:80'], {}, /is not a platform domain/],
+      ['a domain without its token', ['--platform-domain', 'p.myshopify.com'], {}, /needs its token/],
+      ['a token without a domain', ['--platform-token-stdin'], {}, /needs its --platform-domain/],
+      [
+        'no key to seal with',
+        ['--platform-domain', 'p.myshopify.com'],
+        { PLATFORM_TOKEN_KEY: '' },
+        /PLATFORM_TOKEN_KEY is not set/,
+      ],
+      [
+        'a bad key to seal with',
+        ['--platform-domain', 'p.myshopify.com'],
+        { PLATFORM_TOKEN_KEY: 'abc' },
+        /PLATFORM_TOKEN_KEY must be 32/,
+      ],
+      ['an empty token', ['--platform-domain', 'p.myshopify.com', '--platform-token-stdin'], {}, /visible ASCII/],
+    ];
+    for (const [name, options, env, wanted] of platforms) {
+      it(`create refuses ${name}, and leaves no shop behind`, async () => {
+        expect(await cli.refusal(['shops', 'create', '--name', `refused ${name}`, ...options], env)).to.match(wanted);
+        const { shops } = await cli.answer<{ shops: { name: string }[] }>(['shops', 'list']);
+        expect(shops.map((shop) => shop.name)).to.not.include(`refused ${name}`);
+      });
+    }
+
+    async function openedToken(id: number) {
+      const sealed = (await findShop(database, id))?.platform?.tokenSealed ?? Buffer.alloc(0);
+      return createTokenCipher(tokenKey).open(sealed.toString('base64url'), id);
+    }
+  });
+});

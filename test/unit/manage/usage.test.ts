@@ -1,0 +1,84 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+import { createCli } from './run-manage.js';
+import type { Cli } from './run-manage.js';
+
+describe('npm run manage', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let cli: Cli;
+  let shopId: string;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
+    cli = createCli({ DATABASE_URL: testDatabase.url });
+    shopId = String((await cli.answer<{ id: number }>(['shops', 'create', '--name', 'Shop'])).id);
+    for (const id of ['70001', 'b=c'])
+      await cli.answer(['locations', 'add', '--shop', shopId, '--id', id, '--name', id]);
+  });
+
+  after(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  describe('on the command line', () => {
+    const wrong: string[][] = [
+      ['shops', 'create'],
+      ['shops', 'create', '--name', ''],
+      ['shops', 'create', '--name', 'x'.repeat(256)],
+      ['shops', 'set', '0', '--name', 'x'],
+      ['shops', 'create', '--name', 'x', '--plan', 'gold'],
+      ['shops', 'create', '--name', 'x', '--rate-limit', '1.5'],
+      ['shops', 'create', '--name', 'x', '--allow-negative', 'yes'],
+      ['shops', 'create', '--name', 'x', '--platform-token', 'secret'],
+      ['keys', 'issue', '--shop', '1', '--label', 'x'],
+      ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', 'tomorrow'],
+      ['materials', 'list', '--shop', '1', '--page-size', '1001'],
+      ['materials', 'list', '--shop', '1', '--sort-by', 'weight'],
+      ['materials', 'create', '--shop', '1', '--product-name', 'x', '--unit-cost', '1e3'],
+      ['verify', 'everything'],
+      ['orders', 'list'],
+    ];
+    for (const args of wrong) {
+      it(`wrong usage ends with 2 and says what is wrong: ${args.join(' ').slice(0, 80)}`, async () => {
+        const { code, stdout, stderr } = await cli.run(args);
+        expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' });
+        expect(stderr).to.match(/^error: /);
+      });
+    }
+
+    it('--help ends with 0', async () => {
+      const { code, stdout } = await cli.run(['shops', 'create', '--help']);
+      expect(code).to.equal(0);
+      expect(stdout).to.contain('--platform-token-stdin');
+    });
+
+    it('without --json prints tables for people', async () => {
+      const { code, stdout } = await cli.run(['locations', 'list', '--shop', shopId]);
+      expect(code).to.equal(0);
+      expect(stdout.split('\n').slice(0, 2)).to.deep.equal(['id     name', '70001  70001']);
+    });
+
+    it('a database that is away is one clear sentence, and 1', async () => {
+      const { code, stdout, stderr } = await cli.run(['shops', 'list'], {
+        DATABASE_URL: 'postgres://u:p4ss@127.0.0.1:1/x',
+      });
+      expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
+      expect(stderr)
+        .to.match(/^The database could not be reached: .*ECONNREFUSED/m)
+        .and.not.contain('p4ss');
+    });
+
+    it('a database without schema says what to run', async () => {
+      const url = new URL(testDatabase.url);
+      url.pathname = '/template1';
+      const { code, stderr } = await cli.run(['shops', 'list'], { DATABASE_URL: url.href });
+      expect([code, stderr.trim()]).to.deep.equal([1, 'The database has no schema yet. Run: npm run migrate']);
+    });
+  });
+});

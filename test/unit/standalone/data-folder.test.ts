@@ -1,0 +1,90 @@
+import { existsSync } from 'node:fs';
+import { stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { keepPlatformTokenKey, openDataFolder } from '../../../shared/standalone/data-folder.js';
+import {
+  curlLines,
+  demoFilePath,
+  removeDemoFile,
+  writeDemoFile,
+  type Demo,
+} from '../../../shared/standalone/demo-file.js';
+import { portOrFree } from '../../../shared/standalone/ports.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+
+const demo: Demo = {
+  baseUrl: 'http://127.0.0.1:3000/v1',
+  docsUrl: 'http://127.0.0.1:3000/docs',
+  mcpUrl: 'http://127.0.0.1:3000/mcp',
+  adminUrl: 'http://127.0.0.1:3001',
+  shopId: 1,
+  readKey: 'rmk_read',
+  writeKey: 'rmk_write',
+  basicPlanKey: 'rmk_basic',
+  loadKey: 'rmk_load',
+  virtualMaterialIds: ['VMAT-1', 'VMAT-2', 'VMAT-3'],
+  platformMaterialIds: ['8001'],
+  locationIds: ['70001', '70002'],
+  load: { materialIds: ['VMAT-9'], locationIds: ['90001'] },
+};
+
+describe('the data folder of npm start', () => {
+  let folder: { path: string; remove(): Promise<void> };
+  beforeEach(async () => (folder = await temporaryFolder()));
+  afterEach(() => folder.remove());
+
+  it('is made when missing', () => {
+    const path = join(folder.path, 'a', 'b');
+    expect(openDataFolder(path)).to.deep.equal({ ok: true, value: path });
+    expect(existsSync(path)).to.equal(true);
+  });
+
+  it('is refused with what to do when it cannot be made', async () => {
+    await writeFile(join(folder.path, 'file'), '');
+    const outcome = openDataFolder(join(folder.path, 'file', 'data'));
+    expect(outcome)
+      .to.have.property('problem')
+      .that.matches(/cannot be used.*Set DATA_DIR/s);
+  });
+
+  it('keeps one key for platform tokens, readable to its owner alone', async () => {
+    const key = keepPlatformTokenKey(folder.path);
+    expect(key).to.match(/^[0-9a-f]{64}$/);
+    expect(keepPlatformTokenKey(folder.path)).to.equal(key);
+    expect((await stat(join(folder.path, 'platform-token-key'))).mode & 0o777).to.equal(0o600);
+  });
+
+  it('holds demo.json, which has keys in it, for its owner alone, and not once it is removed', async () => {
+    writeDemoFile(folder.path, demo);
+    expect((await stat(demoFilePath(folder.path))).mode & 0o777).to.equal(0o600);
+    removeDemoFile(folder.path);
+    expect(existsSync(demoFilePath(folder.path))).to.equal(false);
+  });
+
+  it('is announced with lines to paste: a read with the read key, a change with the write key', () => {
+    const { read, adjust } = curlLines(demo);
+    expect(read).to.equal(
+      `curl -s -H 'Authorization: Bearer rmk_read' 'http://127.0.0.1:3000/v1/raw-materials?pageSize=3'`,
+    );
+    expect(adjust).to.equal(
+      `curl -s -X PATCH -H 'Authorization: Bearer rmk_write' -H 'Content-Type: application/json' ` +
+        `-d '{"updates":[{"locationId":"70001","delta":5}]}' 'http://127.0.0.1:3000/v1/raw-materials/VMAT-1/inventory'`,
+    );
+  });
+});
+
+describe('a wanted port', () => {
+  for (const host of ['127.0.0.1', '0.0.0.0', '::']) {
+    it(`moves when it is busy on ${host}, and is kept when it is free`, async () => {
+      const squatter = createServer();
+      await new Promise<void>((resolve) => squatter.listen(0, host, resolve));
+      const { port } = squatter.address() as { port: number };
+      const moved = await portOrFree(port);
+      await new Promise((resolve) => squatter.close(resolve));
+      expect(moved).not.to.equal(port);
+      expect(await portOrFree(port)).to.equal(port);
+    });
+  }
+});

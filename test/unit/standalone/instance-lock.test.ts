@@ -1,0 +1,53 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { existsSync } from 'node:fs';
+import { readdir, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { takeLock } from '../../../shared/standalone/instance-lock.js';
+import { startOf } from '../../../shared/standalone/processes.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+
+describe('the lock of a data folder', () => {
+  let folder: { path: string; remove(): Promise<void> };
+  let path: string;
+
+  beforeEach(async () => {
+    folder = await temporaryFolder();
+    path = join(folder.path, 'start.lock');
+  });
+  afterEach(() => folder.remove());
+
+  it('is taken once, names its holder to the next, and is free after release', () => {
+    const first = takeLock(path);
+    expect(first.ok).to.equal(true);
+    expect(takeLock(path)).to.deep.equal({ ok: false, pid: process.pid });
+    if (first.ok) first.release();
+    expect(existsSync(path)).to.equal(false);
+    expect(takeLock(path).ok).to.equal(true);
+  });
+
+  it('is taken over from a process that is gone', async () => {
+    const child = spawn(process.execPath, ['-e', '']);
+    const start = startOf(child.pid ?? 0) ?? 'unknown';
+    await once(child, 'exit');
+    await writeFile(path, JSON.stringify({ pid: child.pid, start }));
+    expect(takeLock(path).ok).to.equal(true);
+  });
+
+  it('is taken over when the number of its process now belongs to another', async () => {
+    await writeFile(path, JSON.stringify({ pid: process.pid, start: 'long ago' }));
+    expect(takeLock(path).ok).to.equal(true);
+  });
+
+  it('is taken over when its file is empty, as a full disk leaves it', async () => {
+    await writeFile(path, '');
+    expect(takeLock(path).ok).to.equal(true);
+  });
+
+  it('leaves nothing else in the folder', async () => {
+    takeLock(path);
+    takeLock(path);
+    expect(await readdir(folder.path)).to.deep.equal(['start.lock']);
+  });
+});

@@ -1,0 +1,66 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { expect } from 'chai';
+import { commandLine, endProcess, isAlive, runCommand, startOf } from '../../../shared/standalone/processes.js';
+import { until } from '../../support/until.js';
+
+const sleeps = 'setInterval(() => {}, 1000); console.log("here")';
+
+describe('processes', () => {
+  it('are told from a later one with the same number, and known by their words', async () => {
+    const child = spawn(process.execPath, ['-e', sleeps], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const exited = once(child, 'exit');
+    await once(child.stdout, 'data');
+    const pid = child.pid ?? 0;
+    expect(startOf(pid)).to.be.a('string').and.not.equal('');
+    expect(startOf(pid)).to.equal(startOf(pid));
+    expect(commandLine(pid)).to.include('setInterval');
+    child.kill('SIGKILL');
+    await exited;
+    expect(startOf(pid)).to.equal(undefined);
+    expect(isAlive(pid)).to.equal(false);
+  });
+
+  it('that ignore SIGTERM are ended all the same', async () => {
+    const child = spawn(process.execPath, ['-e', `process.on('SIGTERM', () => {}); ${sleeps}`], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const exited = once(child, 'exit');
+    await once(child.stdout, 'data');
+    await endProcess(child.pid ?? 0, [
+      { name: 'SIGTERM', msMax: 100 },
+      { name: 'SIGKILL', msMax: 5_000 },
+    ]);
+    expect((await exited)[1]).to.equal('SIGKILL');
+  });
+});
+
+describe('a command', () => {
+  it('answers with its code and all of its output', async () => {
+    const code = 'console.log("out"); console.error("err"); process.exitCode = 3';
+    const result = await runCommand({ file: process.execPath, args: ['-e', code], msMax: 10_000 });
+    expect(result.code).to.equal(3);
+    expect(result.output).to.include('out').and.to.include('err');
+  });
+
+  it('that is not there is no exception', async () => {
+    const result = await runCommand({ file: 'no-such-command', args: [], msMax: 1_000 });
+    expect(result.code).to.equal(null);
+    expect(result.output).to.include('ENOENT');
+  });
+
+  it('that hangs is ended in time, with the processes it started', async () => {
+    const result = await runCommand({ file: '/bin/sh', args: ['-c', 'sleep 300 & echo $!; sleep 300'], msMax: 300 });
+    expect(result.code).to.equal(null);
+    expect(result.output).to.include('ended after 300 ms');
+    const grandchild = Number.parseInt(result.output, 10);
+    await until(() => !isAlive(grandchild), { deadlineMs: 5_000, what: 'what it started to end' });
+  });
+
+  it('is ended when the start it belongs to is given up', async () => {
+    const abort = new AbortController();
+    const result = runCommand({ file: '/bin/sh', args: ['-c', 'sleep 300'], msMax: 60_000, signal: abort.signal });
+    abort.abort();
+    expect(await result).to.deep.equal({ code: null, output: 'stopped' });
+  });
+});

@@ -1,0 +1,111 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { readFile, writeFile } from 'node:fs/promises';
+import { createInterface } from 'node:readline';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { isAlive } from '../../../shared/standalone/processes.js';
+import { supervise, type Supervised } from '../../../shared/standalone/supervise.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+import { until } from '../../support/until.js';
+
+const serves = `process.send({ type: 'listening', port: 4711 });`;
+const endsWithParent = `process.once('disconnect', () => process.exit(0));`;
+const endsOnSigterm = `process.once('SIGTERM', () => process.exit(0));`;
+const staysOpen = `setInterval(() => {}, 1000);`;
+
+describe('the supervisor of npm start', () => {
+  let folder: { path: string; remove(): Promise<void> };
+  const started: Supervised[] = [];
+  let printed: string[] = [];
+
+  before(async () => (folder = await temporaryFolder()));
+  afterEach(async () => {
+    for (const supervised of started.splice(0)) await supervised.stop();
+    printed = [];
+  });
+  after(() => folder.remove());
+
+  async function run(name: string, ...lines: string[]): Promise<Supervised> {
+    const script = join(folder.path, `${name}.mjs`);
+    await writeFile(script, lines.join('\n'));
+    const logPath = join(folder.path, `${name}.log`);
+    const supervised = supervise({ name, script, env: process.env, logPath, print: (line) => printed.push(line) });
+    started.push(supervised);
+    return supervised;
+  }
+
+  it('passes on the port a process reports, and stops it with SIGTERM', async () => {
+    const api = await run('plain', serves, endsOnSigterm, staysOpen);
+    expect(await api.ready).to.deep.equal({ port: 4711 });
+    const pid = api.pid() ?? 0;
+    await api.stop();
+    expect(isAlive(pid)).to.equal(false);
+    expect(printed).to.deep.equal([]);
+  });
+
+  it('starts a process again that ends by itself, and not one that it stopped', async () => {
+    const api = await run('dies', serves, endsOnSigterm, staysOpen);
+    await api.ready;
+    const first = api.pid() ?? 0;
+    process.kill(first, 'SIGKILL');
+    const second = await until(() => (api.pid() !== first ? api.pid() : undefined), {
+      deadlineMs: 5_000,
+      what: 'a second one',
+    });
+    expect(isAlive(second)).to.equal(true);
+    expect(printed.join()).to.match(/ended by itself \(SIGKILL\); starting it again/);
+    await api.stop();
+    expect(api.pid()).to.equal(undefined);
+  });
+
+  it('gives up at once on one that its configuration keeps from starting, with what it said', async () => {
+    const api = await run('config', `console.error('PORT is wrong'); process.exitCode = 78;`);
+    const error = await api.ready.catch((reason: Error) => reason.message);
+    expect(error).to.match(/does not start \(code 78\).*PORT is wrong/s);
+  });
+
+  it('gives up on one that dies three times before it serves', async () => {
+    const api = await run('crashes', `throw new Error('no good');`);
+    const error = await api.ready.catch((reason: Error) => reason.message);
+    expect(error).to.match(/does not start \(code 1\).*no good/s);
+    expect(printed.filter((line) => line.includes('ended by itself'))).to.have.length(2);
+  });
+
+  it('writes every line to the log, and shows a person only warnings and what is not JSON', async () => {
+    const info = '{"level":30,"msg":"request"}';
+    const warning = '{"level":40,"msg":"slow"}';
+    const script = [
+      `console.log(${JSON.stringify([info, warning, 'plain'].join('\n'))});`,
+      serves,
+      endsOnSigterm,
+      staysOpen,
+    ];
+    const api = await run('logs', ...script);
+    await api.ready;
+    await until(() => printed.length === 2, { deadlineMs: 5_000, what: 'two lines' });
+    expect(printed).to.deep.equal([warning, 'plain']);
+    expect(await readFile(join(folder.path, 'logs.log'), 'utf8')).to.equal(`${info}\n${warning}\nplain\n`);
+  });
+
+  it('leaves no process behind when it is itself killed with −9', async () => {
+    const script = join(folder.path, 'child.mjs');
+    await writeFile(script, [`console.log('here');`, serves, endsWithParent, staysOpen].join('\n'));
+    const url = new URL('../../../shared/standalone/supervise.ts', import.meta.url).href;
+    const options = { name: 'child', script, logPath: join(folder.path, 'child.log') };
+    const code = `
+      const { supervise } = await import(${JSON.stringify(url)});
+      const child = supervise({ ...${JSON.stringify(options)}, env: process.env, print: () => {} });
+      await child.ready;
+      console.log(child.pid());`;
+    const args = ['--import', 'tsx', '--input-type=module', '-e', code];
+    const parent = spawn(process.execPath, args, { stdio: ['ignore', 'pipe', 'inherit'] });
+    const exited = once(parent, 'exit');
+    const [line] = (await once(createInterface({ input: parent.stdout }), 'line')) as [string];
+    const pid = Number(line);
+    expect(isAlive(pid)).to.equal(true);
+    parent.kill('SIGKILL');
+    await exited;
+    await until(() => !isAlive(pid), { deadlineMs: 5_000, what: 'the child to end' });
+  });
+});

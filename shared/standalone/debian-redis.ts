@@ -13,14 +13,13 @@ import { join } from 'node:path';
 import { failed, type Failed, type Outcome } from './outcome.js';
 import { runCommand } from './processes.js';
 import { isNewEnough } from './redis-check.js';
-import type { RedisProgram } from './redis-program.js';
+import { versionOf, type RedisProgram } from './redis-version.js';
 
 interface Deps {
   cache: string;
   say: (line: string) => void;
   env: NodeJS.ProcessEnv;
   signal?: AbortSignal | undefined;
-  versionOf: (program: { file: string; libraryPath?: string }) => Promise<string | undefined>;
 }
 
 const downloadMsMax = 8_000;
@@ -35,27 +34,27 @@ const quickMsMax = 5_000;
  */
 export async function fetchDebianRedis(deps: Deps): Promise<Outcome<RedisProgram>> {
   const home = join(deps.cache, `redis-${releaseName()}`);
-  const cached = await programIn(home, deps);
+  const cached = await programIn(home);
   if (cached) return { ok: true, value: cached };
   const partial = mkdtempSync(`${home}.`);
   try {
     const unpacked = await unpack(partial, deps);
     if (!unpacked.ok) return unpacked;
     chmodSync(partial, 0o755);
-    await moveInto(home, partial, deps);
+    await moveInto(home, partial);
   } finally {
     rmSync(partial, { recursive: true, force: true });
   }
-  const program = await programIn(home, deps);
+  const program = await programIn(home);
   if (!program) return failed(`The Redis unpacked into ${home} does not run on this machine.`);
   if (isNewEnough(program.version)) return { ok: true, value: program };
   return failed(`This release's Redis is ${program.version}, and 6.2 or newer is needed.`);
 }
 
 /** Whole at once. Two starts at the same time both download, and the second finds a good one in place. */
-async function moveInto(home: string, partial: string, deps: Deps): Promise<void> {
+async function moveInto(home: string, partial: string): Promise<void> {
   // What is there and does not run (an upgrade of the machine took its libraries) makes room.
-  if (existsSync(home) && !(await programIn(home, deps))) rmSync(home, { recursive: true, force: true });
+  if (existsSync(home) && !(await programIn(home))) rmSync(home, { recursive: true, force: true });
   try {
     renameSync(partial, home);
   } catch (error) {
@@ -149,7 +148,7 @@ function packagesIn(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.endsWith('.deb'));
 }
 
-async function programIn(home: string, { versionOf }: Deps): Promise<RedisProgram | undefined> {
+async function programIn(home: string): Promise<RedisProgram | undefined> {
   const libraries = join(home, 'usr', 'lib');
   const file = join(home, 'usr', 'bin', 'redis-server');
   if (!existsSync(file)) return undefined;

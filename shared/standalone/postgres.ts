@@ -132,12 +132,12 @@ async function launch(
     }
     const log = logSince(folder.log, started.logStart);
     // The backends of a killed server let go of its memory one after the other, each as soon as it looks up.
-    if (/pre-existing shared memory block/.test(log) && performance.now() < deadline) {
+    if (log.includes('pre-existing shared memory block') && performance.now() < deadline) {
       await delay(pollMs);
       continue;
     }
     // Taken between the look and the start.
-    if (/could not bind/.test(log) && ++attempts < portAttemptsMax) {
+    if (log.includes('could not bind') && ++attempts < portAttemptsMax) {
       port = await freePort();
       continue;
     }

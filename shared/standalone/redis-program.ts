@@ -3,19 +3,8 @@ import { delimiter, join } from 'node:path';
 import { cacheFolder } from './cache-folder.js';
 import { fetchDebianRedis } from './debian-redis.js';
 import { failed, type Outcome } from './outcome.js';
-import { runCommand } from './processes.js';
 import { isNewEnough } from './redis-check.js';
-
-/** A Redis or Valkey server that can be run here. */
-export interface RedisProgram {
-  file: string;
-  /** Set for one whose libraries stand beside it. */
-  libraryPath?: string;
-  version: string;
-  source: 'PATH' | 'Debian package';
-}
-
-const versionMsMax = 5_000;
+import { versionOf, type RedisProgram } from './redis-version.js';
 
 const whatToDo =
   'Do one of these:\n' +
@@ -44,23 +33,8 @@ export async function findRedisProgram(deps: {
   }
   const cache = cacheFolder(deps.env);
   if (!cache) return failed(`No Redis is on the PATH, and no folder can be written to unpack one into.\n${whatToDo}`);
-  const fetched = await fetchDebianRedis({ ...deps, cache, versionOf });
+  const fetched = await fetchDebianRedis({ ...deps, cache });
   return fetched.ok ? fetched : failed(`${fetched.problem}\n${whatToDo}`);
-}
-
-/** The version a server program prints: "Redis server v=7.0.15 …" or "Valkey server v=8.1.1 …"; `undefined` when it does not run. */
-async function versionOf(program: { file: string; libraryPath?: string }): Promise<string | undefined> {
-  const { code, output } = await runCommand({
-    file: program.file,
-    args: ['--version'],
-    msMax: versionMsMax,
-    env: redisEnv(program),
-  });
-  return code === 0 ? /\bv=(\d+\.\d+\.\d+)/.exec(output)?.[1] : undefined;
-}
-
-export function redisEnv({ libraryPath }: { libraryPath?: string }): NodeJS.ProcessEnv {
-  return { PATH: process.env.PATH, LC_ALL: 'C', ...(libraryPath ? { LD_LIBRARY_PATH: libraryPath } : {}) };
 }
 
 function onPath(name: string, env: NodeJS.ProcessEnv): string | undefined {

@@ -8,7 +8,8 @@ import { freePort, portOrFree } from './ports.js';
 import { commandLine, endProcess, isAlive, signal, workingDirectory } from './processes.js';
 import { configPath, logPath, readConfig, readPid, urlOf, writeConfig } from './redis-config.js';
 import { askRedis } from './redis-check.js';
-import { findRedisProgram, redisEnv, type RedisProgram } from './redis-program.js';
+import { findRedisProgram } from './redis-program.js';
+import { redisEnv, type RedisProgram } from './redis-version.js';
 
 /** A running private Redis (or Valkey). It outlives this process unless it is stopped. */
 export interface RedisServer {
@@ -102,7 +103,7 @@ async function launch(options: RedisOptions, dir: string, program: RedisProgram)
     writeConfig(dir, config);
     const started = spawnServer(dir, program);
     if (await becomesReady(started, urlOf(config))) {
-      const source = `${program.source === 'PATH' ? program.file : 'the Debian package redis-tools, unpacked'}`;
+      const source = program.source === 'PATH' ? program.file : 'the Debian package redis-tools, unpacked';
       return {
         ok: true,
         value: server({ pid: started.pid, version: program.version, port, url: urlOf(config), source, adopted: false }),

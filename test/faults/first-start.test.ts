@@ -216,8 +216,9 @@ async function adjust({ baseUrl, writeKey, virtualMaterialIds, locationIds }: De
 
 async function levelOf({ baseUrl, readKey, virtualMaterialIds, locationIds }: Demo): Promise<number> {
   const path = `/v1/raw-materials/${virtualMaterialIds[0] ?? ''}/inventory?locationIds=${locationIds[0] ?? ''}`;
-  const { body } = await request(baseUrl, { path, key: readKey });
-  return (body as { data: { totalQuantity: number; levels: { quantity: number }[] } }).data.levels[0]?.quantity ?? NaN;
+  const answer = await request(baseUrl, { path, key: readKey });
+  const { data } = answer.body as { data: { levels: { quantity: number }[] } };
+  return data.levels[0]?.quantity ?? NaN;
 }
 
 async function processesOf(dataDir: string): Promise<{ servers: number[]; service: number[] }> {

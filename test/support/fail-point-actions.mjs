@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+
 /**
  * What an armed fail-point does: `FAIL_POINTS=after-take=kill:3,after-commit=delay:500`.
  * kill:n and stop:n (SIGKILL and SIGSTOP to itself) and throw:n at the n-th pass, delay:ms at every pass.
@@ -40,7 +42,7 @@ function announce(/** @type {object} */ message) {
 
 function act(/** @type {string} */ name, /** @type {Armed} */ point) {
   if (point.action !== 'delay') return actNow(name, point);
-  return new Promise((resolve) => setTimeout(resolve, point.count));
+  return delay(point.count);
 }
 
 /** Without awaiting: then the announcement went out within `send` itself, as long as the pipe had room. */

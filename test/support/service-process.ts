@@ -19,7 +19,7 @@ export interface Proc {
   baseUrl?: string;
   kill(signal: NodeJS.Signals): void;
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
-  hasExited(): boolean;
+  hasExited: () => boolean;
   /** Its last 200 lines. */
   logs(): string[];
   /** Every pass through an armed fail-point so far. */
@@ -83,19 +83,22 @@ export async function startProcess(kind: 'api' | 'worker', env: Env): Promise<Pr
   return proc;
 }
 
-/** SIGTERM; past 25 s SIGKILL and a failure with its last lines. */
+/** SIGTERM; fails, with its last lines, when it must be killed after 25 s or ends with another code than 0 (forced: a leak). */
 export async function stopProcess(proc: Proc): Promise<void> {
   if (proc.hasExited()) return;
   // One that a test has stopped would not hear SIGTERM.
   proc.kill('SIGCONT');
   proc.kill('SIGTERM');
+  const said = () => `it said:\n${proc.logs().join('\n')}`;
   try {
-    await until(proc.hasExited, { deadlineMs: stopMsMax, what: `${proc.name} to end on SIGTERM` });
+    await until(proc.hasExited, { deadlineMs: stopMsMax, what: () => `${proc.name} to end on SIGTERM; ${said()}` });
   } catch (error) {
     proc.kill('SIGKILL');
     await until(proc.hasExited, { deadlineMs: killMsMax, what: `${proc.name} to end on SIGKILL` });
-    throw new Error(`${(error as Error).message}; it said:\n${proc.logs().join('\n')}`);
+    throw error;
   }
+  const { code, signal } = await proc.exited;
+  if (code !== 0) throw new Error(`${proc.name} did not end clean (${signal ?? `code ${String(code)}`}); ${said()}`);
 }
 
 function watch(child: ChildProcess, name: string, seen: Seen): Proc {
@@ -104,7 +107,7 @@ function watch(child: ChildProcess, name: string, seen: Seen): Proc {
   }
   child.on('message', (message: ReadyMessage | FailPointHit) => {
     if (message.type === 'fail-point') seen.hits.push(message);
-    else if (message.type === 'listening' || message.type === 'ready') seen.ready = message;
+    else seen.ready = message;
   });
   child.once('error', (error) => addLine(seen.lines, error.message));
   const exited = new Promise<Ended>((resolve) => {

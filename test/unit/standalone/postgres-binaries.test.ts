@@ -41,12 +41,11 @@ describe('the programs of the embedded Postgres', () => {
 
   it('are looked for a closed directory on the way, which the user of the server may not enter', async () => {
     const user = { uid: 65_534, gid: 65_534, name: 'nobody' };
-    const { path, remove } = await temporaryFolder();
+    const path = join(folder.path, 'closed');
     expect(closedDirectory(join(path, 'a', 'b'), user)).to.equal(undefined);
     await mkdir(join(path, 'a', 'b'), { recursive: true });
     await chmod(join(path, 'a'), 0o700);
     expect(closedDirectory(join(path, 'a', 'b'), user)).to.equal(join(path, 'a'));
     expect(closedDirectory(join(path, 'a', 'b'), undefined)).to.equal(undefined);
-    await remove();
   });
 });

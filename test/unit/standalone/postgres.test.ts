@@ -59,7 +59,7 @@ describe('the embedded Postgres', () => {
     const { url } = await start();
     const wrong = new URL(url);
     wrong.password = 'wrong';
-    const refused = await query(wrong.href, 'SELECT 1').catch((error: { code?: string }) => error.code);
+    const refused = await query(wrong.href, 'SELECT 1').catch((error: unknown) => (error as { code?: string }).code);
     expect(refused).to.equal('28P01');
     expect((await stat(join(dataDir, 'password'))).mode & 0o777).to.equal(0o600);
     expect((await stat(dataDir)).mode & 0o777).to.equal(0o700);

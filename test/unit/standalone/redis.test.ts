@@ -42,7 +42,7 @@ describe('the private Redis', () => {
     expect(await ask(url, (redis) => redis.config('GET', 'appendonly'))).to.deep.equal(['appendonly', 'yes']);
     expect(await ask(url, (redis) => redis.config('GET', 'bind'))).to.deep.equal(['bind', '127.0.0.1']);
     const refused = await ask(`redis://127.0.0.1:${String(port)}`, (redis) => redis.get('a')).catch(
-      (error: Error) => error.message,
+      (error: unknown) => (error as Error).message,
     );
     expect(refused).to.match(/NOAUTH/);
     expect(await checkRedis(url)).to.have.property('ok', true);

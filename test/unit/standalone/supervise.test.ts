@@ -61,13 +61,13 @@ describe('the supervisor of npm start', () => {
 
   it('gives up at once on one that its configuration keeps from starting, with what it said', async () => {
     const api = await run('config', `console.error('PORT is wrong'); process.exitCode = 78;`);
-    const error = await api.ready.catch((reason: Error) => reason.message);
+    const error = await api.ready.catch((reason: unknown) => (reason as Error).message);
     expect(error).to.match(/does not start \(code 78\).*PORT is wrong/s);
   });
 
   it('gives up on one that dies three times before it serves', async () => {
     const api = await run('crashes', `throw new Error('no good');`);
-    const error = await api.ready.catch((reason: Error) => reason.message);
+    const error = await api.ready.catch((reason: unknown) => (reason as Error).message);
     expect(error).to.match(/does not start \(code 1\).*no good/s);
     expect(printed.filter((line) => line.includes('ended by itself'))).to.have.length(2);
   });

@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import type { RowFailureCode } from '../../../shared/domain/adjustment.js';
+import { batchResult } from '../../../shared/domain/batch-result.js';
+import type { RowFailure } from '../../../shared/domain/batch-result.js';
+
+const failure = (index: number, code: RowFailureCode): RowFailure => ({ index, code, message: `row ${index}` });
+
+describe('the result of a batch', () => {
+  it('has an entry a row, in order, and counts that add up', () => {
+    expect(batchResult('VMAT-1', 3, [failure(1, 'NOT_FOUND')])).to.deep.equal({
+      ok: true,
+      data: {
+        results: [
+          { index: 0, ok: true, id: 'VMAT-1' },
+          { index: 1, ok: false, error: { code: 'NOT_FOUND', message: 'row 1' } },
+          { index: 2, ok: true, id: 'VMAT-1' },
+        ],
+        okCount: 2,
+        failedCount: 1,
+        skippedCount: 0,
+      },
+    });
+  });
+
+  for (const code of ['NOT_FOUND', 'INVALID_INPUT', 'CONFLICT'] as const) {
+    it(`collapses to one request error where every row failed with ${code}`, () => {
+      expect(batchResult('VMAT-1', 2, [failure(0, code), failure(1, code)])).to.deep.equal({
+        ok: false,
+        error: {
+          code,
+          message: 'row 0',
+          details: [
+            { path: '/updates/0', message: 'row 0' },
+            { path: '/updates/1', message: 'row 1' },
+          ],
+        },
+      });
+    });
+  }
+
+  it('collapses a single failed row', () => {
+    expect(batchResult('VMAT-1', 1, [failure(0, 'NOT_FOUND')]).ok).to.equal(false);
+  });
+
+  it('does not collapse where the codes differ', () => {
+    const result = batchResult('VMAT-1', 2, [failure(0, 'NOT_FOUND'), failure(1, 'CONFLICT')]);
+    expect(result).to.have.nested.property('data.okCount', 0);
+    expect(result).to.have.nested.property('data.failedCount', 2);
+  });
+
+  it('does not collapse where a row succeeded', () => {
+    expect(batchResult('VMAT-1', 2, [failure(0, 'NOT_FOUND')]).ok).to.equal(true);
+  });
+});

@@ -3,6 +3,7 @@ import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platfo
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { connectLimiterRedis, untilReady } from '../shared/redis/connections.js';
 import { createLogger } from '../shared/runtime/logger.js';
+import { followParent } from '../shared/runtime/parent.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
 import { createServer } from './app.js';
@@ -21,6 +22,7 @@ if (problem !== undefined) {
 const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL });
 const shutdown = createShutdown({ logger, forceMs: settings.SHUTDOWN_TIMEOUT_MS });
 shutdown.listen();
+const tellParent = followParent(shutdown);
 
 const database = connectDatabase({
   url: settings.DATABASE_URL,
@@ -55,13 +57,4 @@ const port = await server.listen(settings.PORT, settings.HOST);
 shutdown.register('the server', () => server.close());
 
 logger.info({ port, host: settings.HOST }, 'listening');
-tellParent();
-
-/** A parent that started the process with an IPC channel hears of the port, and its end is the process's end. */
-function tellParent(): void {
-  if (process.send === undefined) return;
-  process.once('disconnect', () => void shutdown.run('the parent is gone'));
-  // A listener keeps the channel, and with it the process, open; a clean stop must not need the parent.
-  process.channel?.unref();
-  process.send({ type: 'listening', port });
-}
+tellParent({ type: 'listening', port });

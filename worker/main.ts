@@ -3,6 +3,7 @@ import { createMaterialQueues } from '../shared/queue/material-queues.js';
 import { defineScripts } from '../shared/queue/run-script.js';
 import { connectWakeRedis, connectWorkerRedis, untilReady } from '../shared/redis/connections.js';
 import { createLogger } from '../shared/runtime/logger.js';
+import { followParent } from '../shared/runtime/parent.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
 import { settings } from './config.js';
@@ -21,8 +22,7 @@ const silenceMsMax = 5_000;
 const logger = createLogger({ name: 'worker', level: LOG_LEVEL });
 const shutdown = createShutdown({ logger, forceMs });
 shutdown.listen();
-// Under `npm start` the parent holds a channel; its end means that the parent is gone, however it went.
-if (process.channel !== undefined) process.once('disconnect', () => void shutdown.run('parent gone'));
+const tellParent = followParent(shutdown);
 
 const onRedisError = (error: Error) => {
   logger.warn({ err: error }, 'redis');
@@ -63,4 +63,4 @@ shutdown.register('lanes', async () => {
 });
 
 logger.info({ lanes: WORKER_LANES }, 'working');
-process.send?.({ type: 'ready' });
+tellParent({ type: 'ready' });

@@ -94,7 +94,8 @@ async function startServer(name: string, kind: 'postgres' | 'redis', forWholeRun
     },
     closeNow: () => {
       server.kill();
-      rmSync(folder.path, { recursive: true, force: true, maxRetries: 3 });
+      // Its processes end one after the other and write until then: 0.1 s, 0.2 s … between the attempts.
+      rmSync(folder.path, { recursive: true, force: true, maxRetries: 6 });
     },
   });
   return {

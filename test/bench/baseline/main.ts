@@ -1,0 +1,83 @@
+import { createServer } from '../../../api/app.js';
+import { settings as declared } from '../../../api/config.js';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
+import { connectLimiterRedis, untilReady } from '../../../shared/redis/connections.js';
+import { createLogger } from '../../../shared/runtime/logger.js';
+import { settingsOrExit } from '../../../shared/runtime/settings.js';
+import type { BaselineName } from '../designs.js';
+import { poolDefault } from '../designs.js';
+import { serveParent } from '../parent-channel.js';
+import { combined } from './combined.js';
+import { rowTransactions } from './row-transactions.js';
+import { setBased } from './set-based.js';
+import type { Strategy, Submit } from './strategy.js';
+
+/**
+ * The API process with another dispatch: the same HTTP stack, validation, authentication, limit check and logging, and
+ * behind it a design that has no queue. Started by the benchmark with `BENCH_DESIGN` beside the API's own settings.
+ */
+const strategies: Readonly<Record<BaselineName, Strategy>> = {
+  d: rowTransactions({ withLedger: false, transactionPer: 'row' }),
+  dPrime: rowTransactions({ withLedger: true, transactionPer: 'row' }),
+  d1Prime: rowTransactions({ withLedger: true, transactionPer: 'request' }),
+  f: setBased,
+  g: combined,
+};
+
+const settings = settingsOrExit(declared, process.env);
+const { pipeline, createSubmit } = strategies[process.env['BENCH_DESIGN'] as BaselineName];
+const logger = createLogger({ name: 'baseline', level: settings.LOG_LEVEL });
+
+const connect = (poolMax: number, isPipelined: boolean): Database =>
+  connectDatabase({
+    url: settings.DATABASE_URL,
+    poolMax,
+    applicationName: 'raw-materials-bench',
+    pipeline: isPipelined,
+  });
+
+// The API's own pool is for keys and reads, as in the service; the design has one of the size under test.
+const database = connect(settings.DATABASE_POOL_MAX, false);
+let pool: { database: Database; submit: Submit } | undefined;
+
+async function usePool(size: number): Promise<void> {
+  await pool?.database.destroy();
+  const opened = connect(size, pipeline);
+  pool = { database: opened, submit: createSubmit(opened, size) };
+}
+await usePool(poolDefault);
+
+const limiterRedis = connectLimiterRedis(settings.REDIS_URL, (error) => {
+  logger.warn({ err: error }, 'the limiter cannot reach Redis');
+});
+await untilReady(limiterRedis);
+
+const server = createServer({
+  settings,
+  logger,
+  database,
+  dispatch: {
+    submit: (ref, request) => {
+      if (pool === undefined) throw new Error('no pool');
+      return pool.submit(ref, request);
+    },
+    ready: () => ({ postgres: true, redis: true, worker: true }),
+    close: async () => undefined,
+  },
+  limiterRedis,
+  platform: createShopifyPlatform({ allowLoopback: false, report: () => undefined }),
+  tokenCipher: undefined,
+});
+const port = await server.listen(0, '127.0.0.1');
+
+const tell = serveParent({
+  usePool,
+  stop: async () => {
+    await server.close();
+    limiterRedis.disconnect();
+    await Promise.all([pool?.database.destroy(), database.destroy()]);
+  },
+});
+tell({ type: 'ready', port });

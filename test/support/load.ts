@@ -1,0 +1,145 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Dice } from './dice.js';
+import { isExecuted } from './history.js';
+import type { Attempt, History, Intent, LevelRead, SentRow } from './history.js';
+import { request } from './http.js';
+import type { Answer } from './http.js';
+import type { TestShop } from './shop.js';
+
+export interface LoadOptions {
+  /** Origins that are asked in turn; asked anew for each request, so that it may change. */
+  baseUrls: () => string[];
+  shop: TestShop;
+  dice: Dice;
+  clients: number;
+  /** Whether every change has an Idempotency-Key and is repeated until it is settled. */
+  keyed: boolean;
+  /** Of a hundred requests, how many are reads. */
+  readPercent?: number;
+}
+
+export interface Load {
+  history: History;
+  /** How many changes were answered as executed so far. */
+  executed(): number;
+  /** No new change from now on; resolves when every client has settled its last. */
+  finish(): Promise<void>;
+}
+
+/** A change that is not settled after this long is stuck: longer than any wait, lease and restart in a row. */
+const settleMsMax = 45_000;
+const retryMs = 50;
+
+/** Clients that change the materials of a shop without pause, each one thing after the other. */
+export function startLoad(options: LoadOptions): Load {
+  const { shop, dice, clients, readPercent = 10 } = options;
+  const history: History = { intents: [], reads: [] };
+  let isFinishing = false;
+  let executed = 0;
+
+  async function client(): Promise<void> {
+    while (!isFinishing) {
+      const materialId = dice.pick(shop.materialIds);
+      if (dice.below(100) < readPercent) {
+        await readLevels(options, history.reads, materialId);
+        continue;
+      }
+      const intent = makeIntent(options, materialId, history.intents.length);
+      history.intents.push(intent);
+      await settle(options, intent);
+      if (intent.attempts.some(({ answer }) => answer !== undefined && isExecuted(answer))) executed += 1;
+    }
+  }
+  const running = Promise.all(Array.from({ length: clients }, client));
+  // It is awaited at the end of the run; a rejection before that must not end the process.
+  running.catch(() => undefined);
+  return {
+    history,
+    executed: () => executed,
+    async finish() {
+      isFinishing = true;
+      await running;
+    },
+  };
+}
+
+/** Makes one attempt, or, with a key, as many as it takes until the intent is settled. */
+export async function settle(
+  { baseUrls, shop, dice }: Pick<LoadOptions, 'baseUrls' | 'shop' | 'dice'>,
+  intent: Intent,
+): Promise<void> {
+  const deadlineMs = performance.now() + settleMsMax;
+  for (;;) {
+    const attempt = await attemptOnce(dice.pick(baseUrls()), shop.writeKey, intent);
+    intent.attempts.push(attempt);
+    if (intent.key === undefined || (attempt.answer !== undefined && isExecuted(attempt.answer))) return;
+    if (performance.now() > deadlineMs) {
+      const last = attempt.answer === undefined ? 'a broken connection' : attempt.answer.text;
+      throw new Error(`${intent.tag} is not settled after ${String(intent.attempts.length)} attempts; last: ${last}`);
+    }
+    await delay(retryMs);
+  }
+}
+
+async function attemptOnce(baseUrl: string, key: string, intent: Intent): Promise<Attempt> {
+  const { materialId, change } = intent;
+  const path = `/v1/raw-materials/${materialId}`;
+  const asked =
+    change.kind === 'adjust'
+      ? {
+          path: `${path}/inventory`,
+          body: { updates: change.rows.map((row) => ({ ...row, reference: intent.tag })) },
+        }
+      : { path, body: { inventoryQuantity: change.total } };
+  const headers: Record<string, string> = intent.key === undefined ? {} : { 'idempotency-key': intent.key };
+  const sentMs = performance.now();
+  const answer = await answerOrNone(request(baseUrl, { method: 'PATCH', key, headers, ...asked }));
+  return { sentMs, answer, answeredMs: answer === undefined ? Infinity : performance.now() };
+}
+
+async function readLevels({ baseUrls, shop, dice }: LoadOptions, reads: LevelRead[], materialId: string) {
+  const sentMs = performance.now();
+  const path = `/v1/raw-materials/${materialId}/inventory`;
+  const answer = await answerOrNone(request(dice.pick(baseUrls()), { path, key: shop.readKey }));
+  if (answer?.status !== 200) return void (await delay(retryMs));
+  const { levels } = (answer.body as { data: { levels: { locationId: string; quantity: number }[] } }).data;
+  reads.push({
+    materialId,
+    sentMs,
+    answeredMs: performance.now(),
+    levels: new Map(levels.map(({ locationId, quantity }) => [locationId, quantity])),
+  });
+}
+
+/** A connection that breaks is what these runs provoke; a request that hangs is a fault of the service. */
+async function answerOrNone(asked: Promise<Answer>): Promise<Answer | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    return undefined;
+  }
+}
+
+const millionth = 1e-6;
+
+function makeIntent({ shop, dice, keyed }: LoadOptions, materialId: string, index: number): Intent {
+  const tag = `change-${String(index)}`;
+  const kind = dice.below(20);
+  // Each total is unlike any other, so that the ledger tells whose it is.
+  const total = dice.below(2_000) + index * millionth;
+  const rows = kind < 17 ? [makeRow(shop, dice)] : Array.from({ length: 2 + dice.below(4) }, () => makeRow(shop, dice));
+  return {
+    materialId,
+    tag,
+    change: kind === 19 ? { kind: 'update', total: Number(total.toFixed(6)) } : { kind: 'adjust', rows },
+    key: keyed ? `${tag}-${String(dice.below(1e9))}` : undefined,
+    attempts: [],
+  };
+}
+
+function makeRow({ locationIds }: TestShop, dice: Dice): SentRow {
+  const locationId = dice.chance(0.02) ? 'nowhere' : dice.pick(locationIds);
+  if (dice.chance(0.15)) return { locationId, absolute: dice.below(500_000) / 1_000 };
+  return { locationId, delta: (dice.below(20_000_000) - 9_000_000) / 1_000_000 };
+}

@@ -30,18 +30,18 @@ export async function fetchJobs(
   const disturbed = held.filter(({ leftBehind }) => leftBehind > 0);
   const recovered = disturbed.length > 0 ? await recoverJobs(redis, disturbed) : [];
   const materials = [...recovered, ...held.filter(({ leftBehind }) => leftBehind === 0)];
-  const fetched = await Promise.all(
-    materials.flatMap(({ queue, token, waiting }) =>
-      Array.from({ length: Math.min(waiting, jobsAMaterialMax) }, async () => {
-        const job = await queues.fetch(queue, token);
-        return job && openJob(queue, token, job);
-      }),
-    ),
+  const wishes = materials.flatMap(({ queue, token, waiting }) =>
+    Array.from({ length: Math.min(waiting, jobsAMaterialMax) }, () => ({ queue, token })),
   );
-  return { materials, jobs: fetched.filter((job) => job !== undefined) };
+  const fetched = await queues.fetch(wishes);
+  const jobs = wishes.flatMap((wish, index) => {
+    const job = fetched[index];
+    return job === undefined ? [] : [openJob(wish, job)];
+  });
+  return { materials, jobs };
 }
 
-function openJob(queue: string, token: string, job: FetchedJob): Job {
+function openJob({ queue, token }: { queue: string; token: string }, job: FetchedJob): Job {
   const content = parseOperationsJob(job.data);
   let rowCount = 0;
   if (content?.version === jobVersion) {

@@ -22,7 +22,7 @@ export async function readBody(ctx: AppContext): Promise<Result<unknown>> {
   }
   // Without Content-Length and Transfer-Encoding there is no body, and the parser leaves an empty object.
   const { body } = ctx.request;
-  return parseJson(typeof body === 'string' ? body : '');
+  return ofBody(parseJson(typeof body === 'string' ? body : ''));
 }
 
 const read = bodyParser({
@@ -44,5 +44,14 @@ function refused(ctx: AppContext, error: Error & { status?: number }): Result<un
   ctx.state.bodyLeftUnread = true;
   if (status === 413) return fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesMax} bytes.`);
   if (status !== undefined && status >= 500) throw error;
-  return fail('INVALID_INPUT', 'The body could not be read: it is cut short, or not in the encoding it claims.');
+  return ofBody(
+    fail('INVALID_INPUT', 'The body could not be read: it is cut short, or not in the encoding it claims.'),
+  );
+}
+
+/** A refusal of the body as a whole names it by the pointer to the whole, the empty one (contract §2, `details`). */
+function ofBody(read: Result<unknown>): Result<unknown> {
+  if (read.ok || read.error.details !== undefined) return read;
+  const { error } = read;
+  return { ok: false, error: { ...error, details: [{ path: '', message: error.message }] } };
 }

@@ -58,7 +58,7 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
     case 'HPE_HEADER_OVERFLOW':
       return { result: fail('HEADERS_TOO_LARGE', 'The headers are larger than 16 KiB.') };
     case 'ERR_HTTP_REQUEST_TIMEOUT':
-      return { result: fail('INVALID_INPUT', 'The request took too long to arrive.') };
+      return { result: fail('REQUEST_TIMEOUT', 'The request took too long to arrive.') };
     case 'HPE_INVALID_METHOD': {
       const path = requestLine.exec(rawPacket?.toString('latin1') ?? '')?.[1];
       return path === undefined ? notHttp : refuseUnrouted(allowedMethods(path));

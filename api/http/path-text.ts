@@ -1,4 +1,4 @@
-import { fail } from '../../shared/domain/errors.js';
+import { refuseInput } from '../../shared/contract/faults.js';
 import { decodeText } from './query.js';
 import type { AppMiddleware, Reply } from './request-state.js';
 
@@ -11,5 +11,5 @@ export const pathText: AppMiddleware = (ctx, next) => {
 };
 
 const badPath: Reply = {
-  result: fail('INVALID_INPUT', 'The path is not percent-encoded UTF-8 without U+0000.'),
+  result: refuseInput('path', [{ path: 'path', message: 'Is not percent-encoded UTF-8 without U+0000.' }]),
 };

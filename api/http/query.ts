@@ -1,6 +1,7 @@
+import { refuseInput } from '../../shared/contract/faults.js';
 import { isCleanText } from '../../shared/contract/text-rules.js';
 import type { QueryParameters } from '../../shared/contract/read-query.js';
-import { fail, succeed } from '../../shared/domain/errors.js';
+import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 
 /** Parameters of one request; its line is at most 16 KiB long anyway. */
@@ -15,15 +16,16 @@ const none: Result<QueryParameters> = succeed(new Map());
 export function parseQuery(querystring: string): Result<QueryParameters> {
   if (querystring === '') return none;
   const pairs = querystring.split('&');
-  if (pairs.length > parametersMax)
-    return fail('INVALID_INPUT', `The query has more than ${parametersMax} parameters.`);
+  if (pairs.length > parametersMax) return refused('query', `Has more than ${parametersMax} parameters.`);
   const parameters = new Map<string, string[]>();
   for (const pair of pairs) {
     if (pair === '') continue;
     const equals = pair.indexOf('=');
     const name = decode(equals === -1 ? pair : pair.slice(0, equals));
     const value = decode(equals === -1 ? '' : pair.slice(equals + 1));
-    if (name === undefined || value === undefined) return undecodable(name);
+    if (name === undefined || value === undefined) {
+      return refused(name ?? 'query', 'Is not percent-encoded UTF-8 without U+0000.');
+    }
     const values = parameters.get(name);
     if (values === undefined) parameters.set(name, [value]);
     else values.push(value);
@@ -45,7 +47,7 @@ function decode(part: string): string | undefined {
   return decodeText(part.replaceAll('+', ' '));
 }
 
-function undecodable(name: string | undefined): Result<QueryParameters> {
-  const details = name === undefined ? {} : { details: [{ path: name, message: 'Is not percent-encoded UTF-8.' }] };
-  return fail('INVALID_INPUT', 'The query is not percent-encoded UTF-8 without U+0000.', details);
+/** @param path the name of the parameter at fault; `query` where it has none that could be read */
+function refused(path: string, message: string): Result<QueryParameters> {
+  return refuseInput('query', [{ path, message }]);
 }

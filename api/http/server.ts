@@ -3,7 +3,9 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import type { Duplex } from 'node:stream';
+import { refuseInput } from '../../shared/contract/faults.js';
 import { fail } from '../../shared/domain/errors.js';
+import type { Result } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { sendReply } from './envelope.js';
 import { answerConnect, answerParserFault } from './parser-faults.js';
@@ -106,9 +108,9 @@ function closeLingering(server: ReturnType<typeof createServer>): Promise<void> 
   });
 }
 
-const noHost = fail('INVALID_INPUT', 'The Host header is missing.');
+const noHost = refuseInput('request', [{ path: 'Host', message: 'The Host header is missing.' }]);
 const unknownExpectation = fail('EXPECTATION_FAILED', 'Of expectations only 100-continue can be met.');
 
-function refuse(res: ServerResponse, result: typeof noHost): void {
+function refuse(res: ServerResponse, result: Result<never>): void {
   sendReply(res, { requestId: newRequestId(), reply: { result } });
 }

@@ -25,13 +25,15 @@ export function refuseToWrite(variantId: string): Refusal | undefined {
   return materialIdKind(variantId) === 'platform' ? platformManaged : refuseToRead(variantId);
 }
 
-const platformManaged = fail(
-  'INVALID_INPUT',
+const platformManaged = refuseId(
   'This material is managed by the commerce platform; only virtual materials (VMAT-…) can be changed here.',
 );
 
 /** For any form that is no id at all, `gid://…` included. */
-export const invalidId: Refusal = fail(
-  'INVALID_INPUT',
+export const invalidId: Refusal = refuseId(
   'The variantId is neither the digits of a platform variant nor the id of a virtual material (VMAT-…). Global ids (gid://…) are not taken.',
 );
+
+function refuseId(message: string): Refusal {
+  return fail('INVALID_INPUT', message, { details: [{ path: 'variantId', message }] });
+}

@@ -5,6 +5,7 @@ import type { ErrorCode } from '../domain/errors.js';
 export const apiVersion = '1.0';
 
 const metaSchema = {
+  title: 'Meta',
   type: 'object',
   required: ['requestId', 'apiVersion'],
   properties: {
@@ -46,7 +47,8 @@ export const errorSchema = {
             properties: {
               path: {
                 type: 'string',
-                description: 'A JSON Pointer into the body, or the name of a query parameter or header.',
+                description:
+                  'A JSON Pointer into the body, empty for the whole of it, or the name of a parameter or header.',
               },
               message: { type: 'string' },
             },

@@ -19,8 +19,8 @@ export interface MaterialQueues {
   transaction(): ChainableCommander;
   /** Likewise a pipeline, for `finishOn`. */
   pipeline(): ChainableCommander;
-  /** Moves the oldest waiting job of a queue to active, locked by the token; undefined where none waits. */
-  fetch(queue: string, token: string): Promise<FetchedJob | undefined>;
+  /** Moves, for each wish, the oldest waiting job of its queue to active, locked by its token; undefined where none waits. */
+  fetch(wishes: { queue: string; token: string }[]): Promise<(FetchedJob | undefined)[]>;
   /** Queues the command that completes and removes an active job. A lost lock leaves it in active, for its next owner. */
   finishOn(pipeline: ChainableCommander, queue: string, jobId: string, token: string): void;
 }
@@ -65,9 +65,19 @@ export async function createMaterialQueues(redis: Redis, onError: (error: Error)
       // It is queued on the transaction at once; the promise says nothing before EXEC has.
       void job.addJob(transaction as never);
     },
-    async fetch(queue, token) {
-      const [job, id] = await consumers.memo(queue).moveToActive(token, '');
-      return job === null ? undefined : { id, data: job.data, deliveries: job.attemptsStarted };
+    fetch(wishes) {
+      // BullMQ sends one command a job; uncorked after this turn they leave in one write instead of one each, which was a
+      // sixth of a worker's time.
+      redis.stream.cork();
+      process.nextTick(() => {
+        redis.stream.uncork();
+      });
+      return Promise.all(
+        wishes.map(async ({ queue, token }) => {
+          const [job, id] = await consumers.memo(queue).moveToActive(token, '');
+          return job === null ? undefined : { id, data: job.data, deliveries: job.attemptsStarted };
+        }),
+      );
     },
     finishOn(pipeline, queue, jobId, token) {
       const backend = consumers.memo(queue);

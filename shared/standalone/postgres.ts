@@ -37,6 +37,8 @@ export interface PostgresOptions {
   /** Further server settings, by name. */
   settings?: Readonly<Record<string, string | number>>;
   env?: NodeJS.ProcessEnv;
+  /** Told each server process as soon as it is there, long before it is ready. */
+  onSpawn?: (pid: number) => void;
 }
 
 const readyMsMax = 30_000;
@@ -185,6 +187,7 @@ function spawnServer(
     child.once('error', (error) => Object.assign(started, { exited: true, error: error.message }));
     child.once('exit', () => (started.exited = true));
     child.unref();
+    if (child.pid !== undefined) options.onSpawn?.(child.pid);
     return started;
   } finally {
     closeSync(log);

@@ -37,6 +37,8 @@ export interface RedisOptions {
   say: (line: string) => void;
   env?: NodeJS.ProcessEnv;
   signal?: AbortSignal;
+  /** Told each server process as soon as it is there, long before it is ready. */
+  onSpawn?: (pid: number) => void;
 }
 
 const readyMsMax = 20_000;
@@ -101,7 +103,7 @@ async function launch(options: RedisOptions, dir: string, program: RedisProgram)
   for (let attempt = 1; ; attempt += 1) {
     const config = { port, password: readConfig(dir)?.password ?? randomBytes(24).toString('base64url') };
     writeConfig(dir, config);
-    const started = spawnServer(dir, program);
+    const started = spawnServer(options, dir, program);
     if (await becomesReady(started, urlOf(config))) {
       const source = program.source === 'PATH' ? program.file : 'the Debian package redis-tools, unpacked';
       return {
@@ -130,7 +132,7 @@ interface Started {
 }
 
 /** In a session of its own, so that Ctrl-C reaches it only through us, after those who use it have closed. */
-function spawnServer(dir: string, program: RedisProgram): Started {
+function spawnServer(options: RedisOptions, dir: string, program: RedisProgram): Started {
   const log = openSync(logPath(dir), 'a', 0o600);
   try {
     const logStart = fstatSync(log).size;
@@ -144,6 +146,7 @@ function spawnServer(dir: string, program: RedisProgram): Started {
     child.once('error', (error) => Object.assign(started, { exited: true, error: error.message }));
     child.once('exit', () => Object.assign(started, { exited: true }));
     child.unref();
+    if (child.pid !== undefined) options.onSpawn?.(child.pid);
     return started;
   } finally {
     closeSync(log);

@@ -31,7 +31,8 @@ export function serveParent(handlers: Readonly<Record<string, Handler>>): (messa
         : handler(argument as never, (event) => send({ type: 'event', call, event }));
     answer.then(
       (value) => send({ type: 'answer', call, value }),
-      (error: unknown) => send({ type: 'fault', call, message: error instanceof Error ? error.message : String(error) }),
+      (error: unknown) =>
+        send({ type: 'fault', call, message: error instanceof Error ? error.message : String(error) }),
     );
   });
   return send;

@@ -128,7 +128,12 @@ function makeIntent({ shop, dice, keyed }: LoadOptions, materialId: string, inde
   const kind = dice.below(20);
   // Each total is unlike any other, so that the ledger tells whose it is.
   const total = dice.below(2_000) + index * millionth;
-  const rows = kind < 17 ? [makeRow(shop, dice)] : Array.from({ length: 2 + dice.below(4) }, () => makeRow(shop, dice));
+  const rowCount = kind < 12 ? 1 : 1 + dice.below(5);
+  // The first row is at the default location, where updates are booked as well: its level alone then has every change
+  // in one order, without which the ledger could not tell what total an update met.
+  const rows = Array.from({ length: rowCount }, (_, row) =>
+    makeRow(row === 0 ? shop.locationIds.slice(0, 1) : shop.locationIds, dice),
+  );
   return {
     materialId,
     tag,
@@ -138,7 +143,7 @@ function makeIntent({ shop, dice, keyed }: LoadOptions, materialId: string, inde
   };
 }
 
-function makeRow({ locationIds }: TestShop, dice: Dice): SentRow {
+function makeRow(locationIds: string[], dice: Dice): SentRow {
   const locationId = dice.chance(0.02) ? 'nowhere' : dice.pick(locationIds);
   if (dice.chance(0.15)) return { locationId, absolute: dice.below(500_000) / 1_000 };
   return { locationId, delta: (dice.below(20_000_000) - 9_000_000) / 1_000_000 };

@@ -6,7 +6,7 @@ import pg from 'pg';
 import { migrateDatabase } from '../../shared/database/migrate-database.js';
 import type { Outcome } from '../../shared/standalone/outcome.js';
 import { startPostgres, type PostgresServer } from '../../shared/standalone/postgres.js';
-import { waitForExit } from '../../shared/standalone/processes.js';
+import { signal, waitForExit } from '../../shared/standalone/processes.js';
 import { startRedis, type RedisServer } from '../../shared/standalone/redis.js';
 import { rememberOpen } from './cleanup.js';
 import { temporaryFolder } from './temporary-folder.js';
@@ -83,55 +83,47 @@ export async function startTestRedis(): Promise<TestRedis> {
 
 async function startServer(name: string, kind: 'postgres' | 'redis', forWholeRun: boolean): Promise<TestServer> {
   const folder = await temporaryFolder();
-  const start = startOf(kind, join(folder.path, 'server'));
-  let server = await orThrow(start(0));
-  const forget = rememberOpen({
-    name,
-    forWholeRun,
-    close: async () => {
-      await server.stop();
-      await folder.remove();
-    },
-    closeNow: () => {
-      server.kill();
-      // Its processes end one after the other and write until then: 0.1 s, 0.2 s … between the attempts.
-      rmSync(folder.path, { recursive: true, force: true, maxRetries: 6 });
-    },
-  });
+  let pid: number | undefined;
+  let server: PostgresServer | RedisServer | undefined;
+  const start = async (port: number) => {
+    const options = { port, say: () => undefined, onSpawn: (spawned: number) => (pid = spawned) };
+    const dir = join(folder.path, 'server');
+    server = await orThrow(
+      kind === 'postgres' ? startPostgres({ ...options, dataDir: dir }) : startRedis({ ...options, dir }),
+    );
+    return server;
+  };
+  const close = async () => {
+    await server?.stop();
+    await folder.remove();
+  };
+  const closeNow = () => {
+    if (pid !== undefined) signal(pid, 'SIGKILL');
+    // Its processes end one after the other and write until then: 0.1 s, 0.2 s … between the attempts.
+    rmSync(folder.path, { recursive: true, force: true, maxRetries: 6 });
+  };
+  // Before the start, during which a Ctrl-C may come, too.
+  const forget = rememberOpen({ name, forWholeRun, close, closeNow });
+  const { url, port } = await start(0);
   return {
-    url: server.url,
-    port: server.port,
+    url,
+    port,
     get pid() {
-      return server.pid;
+      return pid ?? 0;
     },
     stop: async () => {
-      await server.stop();
+      await close();
       forget();
-      await folder.remove();
     },
     kill: async () => {
-      server.kill();
-      if (!(await waitForExit(server.pid, goneMsMax))) throw new Error(`${name} survived SIGKILL`);
+      server?.kill();
+      if (!(await waitForExit(pid ?? 0, goneMsMax))) throw new Error(`${name} survived SIGKILL`);
     },
     restart: async () => {
-      const { port } = server;
-      server = await orThrow(start(port));
-      if (server.port !== port) throw new Error(`${name}: port ${String(port)} was taken while it was down`);
+      const again = await start(port);
+      if (again.port !== port) throw new Error(`${name}: port ${String(port)} was taken while it was down`);
     },
   };
-}
-
-function startOf(
-  kind: 'postgres' | 'redis',
-  dir: string,
-): (port: number) => Promise<Outcome<PostgresServer | RedisServer>> {
-  const say = () => undefined;
-  switch (kind) {
-    case 'postgres':
-      return (port) => startPostgres({ dataDir: dir, port, say });
-    case 'redis':
-      return (port) => startRedis({ dir, port, say });
-  }
 }
 
 async function orThrow<T>(started: Promise<Outcome<T>>): Promise<T> {

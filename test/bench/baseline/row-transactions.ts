@@ -32,9 +32,7 @@ export function rowTransactions({ withLedger, transactionPer }: RowTransactionsO
     } else {
       for (const [index, row] of rows.entries()) {
         outcomes.push(
-          await database.transaction((transaction) =>
-            adjustRow({ transaction, withLedger }, ref, request, row, index),
-          ),
+          await database.transaction((transaction) => adjustRow({ transaction, withLedger }, ref, request, row, index)),
         );
       }
     }
@@ -86,7 +84,9 @@ async function adjustRow(
         total_quantity: transaction.raw('total_quantity + ?::numeric', [toDecimal(applied.applied)]),
         updated_at: transaction.fn.now(),
       });
-    await transaction('ledger').insert(ledgerRow({ shopId, levelId: level.id, sequence }, request, row, rowIndex, applied));
+    await transaction('ledger').insert(
+      ledgerRow({ shopId, levelId: level.id, sequence }, request, row, rowIndex, applied),
+    );
   }
   return applied;
 }

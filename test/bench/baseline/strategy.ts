@@ -23,4 +23,3 @@ export function rowsOf({ command }: DispatchRequest) {
   if (command.kind !== 'adjust') throw new Error('the benchmark adjusts levels only');
   return command.rows;
 }
-

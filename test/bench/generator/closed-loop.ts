@@ -84,7 +84,8 @@ export async function runClosedLoop(options: LoadOptions): Promise<LoadResult> {
         run.phase = 'measured';
         measuredMs = performance.now() - startedMs;
         onPhase('measured');
-        const late = () => reject(new Error(`${run.inFlight} requests had no answer ${drainMsMax} ms after the window`));
+        const late = () =>
+          reject(new Error(`${run.inFlight} requests had no answer ${drainMsMax} ms after the window`));
         timers.push(setTimeout(late, drainMsMax));
       };
     });

@@ -69,7 +69,7 @@ export function openConnection({ port, onAnswer, onBroken }: ConnectionOptions):
 function readAnswer(bytes: Buffer): Answer | undefined {
   const headEnd = bytes.indexOf('\r\n\r\n');
   if (headEnd < 0) return undefined;
-  const head = bytes.latin1Slice(0, headEnd);
+  const head = bytes.toString('latin1', 0, headEnd);
   const length = /\r\ncontent-length: (\d+)/i.exec(head)?.[1];
   if (length === undefined) return { status: 0, allRowsOk: false };
   if (bytes.length < headEnd + 4 + Number(length)) return undefined;

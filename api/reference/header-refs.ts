@@ -1,0 +1,7 @@
+import type { HeaderName } from './headers.js';
+import type { Schema } from './hoist-schemas.js';
+
+/** `headers` of a response: a `$ref` for each. */
+export function headerRefs(names: readonly HeaderName[]): Record<string, Schema> {
+  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+}

@@ -1,0 +1,64 @@
+/** A JSON Schema, or any part of one. */
+export type Schema = Readonly<Record<string, unknown>>;
+
+export interface Hoist {
+  /** The schema as the document shows it: each titled schema in it, and itself, is a `$ref` to `components/schemas`. */
+  (schema: Schema): Schema;
+  /** What was hoisted so far, by title. */
+  schemas: Record<string, Schema>;
+}
+
+/**
+ * Moves the contract's schemas into `components/schemas` under their titles, so that a generated client has a name for
+ * each. Throws where two different schemas have one title: a programmer's error, seen at the first start.
+ */
+export function createHoist(): Hoist {
+  const schemas: Record<string, Schema> = {};
+  const sources = new Map<string, Schema>();
+  const hoist = (schema: Schema): Schema => {
+    const { title } = schema;
+    if (typeof title !== 'string') return copy(schema);
+    const source = sources.get(title);
+    if (source === undefined) {
+      sources.set(title, schema);
+      // Reserved before its parts are looked at, so that components stand in the order in which they are met.
+      schemas[title] = {};
+      schemas[title] = copy(schema);
+    } else if (source !== schema && JSON.stringify(source) !== JSON.stringify(schema)) {
+      throw new Error(`two schemas are called ${title}`);
+    }
+    return { $ref: `#/components/schemas/${title}` };
+  };
+  const copy = (schema: Schema): Schema => {
+    const entries = Object.entries(schema).map(([key, value]) => [key, part(key, value)] as const);
+    return plainFormat(Object.fromEntries(entries));
+  };
+  const part = (key: string, value: unknown): unknown => {
+    if (key === 'properties') return mapValues(value as Record<string, Schema>, hoist);
+    if (Array.isArray(value)) return value.map((item: unknown) => (isSchema(item) ? hoist(item) : item));
+    return isSchema(value) && !literals.has(key) ? hoist(value) : value;
+  };
+  return Object.assign(hoist, { schemas });
+}
+
+/** Keywords whose value is a value and no schema, whatever it looks like. */
+const literals = new Set(['const', 'default', 'enum', 'example', 'examples']);
+
+/**
+ * Two formats are the service's own (`shared/contract/ajv.ts`), and a validator that is strict would stumble over them.
+ * `http-url` is a `uri` with its scheme in a pattern; what `text` forbids cannot be said in a schema for every dialect of
+ * regular expressions, so the document's introduction says it once.
+ */
+function plainFormat(schema: Schema): Schema {
+  const { format, ...others } = schema;
+  if (format === 'text') return others;
+  return format === 'http-url' ? { ...others, format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } : schema;
+}
+
+function isSchema(value: unknown): value is Schema {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+
+function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {
+  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
+}

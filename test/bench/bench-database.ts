@@ -1,0 +1,99 @@
+import pg from 'pg';
+import { v7 as uuidv7 } from 'uuid';
+import { connectDatabase } from '../../shared/database/connect.js';
+import type { Database } from '../../shared/database/connect.js';
+import { toMicros } from '../../shared/domain/quantity.js';
+import { applyOperations } from '../../shared/inventory/apply-operations.js';
+import { createTestDatabase, testPostgres } from '../support/servers.js';
+import { createTestShop } from '../support/shop.js';
+import type { Catalogue } from './catalogue.js';
+import { batchMaterialCount, locationCount, materialCount } from './scenarios.js';
+
+/** What every level holds at first. */
+export const openingUnits = 1_000;
+
+/** The largest that the column takes; the limit check runs, counts and never refuses. */
+const rateLimitPoints = 2_000_000_000;
+const materialsACall = 250;
+
+export interface BenchDatabase {
+  catalogue: Catalogue;
+  /** A copy for one design, so that no design meets another's rows. Returns its address. */
+  copyFor: (design: string) => Promise<string>;
+}
+
+/** A shop with its materials, locations and opening stock, booked through the ledger; never analysed. */
+export async function createBenchDatabase(): Promise<BenchDatabase> {
+  const server = await testPostgres();
+  const { url } = await createTestDatabase();
+  const database = connectDatabase({ url, poolMax: 2, applicationName: 'raw-materials-bench-seed', pipeline: true });
+  try {
+    const { shopId, writeKey, materialIds, locationIds } = await createTestShop(database, {
+      materials: materialCount,
+      locations: locationCount,
+      rateLimitPoints,
+    });
+    await openLevels(database, { shopId, writeKey, materialIds, locationIds });
+    const template = new URL(url).pathname.slice(1);
+    const copyFor = async (design: string) => {
+      const name = `bench_${design.toLowerCase()}`;
+      await execute(server.url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
+      return Object.assign(new URL(url), { pathname: `/${name}` }).href;
+    };
+    return { catalogue: { shopId, writeKey, materialIds, locationIds }, copyFor };
+  } finally {
+    await database.destroy();
+  }
+}
+
+/** How many levels a material has: what BATCH draws from has one at every location, the others at the first. */
+export function levelsOf(material: number): number {
+  return material < batchMaterialCount ? locationCount : 1;
+}
+
+async function openLevels(database: Database, { shopId, materialIds, locationIds }: Catalogue): Promise<void> {
+  for (let start = 0; start < materialIds.length; start += materialsACall) {
+    const groups = materialIds.slice(start, start + materialsACall).map((materialId, offset) => {
+      const id = uuidv7();
+      const rows = locationIds
+        .slice(0, levelsOf(start + offset))
+        .map((locationId) => ({ locationId, absolute: toMicros(openingUnits) }));
+      const command = { kind: 'adjust' as const, rows };
+      const operation = {
+        id,
+        command,
+        acceptedAtMs: Date.now(),
+        channel: 'import' as const,
+        keyId: null,
+        requestId: null,
+      };
+      return { shopId, materialId, operations: [operation] };
+    });
+    await applyOperations(database, groups, { nowMs: Date.now() });
+  }
+}
+
+/** What the server is set to, as it says itself. */
+export async function readServerSettings(url: string): Promise<Record<string, string>> {
+  const { rows } = await execute(
+    url,
+    `SELECT name, setting FROM pg_settings
+     WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'server_version', 'max_wal_size')`,
+  );
+  return Object.fromEntries((rows as { name: string; setting: string }[]).map(({ name, setting }) => [name, setting]));
+}
+
+/** Writes out what the design before has left dirty, which would otherwise be written in the next one's window. */
+export async function checkpoint(url: string): Promise<void> {
+  await execute(url, 'CHECKPOINT');
+}
+
+async function execute(url: string, statement: string): Promise<pg.QueryResult> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  try {
+    return await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

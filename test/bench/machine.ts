@@ -1,0 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
+
+/** What the figures were measured on; a ratio travels from one machine to another, a figure does not. */
+export interface Machine {
+  cpu: string;
+  cores: number;
+  memoryGib: number;
+  system: string;
+  node: string;
+  versions: Record<string, string>;
+  /** Over the last minute, before anything was started. */
+  loadAverage: number;
+}
+
+const bytesAGib = 1_024 ** 3;
+
+export function describeMachine(): Machine {
+  const all = cpus();
+  const { dependencies } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+    dependencies: Record<string, string>;
+  };
+  const versions = Object.fromEntries(
+    ['bullmq', 'ioredis', 'knex', 'pg', 'koa'].map((name) => [name, dependencies[name] ?? 'unknown']),
+  );
+  return {
+    cpu: all[0]?.model.trim() ?? 'unknown',
+    cores: all.length,
+    memoryGib: Math.round(totalmem() / bytesAGib),
+    system: `${platform()} ${release()} ${arch()}`,
+    node: process.versions.node,
+    versions,
+    loadAverage: loadNow(),
+  };
+}
+
+export function loadNow(): number {
+  return Math.round((loadavg()[0] ?? 0) * 100) / 100;
+}

@@ -1,0 +1,75 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/** The processes that a round's time is split among; `bench` is what only the benchmark needs. */
+export type ProcessRole = 'api' | 'worker' | 'redis' | 'postgres' | 'generator' | 'bench';
+
+export type RolePids = Readonly<Record<ProcessRole, readonly number[]>>;
+
+/** CPU time spent so far, in milliseconds. `machine` is that of all processes together. */
+export type CpuTimes = Record<ProcessRole | 'machine', number>;
+
+/** USER_HZ, in which Linux tells CPU times to programs, is 100 on every architecture that Node runs on (proc_stat(5)). */
+const msATick = 10;
+
+/** Undefined where the system has no /proc, as macOS. */
+export function readCpuTimes(pids: RolePids): CpuTimes | undefined {
+  if (!existsSync('/proc/stat')) return undefined;
+  const roles = Object.entries(pids).map(([role, members]) => [role, sum(members.map(cpuMs))]);
+  return { ...(Object.fromEntries(roles) as Record<ProcessRole, number>), machine: machineMs() };
+}
+
+export function spentBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
+  return Object.fromEntries(
+    Object.entries(after).map(([role, ms]) => [role, ms - before[role as keyof CpuTimes]]),
+  ) as CpuTimes;
+}
+
+/** What no process of the benchmark spent: while others use the machine, its figures are worth less. */
+export function foreignMs({ machine, ...roles }: CpuTimes): number {
+  return Math.max(0, machine - sum(Object.values(roles)));
+}
+
+/** The most memory that a process has held so far, in MiB; undefined where the system does not tell. */
+export function peakMemoryMib(pid: number): number | undefined {
+  if (!existsSync(`/proc/${pid}/status`)) return undefined;
+  const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return kib === undefined ? undefined : Math.round(Number(kib) / 1_024);
+}
+
+/** Its own time and that of its children, the ended ones included: Postgres has a process for each connection. */
+function cpuMs(pid: number): number {
+  const fields = statFields(pid);
+  // utime, stime, cutime, cstime: fields 14 to 17 of proc_pid_stat(5); these begin with the third.
+  const own = sum(fields.slice(11, 15).map(Number)) * msATick;
+  return own + sum(childrenOf(pid).map(cpuMs));
+}
+
+function childrenOf(pid: number): number[] {
+  const path = `/proc/${pid}/task/${pid}/children`;
+  if (!existsSync(path)) return [];
+  return readFileSync(path, 'utf8').split(' ').filter(Boolean).map(Number);
+}
+
+function statFields(pid: number): string[] {
+  try {
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    // The second field is the program's name in brackets, which may hold blanks and brackets itself.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+  } catch {
+    // It ended since its parent was asked; its time is then in the parent's own count.
+    return [];
+  }
+}
+
+/** user, nice, system, irq, softirq; not idle, iowait or what the host took. */
+function machineMs(): number {
+  const [user, nice, system, , , irq, softirq] = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? '')
+    .split(/ +/)
+    .slice(1)
+    .map(Number);
+  return sum([user, nice, system, irq, softirq].map((ticks) => ticks ?? 0)) * msATick;
+}
+
+function sum(numbers: readonly number[]): number {
+  return numbers.reduce((total, number) => total + number, 0);
+}

@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import type { MaterialRef, Operation } from '../../shared/domain/operation.js';
+import { operationsJob } from '../../shared/queue/job-format.js';
+import type { OperationsJob } from '../../shared/queue/job-format.js';
+import { createMaterialQueues } from '../../shared/queue/material-queues.js';
+import type { FetchedJob, MaterialQueues } from '../../shared/queue/material-queues.js';
+import { queueName, queuePrefix } from '../../shared/queue/names.js';
+import { addScript, defineScripts, runScript } from '../../shared/queue/run-script.js';
+import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
+
+/** The queue room on a Redis, as a worker and an API process have it, for tests that take one step at a time. */
+export interface QueueRoom {
+  redis: Redis;
+  queues: MaterialQueues;
+  /** Adds a job, announced or not, and returns its id. */
+  add(ref: MaterialRef, options?: AddOptions): Promise<string>;
+  announce(ref: MaterialRef): Promise<unknown>;
+  /** Moves the next job of a queue to active, locked by the token. */
+  fetch(queue: string, token: string): Promise<FetchedJob | undefined>;
+  /** Completes and removes an active job, and returns BullMQ's answer: 0, or a negative code. */
+  finish(queue: string, jobId: string, token: string): Promise<unknown>;
+  sweep(): Promise<unknown>;
+  /** Ids of the jobs in a list of the material's queue, the one that is next first. */
+  jobs(ref: MaterialRef, list: 'wait' | 'active'): Promise<string[]>;
+  close(): void;
+}
+
+export interface AddOptions {
+  id?: string;
+  operations?: Operation[];
+  job?: OperationsJob;
+  isAnnounced?: boolean;
+}
+
+export async function openQueueRoom(redisUrl: string): Promise<QueueRoom> {
+  const onError = () => undefined;
+  const redis = connectWorkerRedis(redisUrl, onError);
+  await untilReady(redis);
+  defineScripts(redis);
+  const queues = await createMaterialQueues(redis, onError);
+  return {
+    redis,
+    queues,
+    async add(ref, { id = randomUUID(), operations = [], job, isAnnounced = true } = {}) {
+      const transaction = queues.transaction();
+      queues.addTo(transaction, ref, id, job ?? operationsJob('test', operations));
+      if (isAnnounced) addScript(transaction, 'rmAnnounce', queueName(ref));
+      const answers = (await transaction.exec()) ?? [];
+      for (const [error] of answers) if (error !== null) throw error;
+      return id;
+    },
+    announce: (ref) => runScript(redis, 'rmAnnounce', queueName(ref)),
+    fetch: async (queue, token) => (await queues.fetch([{ queue, token }]))[0],
+    async finish(queue, jobId, token) {
+      const pipeline = queues.pipeline();
+      queues.finishOn(pipeline, queue, jobId, token);
+      const [[error, answer] = [null, undefined]] = (await pipeline.exec()) ?? [];
+      if (error !== null) throw error;
+      return answer;
+    },
+    sweep: () => runScript(redis, 'rmSweep', 100),
+    // New jobs come in on the left, and the next is taken on the right; active holds the newest on the left.
+    jobs: async (ref, list) => (await redis.lrange(`${queuePrefix}:${queueName(ref)}:${list}`, 0, -1)).reverse(),
+    close: () => {
+      redis.disconnect();
+    },
+  };
+}

@@ -7,7 +7,8 @@ import { createFailedAttempts } from './http/failed-attempts.js';
 import { createKeyRing } from './http/key-ring.js';
 import { pathText } from './http/path-text.js';
 import { plan } from './http/plan.js';
-import { publicMethods, publicPaths } from './http/public-paths.js';
+import { createPublicPaths } from './http/public-paths.js';
+import type { PublicPaths } from './http/public-paths.js';
 import { rateLimit } from './http/rate-limit.js';
 import { requestId } from './http/request-id.js';
 import type { AppMiddleware, RequestState } from './http/request-state.js';
@@ -16,6 +17,7 @@ import type { Routing } from './http/routing.js';
 import { createApiServer } from './http/server.js';
 import type { ApiServer } from './http/server.js';
 import { createShopLimiter } from './http/shop-limiter.js';
+import { createReference } from './reference/reference.js';
 import { routes } from './rest/routes.js';
 import type { Services } from './services.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
@@ -23,10 +25,11 @@ import { parseTrustedProxies } from './trusted-proxies.js';
 /** The HTTP server over the app, not listening yet. */
 export function createServer(services: Services): ApiServer {
   const routing = createRouting(routes, services);
+  const publicPaths = createPublicPaths(services, createReference(routes));
   const { settings, logger } = services;
   return createApiServer({
-    handle: createApp(services, routing).callback(),
-    allowedMethods: (path) => publicMethods(path) ?? routing.allowedMethods(path),
+    handle: createApp(services, routing, publicPaths).callback(),
+    allowedMethods: (path) => publicPaths.methods(path) ?? routing.allowedMethods(path),
     logger,
     timeouts: {
       headersMs: settings.HEADERS_TIMEOUT_MS,
@@ -38,24 +41,24 @@ export function createServer(services: Services): ApiServer {
 }
 
 /** The app: its order of checks is the contract's (§5). Opens nothing. */
-function createApp(services: Services, routing: Routing): Koa<RequestState> {
+function createApp(services: Services, routing: Routing, publicPaths: PublicPaths): Koa<RequestState> {
   const { logger } = services;
   const app = new Koa<RequestState>();
   // Koa's own handler prints to the console; what comes here is a socket that broke under an answer.
   app.on('error', (error: unknown) => {
     logger.debug({ err: error }, 'an answer did not reach its client');
   });
-  for (const middleware of stack(services, routing)) app.use(middleware);
+  for (const middleware of stack(services, routing, publicPaths)) app.use(middleware);
   return app;
 }
 
-function stack(services: Services, { routed, notRouted }: Routing): AppMiddleware[] {
+function stack(services: Services, { routed, notRouted }: Routing, publicPaths: PublicPaths): AppMiddleware[] {
   const { settings, logger, database, limiterRedis } = services;
   return [
     requestId(logger),
     envelope,
     errors(logger),
-    publicPaths(services),
+    publicPaths.answer,
     authenticate({
       keys: createKeyRing({ database, logger }),
       failures: createFailedAttempts(),

@@ -19,7 +19,7 @@ export const settings = {
     check: addressOf('redis', 'rediss'),
     description: 'Redis or Valkey, shared with the workers.',
   },
-  HOST: { type: 'string', default: '0.0.0.0', description: 'The address to listen on.' },
+  HOST: { type: 'string', default: '127.0.0.1', description: 'The address to listen on; 0.0.0.0 for every one.' },
   PORT: { type: 'integer', default: 3_000, minimum: 0, maximum: 65_535, description: 'The port; 0 takes a free one.' },
   LOG_LEVEL: {
     type: 'string',

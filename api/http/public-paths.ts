@@ -1,29 +1,39 @@
 import { fail, succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
+import type { PublicFiles } from '../public-file.js';
 import type { Services } from '../services.js';
 import type { AppMiddleware } from './request-state.js';
+import { sendFile } from './send-file.js';
 
 const methods = 'GET, HEAD';
-const paths = new Set(['/healthz', '/readyz']);
+export const healthPaths = ['/healthz', '/readyz'] as const;
 
-/** The methods of a path that needs no key, as `Allow` lists them; undefined for any other path. */
-export function publicMethods(path: string): string | undefined {
-  return paths.has(path) ? methods : undefined;
+export interface PublicPaths {
+  answer: AppMiddleware;
+  /** The methods of a path that needs no key, as `Allow` lists them; undefined for any other path. */
+  methods(path: string): string | undefined;
 }
 
-/** `/healthz` (the process runs) and `/readyz` (it can serve), for anyone (contract §1). */
-export function publicPaths(services: Services): AppMiddleware {
-  return (ctx, next) => {
-    const { path, method, state } = ctx;
-    if (!paths.has(path)) return next();
-    state.route = path;
-    if (method !== 'GET' && method !== 'HEAD') {
-      const result = fail('METHOD_NOT_ALLOWED', `This path answers to ${methods} only.`);
-      state.reply = { result, headers: { Allow: methods } };
+/** `/healthz` (the process runs), `/readyz` (it can serve) and the reference's files, for anyone (contract §1). */
+export function createPublicPaths(services: Services, files: PublicFiles): PublicPaths {
+  const paths = new Set<string>([...healthPaths, ...files.keys()]);
+  return {
+    methods: (path) => (paths.has(path) ? methods : undefined),
+    answer: (ctx, next) => {
+      const { path, method, state } = ctx;
+      if (!paths.has(path)) return next();
+      state.route = path;
+      const file = files.get(path);
+      if (method !== 'GET' && method !== 'HEAD') {
+        const result = fail('METHOD_NOT_ALLOWED', `This path answers to ${methods} only.`);
+        state.reply = { result, headers: { Allow: methods } };
+      } else if (file !== undefined) {
+        return sendFile(ctx, file);
+      } else {
+        state.reply = { result: path === '/healthz' ? succeed({ status: 'ok' }) : readiness(services) };
+      }
       return undefined;
-    }
-    state.reply = { result: path === '/healthz' ? succeed({ status: 'ok' }) : readiness(services) };
-    return undefined;
+    },
   };
 }
 

@@ -22,7 +22,10 @@ export const errorCodes: Record<ErrorCode, ErrorCodeText> = {
     when: 'There is no such material, for this shop; or every row of a batch named a location that it does not have.',
     headers: ['Idempotency-Replayed'],
   },
-  METHOD_NOT_ALLOWED: { when: 'Any method that the path does not have; `Allow` lists those it has.', headers: ['Allow'] },
+  METHOD_NOT_ALLOWED: {
+    when: 'Any method that the path does not have; `Allow` lists those it has.',
+    headers: ['Allow'],
+  },
   REQUEST_TIMEOUT: { when: 'The request took too long to arrive.' },
   CONFLICT: {
     when: 'Every row of the batch expected another level than the one it met.',

@@ -1,5 +1,6 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
+import { parseMoment } from './moment.js';
 import { isCleanText, isHttpUrl } from './text-rules.js';
 
 /**
@@ -18,3 +19,4 @@ export const ajv = new Ajv2020({
 addFormats.default(ajv);
 ajv.addFormat('text', { type: 'string', validate: isCleanText });
 ajv.addFormat('http-url', { type: 'string', validate: isHttpUrl });
+ajv.addFormat('moment', { type: 'string', validate: (text) => parseMoment(text) !== undefined });

@@ -2,7 +2,11 @@ import type { ValidateFunction } from 'ajv';
 import { succeed } from '../domain/errors.js';
 import type { ErrorDetail, Result } from '../domain/errors.js';
 import { ajv } from './ajv.js';
+import { batchQuerySchema } from './batch-query.js';
+import type { BatchQuery } from './batch-query.js';
 import { faultsOf, refuseInput } from './faults.js';
+import { historyQuerySchema } from './history-query.js';
+import type { HistoryQuery } from './history-query.js';
 import { inventoryQuerySchema } from './inventory-query.js';
 import type { InventoryQuery } from './inventory-query.js';
 import { listQuerySchema } from './list-query.js';
@@ -16,11 +20,20 @@ export type QueryParameters = ReadonlyMap<string, readonly string[]>;
 export const readListQuery = queryReader<ListQuery>(listQuerySchema);
 export const readMaterialQuery = queryReader<MaterialQuery>(materialQuerySchema);
 export const readInventoryQuery = queryReader<InventoryQuery>(inventoryQuerySchema);
+export const readHistoryQuery = queryReader<HistoryQuery>(historyQuerySchema);
 
-/** A write knows no parameters: a misspelt `dryRun` must not commit (contract §2 "List"). */
-export function refuseQuery(parameters: QueryParameters): Result<undefined> {
-  if (parameters.size === 0) return succeed(undefined);
-  const details = [...parameters.keys()].map((path) => ({ path, message: 'Is not a known parameter here.' }));
+const readKnownOfBatch = queryReader<BatchQuery>(batchQuerySchema);
+
+export function readBatchQuery(parameters: QueryParameters): Result<BatchQuery> {
+  const refusal = refuseQuery(parameters, Object.keys(batchQuerySchema.properties));
+  return refusal.ok ? readKnownOfBatch(parameters) : refusal;
+}
+
+/** On a write a parameter that is not known is refused: a misspelt `dryRun` must not commit (contract §2 "List"). */
+export function refuseQuery(parameters: QueryParameters, known: readonly string[] = []): Result<undefined> {
+  const strangers = [...parameters.keys()].filter((name) => !known.includes(name));
+  if (strangers.length === 0) return succeed(undefined);
+  const details = strangers.map((path) => ({ path, message: 'Is not a known parameter here.' }));
   return refuseInput('query', details);
 }
 

@@ -1,10 +1,10 @@
 import type { QueryConfig, QueryResult } from 'pg';
-import type { Material } from '../domain/material.js';
+import type { VersionedMaterial } from '../domain/material.js';
 import type { MaterialRef, OperationOutcome, OperationResult } from '../domain/operation.js';
 import { fromDecimal } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
-import { materialFieldsQuery, toMaterial } from './material-rows.js';
-import type { MaterialRow } from './material-rows.js';
+import { materialFieldsQuery, toVersionedMaterial } from './material-rows.js';
+import type { VersionedMaterialRow } from './material-rows.js';
 
 /**
  * The first message of the apply step: bounds, the lock of the materials, then, in a later statement, all that the rules
@@ -40,11 +40,16 @@ export interface MaterialSnapshot {
   /** By location; a location that the shop does not have is absent. */
   levels: Map<string, LevelSnapshot>;
   /** Set where the question says that the material is updated. */
-  fields: Material | undefined;
+  fields: VersionedMaterial | undefined;
 }
 
 export interface ApplySnapshot {
-  /** The database's clock, whole milliseconds, taken under the locks: time of ledger entries and of `updatedAt`. */
+  /**
+   * The database's clock, whole milliseconds, taken under the locks: time of ledger entries and of `updatedAt`. Later
+   * than every earlier booking of each locked material, also where that clock was set back or a cycle took less than a
+   * millisecond: the entries of a material that share a time are then those of one transaction, and times ascend with
+   * the sequence of each level, which history searches by.
+   */
   atMs: number;
   /** Parallel to the question's materials; undefined where the material does not exist. */
   materials: (MaterialSnapshot | undefined)[];
@@ -97,10 +102,10 @@ const readState = `
          NULL::text AS b, NULL::text AS c, NULL::text AS d
   UNION ALL
   SELECT 'material', wanted.ordinal::int, found.total_quantity::text, shops.allow_negative_inventory::text,
-         shops.default_location_id, NULL
+         shops.default_location_id, (extract(epoch FROM found.updated_at) * 1000)::bigint::text
   FROM unnest($1::int[], $2::text[]) WITH ORDINALITY AS wanted (shop_id, material_id, ordinal)
   CROSS JOIN LATERAL (
-    SELECT total_quantity FROM stock
+    SELECT total_quantity, updated_at FROM stock
     WHERE stock.shop_id = wanted.shop_id AND stock.material_id = wanted.material_id OFFSET 0
   ) AS found
   JOIN shops ON shops.id = wanted.shop_id
@@ -199,7 +204,10 @@ export function readSnapshot(question: ApplyQuestion, [, locked, state, fields]:
 
 function readFields(question: ApplyQuestion, snapshot: ApplySnapshot, { rows }: QueryResult): void {
   const byMaterial = new Map(
-    (rows as (MaterialRow & { shop_id: number })[]).map((row) => [`${row.shop_id}.${row.id}`, toMaterial(row)]),
+    (rows as (VersionedMaterialRow & { shop_id: number })[]).map((row) => [
+      `${row.shop_id}.${row.id}`,
+      toVersionedMaterial(row),
+    ]),
   );
   for (const index of question.updated) {
     const { shopId, materialId } = at(question, index);
@@ -213,9 +221,11 @@ function readRow(snapshot: ApplySnapshot, { kind, ordinal, a, b, c, d }: StateRo
     case 'clock':
       snapshot.atMs = Number(a);
       return;
-    case 'material':
+    case 'material': {
+      const isLocked = locked.has(ordinal);
+      if (isLocked) snapshot.atMs = Math.max(snapshot.atMs, Number(d) + 1);
       snapshot.materials[ordinal - 1] = {
-        locked: locked.has(ordinal),
+        locked: isLocked,
         total: fromDecimal(a),
         allowNegative: b === 'true',
         defaultLocationId: c,
@@ -223,6 +233,7 @@ function readRow(snapshot: ApplySnapshot, { kind, ordinal, a, b, c, d }: StateRo
         fields: undefined,
       };
       return;
+    }
     case 'level': {
       const levels = snapshot.materials[ordinal - 1]?.levels;
       // Asked for by name and as the default location: the first answer stands, since each drew an id of its own.

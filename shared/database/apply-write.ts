@@ -1,6 +1,6 @@
 import type { QueryConfig, QueryResult } from 'pg';
 import type { AdjustmentRow, RowApplied } from '../domain/adjustment.js';
-import type { Material } from '../domain/material.js';
+import type { VersionedMaterial } from '../domain/material.js';
 import type { MaterialRef, Operation, OperationOutcome } from '../domain/operation.js';
 import { toDecimal } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
@@ -39,7 +39,7 @@ export interface ApplyWrites {
   totals: (MaterialRef & { total: Micros })[];
   entries: LedgerEntry[];
   /** Materials whose fields changed, as they are now. */
-  materials: { shopId: number; material: Material }[];
+  materials: ({ shopId: number } & VersionedMaterial)[];
   /** Outcomes of operations on locked materials: a duplicate rolls the whole cycle back, and it runs again. */
   records: OperationRecord[];
   /** Outcomes of operations on materials that do not exist, and so could not be locked: the first writer wins. */
@@ -90,11 +90,11 @@ const writeFields = `
       unit_cost = changed.unit_cost, unit_price = changed.unit_price, vendor = changed.vendor,
       specifications = changed.specifications, image_url = changed.image_url,
       is_non_essential = changed.is_non_essential, weight_value = changed.weight_value,
-      weight_unit_id = changed.weight_unit_id, version = materials.version + 1
+      weight_unit_id = changed.weight_unit_id, version = changed.version
   FROM json_to_recordset($1::json) AS changed (
     shop_id integer, id text, product_name text, variant_name text, sku text, unit text, unit_cost numeric,
     unit_price numeric, vendor text, specifications text, image_url text, is_non_essential boolean,
-    weight_value numeric, weight_unit_id text)
+    weight_value numeric, weight_unit_id text, version integer)
   WHERE materials.shop_id = changed.shop_id AND materials.id = changed.id`;
 
 const recordUnlocked = `
@@ -222,7 +222,7 @@ function recordArrays(records: OperationRecord[]): unknown[][] {
   ];
 }
 
-function toFieldsRow({ shopId, material }: ApplyWrites['materials'][number]): Record<string, unknown> {
+function toFieldsRow({ shopId, material, version }: ApplyWrites['materials'][number]): Record<string, unknown> {
   return {
     shop_id: shopId,
     id: material.id,
@@ -238,5 +238,6 @@ function toFieldsRow({ shopId, material }: ApplyWrites['materials'][number]): Re
     is_non_essential: material.isNonEssentialMaterial,
     weight_value: material.weightValue,
     weight_unit_id: material.weightUnitId,
+    version,
   };
 }

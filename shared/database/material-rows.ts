@@ -1,5 +1,5 @@
 import type { QueryConfig } from 'pg';
-import type { Material, Origin } from '../domain/material.js';
+import type { Material, Origin, VersionedMaterial } from '../domain/material.js';
 import type { MaterialRef } from '../domain/operation.js';
 import { fromDecimal, toUnits } from '../domain/quantity.js';
 
@@ -36,12 +36,17 @@ export interface MaterialRow {
   updated_at: Date;
 }
 
-/** The materials that are to be updated, each row with its `shop_id` beside the columns of `MaterialRow`; for the apply step. */
+/** With `m.version` beside the columns. */
+export interface VersionedMaterialRow extends MaterialRow {
+  version: number;
+}
+
+/** The materials that are to be updated, each row with its `shop_id` beside the columns of `VersionedMaterialRow`; for the apply step. */
 export function materialFieldsQuery(materials: readonly MaterialRef[]): QueryConfig {
   return {
     name: 'apply-read-fields',
     text: `
-      SELECT m.shop_id, ${materialColumns}
+      SELECT m.shop_id, m.version, ${materialColumns}
       FROM unnest($1::int[], $2::text[]) AS wanted (shop_id, material_id)
       JOIN materials m ON m.shop_id = wanted.shop_id AND m.id = wanted.material_id
       JOIN stock s ON s.shop_id = m.shop_id AND s.material_id = m.id`,
@@ -73,6 +78,10 @@ export function toMaterial(row: MaterialRow): Material {
     createdAt: row.created_at.toISOString(),
     updatedAt: row.updated_at.toISOString(),
   };
+}
+
+export function toVersionedMaterial(row: VersionedMaterialRow): VersionedMaterial {
+  return { material: toMaterial(row), version: row.version };
 }
 
 function toNumber(decimal: string | null): number | null {

@@ -1,9 +1,9 @@
-import type { Material } from '../domain/material.js';
+import type { Material, VersionedMaterial } from '../domain/material.js';
 import { fromDecimal, toUnits } from '../domain/quantity.js';
 import type { BillKind } from './bills.js';
 import type { Database } from './connect.js';
-import { materialColumns, toMaterial } from './material-rows.js';
-import type { MaterialRow } from './material-rows.js';
+import { materialColumns, toMaterial, toVersionedMaterial } from './material-rows.js';
+import type { MaterialRow, VersionedMaterialRow } from './material-rows.js';
 
 /** Every rule of the list (contract §2 "List"), validated and with its defaults filled in. */
 export interface MaterialListQuery {
@@ -41,13 +41,23 @@ export async function findMaterial(
   shopId: number,
   materialId: string,
 ): Promise<Material | undefined> {
-  const { rows } = await database.raw<{ rows: MaterialRow[] }>(
-    `SELECT ${materialColumns}
+  const found = await findVersionedMaterial(database, shopId, materialId);
+  return found?.material;
+}
+
+/** As `findMaterial`, with the version of its fields as of the same moment. */
+export async function findVersionedMaterial(
+  database: Database,
+  shopId: number,
+  materialId: string,
+): Promise<VersionedMaterial | undefined> {
+  const { rows } = await database.raw<{ rows: VersionedMaterialRow[] }>(
+    `SELECT m.version, ${materialColumns}
      FROM materials m JOIN stock s ON s.shop_id = m.shop_id AND s.material_id = m.id
      WHERE m.shop_id = ${sameShop} AND m.id = :materialId`,
     { shopId, materialId },
   );
-  return rows[0] && toMaterial(rows[0]);
+  return rows[0] && toVersionedMaterial(rows[0]);
 }
 
 /**

@@ -1,6 +1,7 @@
-import type { RowFailureCode } from './adjustment.js';
+import type { RowApplied, RowFailureCode } from './adjustment.js';
 import { fail, succeed } from './errors.js';
 import type { Result } from './errors.js';
+import { toUnits } from './quantity.js';
 
 /** A row that failed; the rows that are not listed succeeded. */
 export interface RowFailure {
@@ -9,10 +10,17 @@ export interface RowFailure {
   message: string;
 }
 
+/** What a row did, or in a dry run would have done; in millionths. */
+export interface RowChange extends Omit<RowApplied, 'ok'> {
+  index: number;
+  locationId: string;
+}
+
 /** `data` of the inventory update (spec §Inventory batch result). */
 export interface BatchResult {
   results: (
     | { index: number; ok: true; id: string }
+    | ({ index: number; ok: true; id: string } & RowReport)
     | { index: number; ok: false; error: { code: RowFailureCode; message: string } }
   )[];
   okCount: number;
@@ -21,21 +29,49 @@ export interface BatchResult {
   skippedCount: number;
 }
 
+/** What `return=representation` and a dry run add to a row that is ok (contract §7); in units. */
+export interface RowReport {
+  locationId: string;
+  previous: number;
+  applied: number;
+  level: number;
+  clamped: boolean;
+}
+
 /**
  * The answer to a batch: an entry a row, or, where every row failed with the same code, one request-level error of
  * that code with the rows' messages as details (spec §PATCH inventory "Collapse rule", contract §3.7).
+ *
+ * @param changes where they were asked for: one for each row that is ok, reported beside it
  */
-export function batchResult(materialId: string, rowCount: number, failures: RowFailure[]): Result<BatchResult> {
+export function batchResult(
+  materialId: string,
+  rowCount: number,
+  failures: RowFailure[],
+  changes: RowChange[] = [],
+): Result<BatchResult> {
   const first = failures[0];
   if (first !== undefined && failures.length === rowCount && failures.every(({ code }) => code === first.code)) {
     const details = failures.map(({ index, message }) => ({ path: `/updates/${index}`, message }));
     return fail(first.code, first.message, { details });
   }
   const failureByIndex = new Map(failures.map((failure) => [failure.index, failure]));
+  const changeByIndex = new Map(changes.map((change) => [change.index, change]));
   const results = Array.from({ length: rowCount }, (_, index): BatchResult['results'][number] => {
     const failure = failureByIndex.get(index);
-    if (failure === undefined) return { index, ok: true, id: materialId };
-    return { index, ok: false, error: { code: failure.code, message: failure.message } };
+    if (failure !== undefined) return { index, ok: false, error: { code: failure.code, message: failure.message } };
+    const change = changeByIndex.get(index);
+    return { index, ok: true, id: materialId, ...(change && reportOf(change)) };
   });
   return succeed({ results, okCount: rowCount - failures.length, failedCount: failures.length, skippedCount: 0 });
+}
+
+function reportOf({ locationId, previous, applied, level, clamped }: RowChange): RowReport {
+  return {
+    locationId,
+    previous: toUnits(previous),
+    applied: toUnits(applied),
+    level: toUnits(level),
+    clamped,
+  };
 }

@@ -29,6 +29,12 @@ export interface Material extends EditableFields {
   updatedAt: string;
 }
 
+/** A material and how often its fields were changed: from 1, one more for each change; stock does not move it (contract §7). */
+export interface VersionedMaterial {
+  material: Material;
+  version: number;
+}
+
 /**
  * The validated fields of a field update: only what was sent (spec §PATCH /raw-materials/{variantId}, rule 1). Money and
  * weight are already rounded to six places; `inventoryQuantity` is in millionths, since it becomes an adjustment.

@@ -1,13 +1,31 @@
 import type { AdjustmentRow } from './adjustment.js';
-import type { RowFailure } from './batch-result.js';
+import type { RowChange, RowFailure } from './batch-result.js';
 import type { ErrorDetail } from './errors.js';
-import type { Material, MaterialChanges } from './material.js';
+import type { MaterialChanges, VersionedMaterial } from './material.js';
 
 /** Where a change came from; the ledger says it (contract §7 `history`). */
 export type Channel = 'rest' | 'mcp' | 'cli' | 'import';
 
 /** What an operation wants done to its material. */
-export type Command = { kind: 'adjust'; rows: AdjustmentRow[] } | { kind: 'update'; changes: MaterialChanges };
+export type Command = AdjustCommand | UpdateCommand;
+
+export interface AdjustCommand {
+  kind: 'adjust';
+  rows: AdjustmentRow[];
+  /** Each row's index in the request, where that is not its index here: `handling=lenient` left malformed rows out. */
+  rowIndexes?: number[];
+  /** The result says what each row did (contract §7 `return=representation`). */
+  detailed?: true;
+  /** Nothing but the operation itself goes on record, and the result says what each row would have done (contract §7). */
+  dryRun?: true;
+}
+
+export interface UpdateCommand {
+  kind: 'update';
+  changes: MaterialChanges;
+  /** Apply only while the version of the fields is one of these; none matches an empty list (contract §7 `If-Match`). */
+  ifVersions?: number[];
+}
 
 /** One material of one shop: the unit of order, of a queue and of a lock. */
 export interface MaterialRef {
@@ -40,9 +58,14 @@ export interface Idempotency {
 
 /** What an executed operation answers; this is remembered and replayed. */
 export type OperationResult =
-  | { kind: 'adjusted'; rowCount: number; failures: RowFailure[] }
-  | { kind: 'updated'; material: Material }
-  | { kind: 'rejected'; code: 'NOT_FOUND' | 'INVALID_INPUT'; message: string; details?: ErrorDetail[] };
+  | { kind: 'adjusted'; rowCount: number; failures: RowFailure[]; changes?: RowChange[] }
+  | ({ kind: 'updated' } & VersionedMaterial)
+  | {
+      kind: 'rejected';
+      code: 'NOT_FOUND' | 'INVALID_INPUT' | 'PRECONDITION_FAILED';
+      message: string;
+      details?: ErrorDetail[];
+    };
 
 /** How an operation ended, as Postgres has it on record. */
 export type OperationOutcome =

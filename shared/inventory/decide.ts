@@ -103,7 +103,7 @@ function collectWrites(writes: ApplyWrites, state: MaterialState): void {
   writes.levels.push(...levelWrites(state));
   writes.entries.push(...state.entries);
   if (state.stockChanged || state.fieldsChanged) writes.totals.push({ shopId, materialId, total });
-  if (state.fieldsChanged && fields !== undefined) writes.materials.push({ shopId, material: fields });
+  if (state.fieldsChanged && fields !== undefined) writes.materials.push({ shopId, ...fields });
 }
 
 function emptyWrites(atMs: number): ApplyWrites {

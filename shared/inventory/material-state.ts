@@ -1,10 +1,11 @@
 import type { LedgerEntry, LevelWrite } from '../database/apply-write.js';
 import type { LevelSnapshot, MaterialSnapshot } from '../database/apply-read.js';
 import { adjustLevel, rowForTotal, unknownLocation } from '../domain/adjustment.js';
-import type { AdjustmentRow, RowOutcome } from '../domain/adjustment.js';
-import type { RowFailure } from '../domain/batch-result.js';
-import type { Material, MaterialChanges } from '../domain/material.js';
-import type { MaterialRef, Operation, OperationResult } from '../domain/operation.js';
+import type { AdjustmentRow, RowApplied, RowOutcome } from '../domain/adjustment.js';
+import type { RowChange, RowFailure } from '../domain/batch-result.js';
+import type { VersionedMaterial } from '../domain/material.js';
+import type { AdjustCommand, MaterialRef, Operation, OperationResult, UpdateCommand } from '../domain/operation.js';
+import { failedPrecondition } from '../domain/precondition.js';
 import { toUnits } from '../domain/quantity.js';
 
 /**
@@ -17,7 +18,7 @@ export interface MaterialState extends MaterialRef {
   touchedLevels: Map<string, LevelSnapshot>;
   entries: LedgerEntry[];
   /** Set where the cycle holds an update of its fields. */
-  fields: Material | undefined;
+  fields: VersionedMaterial | undefined;
   stockChanged: boolean;
   fieldsChanged: boolean;
 }
@@ -41,19 +42,34 @@ export function foldOperation(state: MaterialState, operation: Operation, atMs: 
   const { command } = operation;
   switch (command.kind) {
     case 'adjust':
-      return { kind: 'adjusted', rowCount: command.rows.length, failures: foldRows(state, operation, command.rows) };
+      return foldRows(command.dryRun === true ? copyOf(state) : state, operation, command);
     case 'update':
-      return foldUpdate(state, operation, command.changes, atMs);
+      return foldUpdate(state, operation, command, atMs);
   }
 }
 
-function foldRows(state: MaterialState, operation: Operation, rows: AdjustmentRow[]): RowFailure[] {
+/** For a dry run, which meets what the operations before it left and leaves nothing to those after it. */
+function copyOf(state: MaterialState): MaterialState {
+  return { ...state, touchedLevels: new Map(state.touchedLevels), entries: [] };
+}
+
+function foldRows(state: MaterialState, operation: Operation, command: AdjustCommand): OperationResult {
+  const { rows, rowIndexes, detailed, dryRun } = command;
   const failures: RowFailure[] = [];
-  rows.forEach((row, index) => {
+  const changes: RowChange[] | undefined = (detailed ?? dryRun) ? [] : undefined;
+  rows.forEach((row, position) => {
+    const index = rowIndexes?.[position] ?? position;
     const outcome = foldRow(state, operation, row, index);
     if (!outcome.ok) failures.push({ index, code: outcome.code, message: outcome.message });
+    else changes?.push(changeOf(index, row, outcome));
   });
-  return failures;
+  const result = { kind: 'adjusted' as const, rowCount: rows.length, failures };
+  return changes === undefined ? result : { ...result, changes };
+}
+
+function changeOf(index: number, { locationId }: AdjustmentRow, outcome: RowApplied): RowChange {
+  const { previous, applied, level, clamped } = outcome;
+  return { index, locationId, previous, applied, level, clamped };
 }
 
 function foldRow(state: MaterialState, operation: Operation, row: AdjustmentRow, rowIndex: number): RowOutcome {
@@ -78,20 +94,24 @@ function foldRow(state: MaterialState, operation: Operation, row: AdjustmentRow,
 function foldUpdate(
   state: MaterialState,
   operation: Operation,
-  { inventoryQuantity, ...changes }: MaterialChanges,
+  { changes: { inventoryQuantity, ...changes }, ifVersions }: UpdateCommand,
   atMs: number,
 ): OperationResult {
   if (state.fields === undefined) throw new Error(`the fields of ${state.materialId} were not read`);
+  const stale = failedPrecondition(state.fields.version, ifVersions);
+  if (stale !== undefined) return { kind: 'rejected', code: 'PRECONDITION_FAILED', message: stale };
   if (inventoryQuantity !== undefined) {
     const refusal = foldTotal(state, operation, inventoryQuantity);
     if (refusal !== undefined) return refusal;
   }
   if (Object.keys(changes).length > 0) {
-    state.fields = { ...state.fields, ...changes };
+    const { material: before, version } = state.fields;
+    state.fields = { material: { ...before, ...changes }, version: version + 1 };
     state.fieldsChanged = true;
   }
+  const { material, version } = state.fields;
   const updatedAt = new Date(atMs).toISOString();
-  return { kind: 'updated', material: { ...state.fields, inventoryQuantity: toUnits(state.total), updatedAt } };
+  return { kind: 'updated', material: { ...material, inventoryQuantity: toUnits(state.total), updatedAt }, version };
 }
 
 function foldTotal(state: MaterialState, operation: Operation, target: number): OperationResult | undefined {

@@ -17,7 +17,10 @@ const forceMs = 90_000;
 
 const settings = settingsOrExit(
   {
-    NODE_ENV: { type: 'string', description: 'In production the embedded servers are refused.' },
+    NODE_ENV: {
+      type: 'string',
+      description: 'In production npm start is refused: it is for a look, a test and a demo.',
+    },
     DATABASE_URL: { type: 'string', secret: true, description: 'A Postgres to use in place of the embedded one.' },
     REDIS_URL: {
       type: 'string',
@@ -40,11 +43,12 @@ await start();
 
 async function start(): Promise<void> {
   const terminal = createTerminal({ out: process.stdout, err: process.stderr });
-  const { NODE_ENV, DATABASE_URL, REDIS_URL, DATA_DIR } = settings;
-  if (NODE_ENV === 'production' && (DATABASE_URL === undefined || REDIS_URL === undefined)) {
+  const { NODE_ENV, DATA_DIR } = settings;
+  if (NODE_ENV === 'production') {
     terminal.complain(
-      'NODE_ENV is production, and there the embedded Postgres and Redis are refused: they have no backup and no replica.\n' +
-        'Set DATABASE_URL and REDIS_URL, then run: npm run migrate, npm run api, npm run worker.',
+      'NODE_ENV is production, where npm start is refused: the embedded Postgres and Redis have no backup and no replica,\n' +
+        'and its demo shops would go into a database of yours. With DATABASE_URL and REDIS_URL set, run instead:\n' +
+        'npm run migrate, npm run api, npm run worker.',
     );
     return leave(exitCodeConfig);
   }

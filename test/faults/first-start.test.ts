@@ -17,10 +17,14 @@ describe('T19: a first start that cannot work says what to do, in time', () => {
   beforeEach(async () => (folder = await temporaryFolder()));
   afterEach(() => folder.remove());
 
-  it('in production, without servers of one’s own', async () => {
-    const { code, output } = await refusal(npmStart(join(folder.path, 'data'), { NODE_ENV: 'production' }));
-    expect(code).to.equal(78);
-    expect(output).to.match(/production.*Set DATABASE_URL and REDIS_URL/s);
+  it('in production, with and without servers of one’s own, since it would fill them with demo shops', async () => {
+    const away = { DATABASE_URL: 'postgres://127.0.0.1:1/none', REDIS_URL: 'redis://127.0.0.1:1' };
+    for (const servers of [{}, away]) {
+      const env = { NODE_ENV: 'production', ...servers };
+      const { code, output } = await refusal(npmStart(join(folder.path, 'data'), env));
+      expect(code).to.equal(78);
+      expect(output).to.match(/production.*npm run migrate, npm run api, npm run worker/s);
+    }
     expect(existsSync(join(folder.path, 'data'))).to.equal(false);
   });
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import {
   giveBack,
   leaseMs,
@@ -79,7 +80,8 @@ describe('the scheduling of materials', () => {
 
     it('comes with its job or not at all, the job first', async () => {
       const sent: string[] = [];
-      const monitor = await room.redis.duplicate().monitor();
+      const watcher = new Redis(server.url, { retryStrategy: () => null });
+      const monitor = await watcher.monitor();
       try {
         const seen = new Promise<void>((resolve) => {
           monitor.on('monitor', (_time: string, args: string[]) => {
@@ -91,6 +93,7 @@ describe('the scheduling of materials', () => {
         await seen;
       } finally {
         monitor.disconnect();
+        watcher.disconnect();
       }
       const at = (part: string) => sent.findIndex((command) => command.toLowerCase().startsWith(part));
       const add = sent.findIndex((command) => command.includes('LPUSH') || command.includes(`:${name}:`));

@@ -33,6 +33,7 @@ interface Running {
 const startMsMax = 60_000;
 
 const complete = counted({ env: { PLATFORM_TOKEN_KEY: platformTokenKey } });
+const workerless = counted({ workers: 0 });
 
 /**
  * For the suite it is called in: the one service (an API, a worker) of all HTTP tests, started by the first suite that
@@ -40,6 +41,11 @@ const complete = counted({ env: { PLATFORM_TOKEN_KEY: platformTokenKey } });
  */
 export function useHttpService(): HttpService {
   return complete();
+}
+
+/** As `useHttpService`, another one for all who call this: an API whose workers are away. */
+export function useWorkerlessService(): HttpService {
+  return workerless();
 }
 
 /** As `useHttpService`, but for one suite alone and as it wants it: one that breaks it, or needs it broken. */

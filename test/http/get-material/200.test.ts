@@ -85,10 +85,7 @@ describe('GET /v1/raw-materials/{variantId}: 200', () => {
       weightUnitId: 'kg',
     };
     await createMaterials(http.database, shop.shopId, [{ id: 'VMAT-a', origin: 'virtual', ...fields }]);
-    const data: unknown = expectData(
-      await http.ask({ path: materialPath('VMAT-a'), key: shop.readKey }),
-      'material',
-    );
+    const data: unknown = expectData(await http.ask({ path: materialPath('VMAT-a'), key: shop.readKey }), 'material');
     expect(data).to.deep.include(fields);
   });
 

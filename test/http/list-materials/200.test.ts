@@ -46,7 +46,15 @@ describe('GET /v1/raw-materials: 200', () => {
   it('carries exactly the fields of the contract', async () => {
     const shop = await createTestShop(http.database);
     const answer = await http.ask({ path, key: shop.readKey });
-    const item = ['createdAt', 'id', 'imageUrl', 'inventoryQuantity', 'isNonEssentialMaterial', 'origin', 'productName'];
+    const item = [
+      'createdAt',
+      'id',
+      'imageUrl',
+      'inventoryQuantity',
+      'isNonEssentialMaterial',
+      'origin',
+      'productName',
+    ];
     item.push('sku', 'specifications', 'unit', 'unitCost', 'unitPrice', 'updatedAt', 'usage', 'usage.billOfMaterials');
     item.push('usage.subAssemblies', 'variantId', 'variantName', 'vendor', 'weightUnitId', 'weightValue');
     expect(keysOf(answer.body)).to.deep.equal(

@@ -15,8 +15,9 @@ describe('GET /v1/raw-materials: 400', () => {
   const ask = (query: string) => http.ask({ path: `/v1/raw-materials?${query}`, key: shop.readKey });
 
   const cases: { query: string; names: string }[] = [
-    ...['0', '-1', '1000001', '9e15', '9000000000000000', '99999999999999999999999', '1.5', '1e2', 'abc', '', '+1']
-      .map((value) => ({ query: `page=${value}`, names: 'page' })),
+    ...['0', '-1', '1000001', '9e15', '9000000000000000', '99999999999999999999999', '1.5', '1e2', 'abc', '', '+1'].map(
+      (value) => ({ query: `page=${value}`, names: 'page' }),
+    ),
     ...['0', '-1', '1001', '1e3', '12.5', 'all', ''].map((value) => {
       return { query: `pageSize=${value}`, names: 'pageSize' };
     }),
@@ -28,7 +29,10 @@ describe('GET /v1/raw-materials: 400', () => {
     ),
     ...['page', 'search', 'vendorFilter', 'sortBy', 'unknown'].flatMap((name) =>
       // A bad escape, a NUL, a lone surrogate in UTF-8, and UTF-8 cut short: Postgres stores none of them.
-      ['%E0%A4%A', '%00', '%ED%A0%80', '%E2%82', '%zz', '%'].map((value) => ({ query: `${name}=${value}`, names: name })),
+      ['%E0%A4%A', '%00', '%ED%A0%80', '%E2%82', '%zz', '%'].map((value) => ({
+        query: `${name}=${value}`,
+        names: name,
+      })),
     ),
   ];
   for (const { query, names } of cases) {

@@ -1,0 +1,44 @@
+import type { PublicFile } from '../public-file.js';
+import type { AppContext } from './request-state.js';
+
+/**
+ * Answers GET and HEAD with a file, outside of the envelope (contract §1). Kept copies are asked for again each time
+ * (`no-cache`) and are then a 304, since the names do not change with the content.
+ */
+export async function sendFile({ req, res, state }: AppContext, { type, headers, content }: PublicFile): Promise<void> {
+  const { plain, gzipped, etag } = await content();
+  const common = {
+    ...headers,
+    'Cache-Control': 'no-cache',
+    ETag: etag,
+    Vary: 'Accept-Encoding',
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': state.requestId,
+  };
+  if (isKept(req.headers['if-none-match'], etag)) {
+    res.writeHead(304, common).end();
+    return;
+  }
+  const isGzip = takesGzip(req.headers['accept-encoding']);
+  const body = isGzip ? gzipped : plain;
+  res.writeHead(200, {
+    ...common,
+    'Content-Type': type,
+    'Content-Length': String(body.length),
+    ...(isGzip && { 'Content-Encoding': 'gzip' }),
+  });
+  // For HEAD Node leaves the body out by itself.
+  res.end(body);
+}
+
+/** RFC 9110 §13.1.2, compared weakly. */
+function isKept(header: string | undefined, etag: string): boolean {
+  if (header === undefined) return false;
+  const opaque = (tag: string) => tag.trim().replace(/^W\//, '');
+  return header.split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag));
+}
+
+/** Plainly named; `gzip;q=0` refuses it. */
+function takesGzip(header = ''): boolean {
+  return header.split(',').some((coding) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(coding));
+}

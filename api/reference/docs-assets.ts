@@ -1,0 +1,56 @@
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { join } from 'node:path';
+
+/** What the page loads of swagger-ui-dist: nothing else of the package is ever read. */
+const packagedFiles = {
+  'swagger-ui.css': 'text/css; charset=utf-8',
+  'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
+  'favicon-32x32.png': 'image/png',
+} as const;
+
+/** Our own: the two that the package's page has inline, or with another service's address. */
+const ownFiles = {
+  'init.js': {
+    type: 'text/javascript; charset=utf-8',
+    text: `'use strict';
+
+SwaggerUIBundle({
+  url: 'openapi.json',
+  dom_id: '#swagger-ui',
+  deepLinking: true,
+  tryItOutEnabled: true,
+  displayRequestDuration: true,
+  // A pasted key lives as long as the page.
+  persistAuthorization: false,
+  // Its badge would be a picture from another host.
+  validatorUrl: null,
+});
+`,
+  },
+  'page.css': {
+    type: 'text/css; charset=utf-8',
+    text: 'body {\n  margin: 0;\n  background: #fafafa;\n}\n',
+  },
+} as const;
+
+export interface DocsFile {
+  type: string;
+  read: () => Promise<Buffer>;
+}
+
+/** The parts of the page by their names, which are all that is served of them. */
+export const docsFiles: ReadonlyMap<string, DocsFile> = new Map<string, DocsFile>([
+  ...Object.entries(packagedFiles).map(
+    ([name, type]) => [name, { type, read: () => readFile(packaged(name)) }] as const,
+  ),
+  ...Object.entries(ownFiles).map(
+    ([name, { type, text }]) => [name, { type, read: () => Promise.resolve(Buffer.from(text)) }] as const,
+  ),
+]);
+
+export const docsFileNames: readonly string[] = [...docsFiles.keys()];
+
+function packaged(name: string): string {
+  return join(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'), '..', name);
+}

@@ -1,0 +1,3 @@
+import type { ErrorCode } from '../../shared/domain/errors.js';
+
+export const errorExamples: Partial<Record<ErrorCode, unknown>> = {};

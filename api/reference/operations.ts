@@ -1,0 +1,118 @@
+import { batchResultSchema } from '../../shared/contract/batch-result.js';
+import { inventoryBatchSchema } from '../../shared/contract/inventory-batch.js';
+import { inventoryLevelsSchema } from '../../shared/contract/inventory-levels.js';
+import { inventoryQuerySchema } from '../../shared/contract/inventory-query.js';
+import { listPageSchema } from '../../shared/contract/list-page.js';
+import { listQuerySchema } from '../../shared/contract/list-query.js';
+import { materialChangesSchema } from '../../shared/contract/material-changes.js';
+import { materialQuerySchema } from '../../shared/contract/material-query.js';
+import { connectedMaterialSchema, materialSchema } from '../../shared/contract/material.js';
+import type { ErrorCode } from '../../shared/domain/errors.js';
+import { examples } from './examples.js';
+import type { Example } from './examples.js';
+import type { HeaderName } from './headers.js';
+import type { Schema } from './hoist-schemas.js';
+import type { ParameterName } from './parameters.js';
+
+/** What the document says of a route beyond its line in the table of routes. */
+export interface OperationText {
+  operationId: string;
+  tag: 'Materials' | 'Inventory';
+  summary: string;
+  description: string;
+  parameters: readonly ParameterName[];
+  query?: { readonly properties: Readonly<Record<string, Schema>> };
+  body?: { schema: Schema; examples: Readonly<Record<string, Example>> };
+  /** `data` of the 200: one schema, or the alternatives that the query chooses from. */
+  data: readonly Schema[];
+  examples: Readonly<Record<string, Example>>;
+  headers: readonly HeaderName[];
+  /** Beyond those that every route has. */
+  errors: readonly ErrorCode[];
+}
+
+const writeErrors = [
+  'FORBIDDEN_SCOPE',
+  'NOT_FOUND',
+  'PAYLOAD_TOO_LARGE',
+  'UNSUPPORTED_MEDIA_TYPE',
+  'IDEMPOTENCY_KEY_REUSED',
+  'OUTCOME_UNKNOWN',
+] as const;
+
+/** By method and path, as the table of routes has them; a test holds the two to each other. */
+export const operations: Readonly<Record<string, OperationText>> = {
+  'GET /v1/raw-materials': {
+    operationId: 'listRawMaterials',
+    tag: 'Materials',
+    summary: 'List raw materials',
+    description:
+      'A page of the shop’s materials of both origins. Text sorts without regard to case, nulls come last, ties are broken ' +
+      'by id. A page past the end is empty.',
+    parameters: [],
+    query: listQuerySchema,
+    data: [listPageSchema],
+    examples: { page: examples.listPage },
+    headers: ['Link'],
+    errors: [],
+  },
+  'GET /v1/raw-materials/{variantId}': {
+    operationId: 'getRawMaterial',
+    tag: 'Materials',
+    summary: 'Read a raw material',
+    description: 'One material, and with `includeConnections=true` what uses it.',
+    parameters: ['variantId'],
+    query: materialQuerySchema,
+    data: [materialSchema, connectedMaterialSchema],
+    examples: { material: examples.material, withConnections: examples.connectedMaterial },
+    headers: [],
+    errors: ['NOT_FOUND'],
+  },
+  'PATCH /v1/raw-materials/{variantId}': {
+    operationId: 'updateRawMaterial',
+    tag: 'Materials',
+    summary: 'Update fields of a virtual material',
+    description:
+      'JSON Merge Patch: only what is sent is changed, null clears. Fields that are not recognised are ignored. Answered with ' +
+      'the state after the commit.',
+    parameters: ['virtualId', 'idempotencyKey'],
+    body: { schema: materialChangesSchema, examples: { costAndVendor: examples.materialChanges } },
+    data: [materialSchema],
+    examples: { updated: examples.updatedMaterial },
+    headers: ['Idempotency-Replayed'],
+    errors: writeErrors,
+  },
+  'GET /v1/raw-materials/{variantId}/inventory': {
+    operationId: 'getInventory',
+    tag: 'Inventory',
+    summary: 'Read the levels of a material',
+    description:
+      'The levels at the shop’s locations: of a virtual material from the service, of a platform material live from the ' +
+      'commerce platform. Without a filter those that have a level; with one, those asked for, at 0 where nothing was booked.',
+    parameters: ['variantId'],
+    query: inventoryQuerySchema,
+    data: [inventoryLevelsSchema],
+    examples: { levels: examples.levels },
+    headers: [],
+    errors: ['NOT_FOUND', 'UPSTREAM_ERROR'],
+  },
+  'PATCH /v1/raw-materials/{variantId}/inventory': {
+    operationId: 'adjustInventory',
+    tag: 'Inventory',
+    summary: 'Adjust the levels of a virtual material',
+    description:
+      'Rows run in their order, each with exactly one of `delta` and `absolute`. A malformed row fails the whole request ' +
+      'before anything is queued; what fails later fails its row alone, so check each `ok`. A negative delta stops at zero ' +
+      'unless the shop allows negative inventory, and is still ok. When all rows fail with the same code, that error is ' +
+      'answered for the request.',
+    parameters: ['virtualId', 'idempotencyKey'],
+    body: {
+      schema: inventoryBatchSchema,
+      examples: { adjustments: examples.inventoryBatch, stockTake: examples.stockTake },
+    },
+    data: [batchResultSchema],
+    examples: { someRowsFailed: examples.batchResult },
+    headers: ['Idempotency-Replayed'],
+    errors: [...writeErrors, 'CONFLICT'],
+  },
+};

@@ -1,0 +1,59 @@
+import type { Hoist, Schema } from './hoist-schemas.js';
+
+/** Parameters that are not of a query; the latter come from the schemas that validate them (`queryParameters`). */
+export const parameters = {
+  variantId: {
+    name: 'variantId',
+    in: 'path',
+    required: true,
+    description:
+      '1–20 digits: a variant of the commerce platform. VMAT-…: a virtual material, whose new ids are VMAT-VAR-<uuid>. ' +
+      'Global ids (gid://…) are not taken.',
+    schema: { type: 'string' },
+    example: 'VMAT-VAR-5a8f9c1e-3d0b-4c6e-9b7a-1f2e3d4c5b6a',
+  },
+  virtualId: {
+    name: 'variantId',
+    in: 'path',
+    required: true,
+    description:
+      'The id of a virtual material. The platform manages its own: their ids are refused with INVALID_INPUT.',
+    schema: { type: 'string' },
+    example: 'VMAT-VAR-5a8f9c1e-3d0b-4c6e-9b7a-1f2e3d4c5b6a',
+  },
+  idempotencyKey: {
+    name: 'Idempotency-Key',
+    in: 'header',
+    description:
+      '1–255 visible ASCII characters, bare or in double quotes. An executed answer is remembered for 24 h and given again ' +
+      'to a repeat of the same request; the same key with another request is IDEMPOTENCY_KEY_REUSED.',
+    schema: { type: 'string', minLength: 1, maxLength: 257, pattern: '^[\\x21-\\x7e]+$' },
+    example: 'count-2026-01-15-a',
+  },
+  ifNoneMatch: {
+    name: 'If-None-Match',
+    in: 'header',
+    description: 'The ETag of a kept copy: 304 while that is still the content.',
+    schema: { type: 'string' },
+  },
+} as const satisfies Record<string, Schema>;
+
+export type ParameterName = keyof typeof parameters;
+
+interface QuerySchema {
+  readonly properties: Readonly<Record<string, Schema>>;
+}
+
+/** The parameters of a query, a repeated one for each array. */
+export function queryParameters({ properties }: QuerySchema, hoist: Hoist): Schema[] {
+  return Object.entries(properties).map(([name, property]) => {
+    const { description, ...schema } = property;
+    return {
+      name,
+      in: 'query',
+      ...(description !== undefined && { description }),
+      ...(schema['type'] === 'array' && { style: 'form', explode: true }),
+      schema: hoist(schema),
+    };
+  });
+}

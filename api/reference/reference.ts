@@ -1,0 +1,53 @@
+import { createHash } from 'node:crypto';
+import { promisify } from 'node:util';
+import { gzip } from 'node:zlib';
+import type { PublicContent, PublicFile, PublicFiles } from '../public-file.js';
+import { docsFiles } from './docs-assets.js';
+import { docsHeaders, docsPage } from './docs-page.js';
+import { openApiDocument } from './document.js';
+import type { DocumentedRoute } from './document.js';
+
+/**
+ * `/openapi.json`, `/docs` and its parts (contract §1), outside of `/v1` and its envelope. The document is made once, here,
+ * from the routes; the page's parts are read when they are first asked for.
+ */
+export function createReference(routes: readonly DocumentedRoute[]): PublicFiles {
+  const document = Buffer.from(JSON.stringify(openApiDocument(routes)));
+  const files: [string, PublicFile][] = [
+    ['/openapi.json', publicFile('application/json; charset=utf-8', () => Promise.resolve(document))],
+    ['/docs', publicFile('text/html; charset=utf-8', () => Promise.resolve(Buffer.from(docsPage)), docsHeaders)],
+  ];
+  for (const [name, { type, read }] of docsFiles) files.push([`/docs/${name}`, publicFile(type, read)]);
+  return new Map(files);
+}
+
+function publicFile(
+  type: string,
+  read: () => Promise<Buffer>,
+  headers: Readonly<Record<string, string>> = {},
+): PublicFile {
+  let kept: Promise<PublicContent> | undefined;
+  return {
+    type,
+    headers,
+    content: () => {
+      kept ??= load(read).catch((error: unknown) => {
+        // What failed once may be there the next time.
+        kept = undefined;
+        throw error;
+      });
+      return kept;
+    },
+  };
+}
+
+async function load(read: () => Promise<Buffer>): Promise<PublicContent> {
+  const plain = await read();
+  const sum = createHash('sha256').update(plain).digest('hex').slice(0, etagDigits);
+  return { plain, gzipped: await compress(plain), etag: `W/"${sum}"` };
+}
+
+/** 64 bits: what they tell apart are the versions of one file. */
+const etagDigits = 16;
+
+const compress = promisify<Buffer, Buffer>(gzip);

@@ -1,0 +1,73 @@
+import type { FromSchema } from 'json-schema-to-ts';
+
+const requested = {
+  oneOf: [
+    {
+      type: 'object',
+      required: ['delta'],
+      properties: { delta: { type: 'number' } },
+      additionalProperties: false,
+    },
+    {
+      type: 'object',
+      required: ['absolute'],
+      properties: { absolute: { type: 'number' } },
+      additionalProperties: false,
+    },
+  ],
+} as const;
+
+const optionalText = { type: ['string', 'null'] } as const;
+
+/** One entry of the ledger (contract §7 `history`); quantities in units. */
+const historyItemSchema = {
+  title: 'HistoryItem',
+  type: 'object',
+  required: [
+    'locationId',
+    'sequence',
+    'requested',
+    'previous',
+    'applied',
+    'level',
+    'clamped',
+    'at',
+    'channel',
+    'keyId',
+    'requestId',
+    'operationId',
+    'reason',
+    'reference',
+  ],
+  properties: {
+    locationId: { type: 'string' },
+    sequence: { type: 'integer', minimum: 1, description: 'The number of the change of this level, without gaps.' },
+    requested,
+    previous: { type: 'number', description: 'The level before.' },
+    applied: { type: 'number', description: 'By how much it was changed; previous + applied = level.' },
+    level: { type: 'number', description: 'The level after.' },
+    clamped: { type: 'boolean', description: 'Less than the wanted delta was applied: the level stops at zero.' },
+    at: { type: 'string', format: 'date-time' },
+    channel: { type: 'string', enum: ['rest', 'mcp', 'cli', 'import'] },
+    keyId: { ...optionalText, description: 'The id of the API key, never the key.' },
+    requestId: { ...optionalText, description: 'The X-Request-Id of the request that changed it.' },
+    operationId: { type: 'string', description: 'The same for all rows of one request.' },
+    reason: optionalText,
+    reference: optionalText,
+  },
+  additionalProperties: false,
+} as const;
+
+/** `data` of the history: newest first (contract §7). */
+export const historyPageSchema = {
+  title: 'HistoryPage',
+  type: 'object',
+  required: ['items', 'nextCursor'],
+  properties: {
+    items: { type: 'array', items: historyItemSchema },
+    nextCursor: { ...optionalText, description: 'The cursor of the next page; null on the last.' },
+  },
+  additionalProperties: false,
+} as const;
+
+export type HistoryPage = FromSchema<typeof historyPageSchema>;

@@ -1,0 +1,28 @@
+/** A stretch of time that one text of a query names, in whole milliseconds of the epoch, both ends within it. */
+export interface Moment {
+  firstMs: number;
+  lastMs: number;
+}
+
+/**
+ * What an ISO 8601 text names: a date all of its day in UTC, a time with its offset the one millisecond. A time without
+ * an offset is refused, since it would mean another moment on every machine. Undefined for anything else.
+ */
+export function parseMoment(text: string): Moment | undefined {
+  const isDay = date.test(text);
+  if (!isDay && !dateTime.test(text)) return undefined;
+  const firstMs = Date.parse(text);
+  // Of a day that its month does not have, Date.parse makes NaN or a day of the next month.
+  if (Number.isNaN(firstMs) || !isDayOfItsMonth(text)) return undefined;
+  return { firstMs, lastMs: isDay ? firstMs + dayMs - 1 : firstMs };
+}
+
+const dayMs = 86_400_000;
+const date = /^\d{4}-\d\d-\d\d$/;
+const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+
+function isDayOfItsMonth(text: string): boolean {
+  const day = text.slice(0, 10);
+  const noonMs = Date.parse(`${day}T12:00:00Z`);
+  return !Number.isNaN(noonMs) && new Date(noonMs).toISOString().startsWith(day);
+}

@@ -1,0 +1,46 @@
+/** Where an entry of the ledger stands. Entries of one material with the same time were booked by one transaction. */
+export interface LedgerPlace {
+  atMs: number;
+  levelId: string;
+  /** Of the level, without gaps. */
+  sequence: number;
+  operationId: string;
+  rowIndex: number;
+}
+
+/**
+ * The first `count` of the entries of one material, newest first: by time, and within one time by operation and row.
+ * Entries of one level always stand by their sequence, also where the operations of a transaction ran in another order
+ * than that of their ids, as they do when two API processes write to one material: a reader who follows a level from
+ * entry to entry sees each begin where the one before it ended.
+ *
+ * It merges the levels: of the newest entries left of each, the newest comes next. So the order depends on the entries
+ * alone, and, as a transaction is there whole or not at all, a page that begins in the middle of one finds it as it was.
+ */
+export function newestFirst<T extends LedgerPlace>(entries: readonly T[], count: number): T[] {
+  const byLevel = new Map<string, T[]>();
+  for (const entry of entries.toSorted((one, other) => one.sequence - other.sequence)) {
+    const level = byLevel.get(entry.levelId);
+    if (level === undefined) byLevel.set(entry.levelId, [entry]);
+    else level.push(entry);
+  }
+  const levels = [...byLevel.values()];
+  const ordered: T[] = [];
+  while (ordered.length < count) {
+    let newest: T[] | undefined;
+    for (const level of levels) {
+      if (level.length > 0 && (newest === undefined || isNewer(level.at(-1), newest.at(-1)))) newest = level;
+    }
+    const next = newest?.pop();
+    if (next === undefined) break;
+    ordered.push(next);
+  }
+  return ordered;
+}
+
+function isNewer(one: LedgerPlace | undefined, other: LedgerPlace | undefined): boolean {
+  if (one === undefined || other === undefined) return one !== undefined;
+  if (one.atMs !== other.atMs) return one.atMs > other.atMs;
+  if (one.operationId !== other.operationId) return one.operationId > other.operationId;
+  return one.rowIndex > other.rowIndex;
+}

@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { stopProcess } from '../../support/service-process.js';
+import { expectUntouched } from '../../support/footprint.js';
+import { useWorkerlessService } from '../../support/http-service.js';
+import { inventoryPath } from '../../support/material-paths.js';
+import { expectData, expectError } from '../../support/reply.js';
+import { createTestShop } from '../../support/shop.js';
+import { until } from '../../support/until.js';
+
+describe('PATCH /v1/raw-materials/{variantId}/inventory: 503', () => {
+  const http = useWorkerlessService();
+
+  it('no worker is running: refused before it is queued; once one runs, the same Idempotency-Key runs afresh', async () => {
+    const shop = await createTestShop(http.database);
+    const asked = {
+      method: 'PATCH',
+      path: inventoryPath(shop.materialIds[0]!),
+      key: shop.writeKey,
+      headers: { 'idempotency-key': 'k' },
+      body: { updates: [{ locationId: '1001', delta: 2 }] },
+    };
+    const answer = await expectUntouched(http, shop.shopId, () => http.ask(asked));
+    expectError(answer, 'SERVICE_UNAVAILABLE');
+    expect(Number(answer.headers['retry-after'])).to.be.within(1, 3);
+    const worker = await http.service.startWorker();
+    try {
+      const done = await until(
+        async () => {
+          const again = await http.ask(asked);
+          return again.status !== 503 && again;
+        },
+        { deadlineMs: 5_000, what: 'the API to see the worker' },
+      );
+      expect(expectData(done, 'batch')).to.include({ okCount: 1 });
+      expect(done.headers).not.to.have.property('idempotency-replayed');
+      const levels = await http.ask({ path: asked.path, key: shop.readKey });
+      expect(expectData(levels, 'levels')).to.include({ totalQuantity: 2 });
+    } finally {
+      await stopProcess(worker);
+      await until(async () => (await http.ask({ path: '/readyz' })).status === 503, {
+        deadlineMs: 5_000,
+        what: 'the API to see that the worker is gone',
+      });
+    }
+  });
+});

@@ -1,0 +1,36 @@
+import { expect } from 'chai';
+import { withLockedMaterial } from '../../support/broken-storage.js';
+import { ask, useHttpService } from '../../support/http-service.js';
+import { materialPath } from '../../support/material-paths.js';
+import { expectData, expectError } from '../../support/reply.js';
+import { createTestShop } from '../../support/shop.js';
+
+describe('PATCH /v1/raw-materials/{variantId}: 504', () => {
+  const http = useHttpService();
+
+  it('queued and open, since its material is held; the same Idempotency-Key settles it, with one effect', async () => {
+    const shop = await createTestShop(http.database);
+    const { shopId, materialIds, writeKey: key } = shop;
+    const [materialId = ''] = materialIds;
+    const patch = { method: 'PATCH', path: materialPath(materialId), key, headers: { 'idempotency-key': 'k' } };
+    const asked = { ...patch, body: { sku: 'x' } };
+    await http.withApi({ WAIT_MS: '1000' }, async ({ baseUrl }) => {
+      const open = await withLockedMaterial(http.database, { shopId, materialId }, () => ask(baseUrl, asked));
+      expect(expectError(open, 'OUTCOME_UNKNOWN').message).to.contain('Idempotency-Key');
+    });
+    expect(expectData(await http.ask(asked), 'material')).to.include({ sku: 'x' });
+    expectError(await http.ask({ ...asked, body: { sku: 'y' } }), 'IDEMPOTENCY_KEY_REUSED');
+  });
+
+  it('without a key the message says where to look, and for how long it is open', async () => {
+    const { shopId, materialIds, writeKey: key } = await createTestShop(http.database);
+    const [materialId = ''] = materialIds;
+    const asked = { method: 'PATCH', path: materialPath(materialId), key, body: { sku: 'x' } };
+    await http.withApi({ WAIT_MS: '1000' }, async ({ baseUrl }) => {
+      const open = await withLockedMaterial(http.database, { shopId, materialId }, () => ask(baseUrl, asked));
+      const { message } = expectError(open, 'OUTCOME_UNKNOWN');
+      expect(message).to.contain(`history?requestId=${String(open.headers['x-request-id'])}`);
+      expect(message).to.match(/ten minutes/);
+    });
+  });
+});

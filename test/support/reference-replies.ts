@@ -1,0 +1,117 @@
+import { requestExamples } from '../../api/reference/request-examples.js';
+import type { ErrorCode } from '../../shared/domain/errors.js';
+import { withFailingWrites, withLockedMaterial, withLockedTable } from './broken-storage.js';
+import { raw } from './http.js';
+import type { Answer, Asked } from './http.js';
+import { ask } from './http-service.js';
+import type { HttpService } from './http-service.js';
+import { inventoryPath, listPath, materialPath } from './material-paths.js';
+import { connectPlatform, startScriptedPlatform } from './platform.js';
+import { parseAnswer } from './raw-exchange.js';
+import { createReferenceShop, glassJarId, waxBlendId } from './reference-shop.js';
+
+/** What stands in the examples for a request's id and for a time. */
+const requestIdShown = '019ab8f2-6c00-7d3a-8f21-4b5c6d7e8f90';
+const timeShown = '2026-01-15T09:30:00.000Z';
+
+/** The body of an answer, with what differs from run to run replaced: its request id, and times. */
+function shown({ headers, text }: Answer): unknown {
+  const id = String(headers['x-request-id']);
+  const steady = text.replaceAll(id, requestIdShown).replaceAll(/\d{4}-\d\d-\d\dT[\d:.]+Z/g, timeShown);
+  return JSON.parse(steady) as unknown;
+}
+
+/** The answers of the running service that the document shows as examples, by the names they have there. */
+export async function captureReplies(http: HttpService): Promise<Record<string, unknown>> {
+  const { readKey, writeKey } = await createReferenceShop(http.database);
+  const get = async (path: string) => shown(await http.ask({ path, key: readKey }));
+  const patch = async (path: string, body: unknown) =>
+    shown(await http.ask({ method: 'PATCH', path, key: writeKey, body }));
+  const stockTake = await patch(inventoryPath(waxBlendId), requestExamples.stockTake.value);
+  return {
+    stockTaken: stockTake,
+    listPage: await get(listPath),
+    material: await get(materialPath(waxBlendId)),
+    connectedMaterial: await get(`${materialPath(waxBlendId)}?includeConnections=true`),
+    levels: await get(inventoryPath(waxBlendId)),
+    someRowsFailed: await patch(inventoryPath(waxBlendId), requestExamples.adjustments.value),
+    updatedMaterial: await patch(materialPath(waxBlendId), requestExamples.materialChanges.value),
+    healthy: shown(await http.ask({ path: '/healthz' })),
+    ready: shown(await http.ask({ path: '/readyz' })),
+  };
+}
+
+/** As `captureReplies`, an answer for each error code. */
+export async function captureErrors(http: HttpService): Promise<Record<string, unknown>> {
+  const { database } = http;
+  const shop = await createReferenceShop(database);
+  const { readKey, writeKey } = shop;
+  const inventory = inventoryPath(waxBlendId);
+  const body = requestExamples.stockTake.value;
+  const adjust = (more: Partial<Asked> = {}): Asked => ({
+    method: 'PATCH',
+    path: inventory,
+    key: writeKey,
+    body,
+    ...more,
+  });
+  const basic = await createReferenceShop(database, { plan: 'basic' });
+  const narrow = await createReferenceShop(database, { rateLimitPoints: 1 });
+  const material = { shopId: shop.shopId, materialId: waxBlendId };
+  await http.ask(adjust({ headers: { 'idempotency-key': 'count-1' } }));
+  await http.ask({ path: listPath, key: narrow.readKey });
+  const badRows = {
+    updates: [
+      { locationId: '70001', delta: -1, absolute: 5 },
+      { locationId: '70002', absolute: -2 },
+    ],
+  };
+  const stale = { updates: [{ locationId: '70001', delta: -1, expected: 70 }] };
+  const answers: Partial<Record<ErrorCode, Answer>> = {
+    INVALID_INPUT: await http.ask(adjust({ body: badRows })),
+    UNAUTHORIZED: await http.ask({ path: listPath }),
+    FORBIDDEN_SCOPE: await http.ask(adjust({ key: readKey })),
+    PLAN_REQUIRED: await http.ask({ path: listPath, key: basic.readKey }),
+    NOT_FOUND: await http.ask({ path: materialPath('VMAT-VAR-unknown'), key: readKey }),
+    METHOD_NOT_ALLOWED: await http.ask({ method: 'DELETE', path: inventory, key: writeKey }),
+    REQUEST_TIMEOUT: await tooSlow(http),
+    CONFLICT: await http.ask(adjust({ body: stale })),
+    PAYLOAD_TOO_LARGE: await http.ask(adjust({ body: ' '.repeat(1_048_577) })),
+    UNSUPPORTED_MEDIA_TYPE: await http.ask(adjust({ headers: { 'content-type': 'text/plain' } })),
+    EXPECTATION_FAILED: await rawly(http.port, 'GET /healthz HTTP/1.1\r\nHost: x\r\nExpect: more\r\n\r\n'),
+    IDEMPOTENCY_KEY_REUSED: await http.ask(adjust({ body: stale, headers: { 'idempotency-key': 'count-1' } })),
+    RATE_LIMITED: await http.ask({ path: listPath, key: narrow.readKey }),
+    HEADERS_TOO_LARGE: await rawly(http.port, `GET / HTTP/1.1\r\nX-Long: ${'x'.repeat(17_000)}\r\n\r\n`),
+    INTERNAL_ERROR: await withFailingWrites(database, { table: 'ledger', shopId: shop.shopId }, () =>
+      http.ask(adjust({ body: { updates: [{ locationId: '70001', delta: 1 }] } })),
+    ),
+    UPSTREAM_ERROR: await brokenPlatform(http, shop.shopId, readKey),
+    SERVICE_UNAVAILABLE: await http.withApi({ READ_TIMEOUT_MS: '300' }, ({ baseUrl }) =>
+      withLockedTable(database, 'materials', () => ask(baseUrl, { path: listPath, key: readKey })),
+    ),
+    OUTCOME_UNKNOWN: await http.withApi({ WAIT_MS: '1000' }, ({ baseUrl }) =>
+      withLockedMaterial(database, material, () => ask(baseUrl, adjust())),
+    ),
+  };
+  return Object.fromEntries(Object.entries(answers).map(([code, answer]) => [code, shown(answer)]));
+}
+
+async function rawly(port: number, bytes: string): Promise<Answer> {
+  return parseAnswer(await raw(port, bytes));
+}
+
+function tooSlow(http: HttpService): Promise<Answer> {
+  return http.withApi({ HEADERS_TIMEOUT_MS: '100', REQUEST_TIMEOUT_MS: '100' }, ({ port }) =>
+    rawly(port, 'GET /healthz HTTP/1.1\r\nHost: x\r\n'),
+  );
+}
+
+async function brokenPlatform(http: HttpService, shopId: number, key: string): Promise<Answer> {
+  const platform = await startScriptedPlatform((_request, response) => response.writeHead(401).end('{}'));
+  try {
+    await connectPlatform(http.database, shopId, platform.url);
+    return await http.ask({ path: inventoryPath(glassJarId), key });
+  } finally {
+    await platform.stop();
+  }
+}

@@ -1,4 +1,5 @@
 import { tokenKeyProblem } from '../shared/platform/token-cipher.js';
+import { addressOf } from '../shared/runtime/settings.js';
 import type { SettingsDeclaration, SettingsValues } from '../shared/runtime/settings.js';
 import { dispatchSettings } from './dispatch/settings.js';
 import { trustedProxiesProblem } from './trusted-proxies.js';
@@ -17,7 +18,7 @@ export const settings = {
     required: true,
     secret: true,
     check: addressOf('redis', 'rediss'),
-    description: 'Redis or Valkey, shared with the workers.',
+    description: 'Redis or Valkey, shared by the API and the workers.',
   },
   HOST: { type: 'string', default: '127.0.0.1', description: 'The address to listen on; 0.0.0.0 for every one.' },
   PORT: { type: 'integer', default: 3_000, minimum: 0, maximum: 65_535, description: 'The port; 0 takes a free one.' },
@@ -25,7 +26,7 @@ export const settings = {
     type: 'string',
     default: 'info',
     enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-    description: 'The least severe messages to log; debug has a line for each request.',
+    description: 'The least severe messages to log; at debug the API has a line for each request.',
   },
   API_INSTANCES: {
     type: 'integer',
@@ -103,12 +104,3 @@ export function settingsProblem({ SHUTDOWN_TIMEOUT_MS, WAIT_MS }: ApiSettings): 
 
 /** After its wait a write is withdrawn, which takes a second at most (pipeline §2 "Limits"). */
 const dispatchGraceMs = 1_000;
-
-function addressOf(...schemes: readonly string[]): (value: string) => string | undefined {
-  return (value) => {
-    const known = URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1));
-    return known
-      ? undefined
-      : `must be an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`;
-  };
-}

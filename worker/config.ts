@@ -1,15 +1,28 @@
 import { keyMemoryMsDefault } from '../shared/inventory/time-limits.js';
+import { addressOf } from '../shared/runtime/settings.js';
 import type { SettingsDeclaration } from '../shared/runtime/settings.js';
 
 /** The environment of a worker process. */
 export const settings = {
-  DATABASE_URL: { type: 'string', required: true, secret: true, description: 'Where Postgres is: postgres://…' },
-  REDIS_URL: { type: 'string', required: true, secret: true, description: 'Where Redis or Valkey is: redis://…' },
+  DATABASE_URL: {
+    type: 'string',
+    required: true,
+    secret: true,
+    check: addressOf('postgres', 'postgresql'),
+    description: 'Postgres, with user, password and database.',
+  },
+  REDIS_URL: {
+    type: 'string',
+    required: true,
+    secret: true,
+    check: addressOf('redis', 'rediss'),
+    description: 'Redis or Valkey, shared by the API and the workers.',
+  },
   LOG_LEVEL: {
     type: 'string',
     enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     default: 'info',
-    description: 'The least severe log line that is written.',
+    description: 'The least severe messages to log; at debug the API has a line for each request.',
   },
   WORKER_LANES: {
     type: 'integer',

@@ -19,7 +19,7 @@ export function parseMoment(text: string): Moment | undefined {
 
 const dayMs = 86_400_000;
 const date = /^\d{4}-\d\d-\d\d$/;
-const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:[.,]\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 
 function isDayOfItsMonth(text: string): boolean {
   const day = text.slice(0, 10);

@@ -1,4 +1,5 @@
 import type { AdjustmentRow } from '../domain/adjustment.js';
+import type { RowFailure } from '../domain/batch-result.js';
 import { succeed } from '../domain/errors.js';
 import type { ErrorDetail, Result } from '../domain/errors.js';
 import { toMicros } from '../domain/quantity.js';
@@ -30,6 +31,37 @@ export function readInventoryBatch(body: unknown, variantId: string): Result<Adj
     else faults.push(...(faults.length < detailsMax ? found : found.slice(0, 1)));
   }
   return faults.length > 0 ? refuseInput('body', faults) : succeed(rows);
+}
+
+/** A batch of which malformed rows were left out. */
+export interface LenientBatch {
+  /** The valid rows, in their order. */
+  rows: AdjustmentRow[];
+  /** The others, by their index in the request. */
+  malformed: RowFailure[];
+}
+
+/**
+ * As `readInventoryBatch`, for `Prefer: handling=lenient` (contract §3.2): a malformed row becomes a row result. What is
+ * wrong with the request around the rows is still INVALID_INPUT.
+ */
+export function readLenientBatch(body: unknown, variantId: string): Result<LenientBatch> {
+  const faults = envelopeFaults(body);
+  if (faults.length > 0) return refuseInput('body', faults);
+  const { updates } = body as { updates: unknown[] };
+  const batch: LenientBatch = { rows: [], malformed: [] };
+  for (const [index, row] of updates.entries()) {
+    const found = rowFaults(row, index, variantId);
+    if (found.length === 0) batch.rows.push(toAdjustmentRow(row as InventoryRow));
+    else batch.malformed.push({ index, code: 'INVALID_INPUT', message: sentencesOf(found, index) });
+  }
+  return succeed(batch);
+}
+
+/** All that is wrong with one row in one message, since a row result has no details: `delta: Must be a finite number.` */
+function sentencesOf(faults: readonly ErrorDetail[], index: number): string {
+  const start = `/updates/${index}/`.length;
+  return faults.map(({ path, message }) => (path.length > start ? `${path.slice(start)}: ${message}` : message)).join(' ');
 }
 
 /** Fields of one object that are looked at; more than these is a fault by itself, whatever they are. */

@@ -91,6 +91,16 @@ export function settingsOrExit<const D extends SettingsDeclaration>(declared: D,
   return process.exit(exitCodeBadSettings);
 }
 
+/** A check of a string setting: an address of one of these schemes. */
+export function addressOf(...schemes: readonly string[]): (value: string) => string | undefined {
+  return (value) => {
+    const known = URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1));
+    return known
+      ? undefined
+      : `must be an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`;
+  };
+}
+
 type Parsed = { ok: true; value: unknown } | { ok: false; wanted: string };
 
 function parse(setting: Setting, text: string): Parsed {

@@ -14,7 +14,11 @@ const msATick = 10;
 /** Undefined where the system has no /proc, as macOS. */
 export function readCpuTimes(pids: RolePids): CpuTimes | undefined {
   if (!existsSync('/proc/stat')) return undefined;
-  const roles = Object.entries(pids).map(([role, members]) => [role, sum(members.map(cpuMs))]);
+  const roles = Object.entries(pids).map(([role, members]) => [
+    role,
+    // Everything else here is a child of the benchmark's own process, or was.
+    sum(members.map(role === 'bench' ? ownMs : familyMs)),
+  ]);
   return { ...(Object.fromEntries(roles) as Record<ProcessRole, number>), machine: machineMs() };
 }
 
@@ -37,11 +41,14 @@ export function peakMemoryMib(pid: number): number | undefined {
 }
 
 /** Its own time and that of its children, the ended ones included: Postgres has a process for each connection. */
-function cpuMs(pid: number): number {
-  const fields = statFields(pid);
+function familyMs(pid: number): number {
   // utime, stime, cutime, cstime: fields 14 to 17 of proc_pid_stat(5); these begin with the third.
-  const own = sum(fields.slice(11, 15).map(Number)) * msATick;
-  return own + sum(childrenOf(pid).map(cpuMs));
+  const ticks = sum(statFields(pid).slice(11, 15).map(Number));
+  return ticks * msATick + sum(childrenOf(pid).map(familyMs));
+}
+
+function ownMs(pid: number): number {
+  return sum(statFields(pid).slice(11, 13).map(Number)) * msATick;
 }
 
 function childrenOf(pid: number): number[] {

@@ -18,6 +18,9 @@ export interface BenchRun {
 /** The seed of a sweep; rounds have theirs by their number, the same for every design. */
 const sweepSeed = 1_000;
 
+/** A size of a pool is tried for this part of the shortest window that says something. */
+const sweepsAWindow = 4;
+
 /** All scenarios, one after the other; in each the designs take turns (A B A B), so that a slow minute hits all alike. */
 export async function runBench(stack: Stack, options: BenchOptions, say: (line: string) => void): Promise<BenchRun> {
   const run: BenchRun = { rounds: [], sweeps: [], redis: [] };
@@ -58,13 +61,14 @@ async function choosePool(
 ): Promise<BenchRun['sweeps'][number]> {
   const { symbol, pools } = designs[design.name];
   const byPool: Record<string, number> = {};
+  const tryMs = Math.max(sweepMs, scenarios[scenario].measureMsMin / sweepsAWindow);
   let best = { size: 0, throughput: -1 };
   // One client never uses a second connection.
   const sizes = scenarios[scenario].connections === 1 ? pools.slice(0, 1) : pools;
   for (const size of sizes) {
     await design.setPool(size);
     if (sizes.length === 1) break;
-    const plan = { scenario, seed: sweepSeed, warmupMs: sweepMs / 3, measureMs: sweepMs };
+    const plan = { scenario, seed: sweepSeed, warmupMs: tryMs / 3, measureMs: tryMs };
     const throughput = await measureThroughput(stack, design, plan);
     byPool[size] = Math.round(throughput);
     if (throughput > best.throughput) best = { size, throughput };

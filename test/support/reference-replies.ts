@@ -87,7 +87,7 @@ export async function captureErrors(http: HttpService): Promise<Record<string, u
     ),
     UPSTREAM_ERROR: await brokenPlatform(http, shop.shopId, readKey),
     SERVICE_UNAVAILABLE: await http.withApi({ READ_TIMEOUT_MS: '300' }, ({ baseUrl }) =>
-      withLockedTable(database, 'materials', () => ask(baseUrl, { path: listPath, key: readKey })),
+      withLockedTable(database, 'materials', () => ask(baseUrl, { path: materialPath(waxBlendId), key: readKey })),
     ),
     OUTCOME_UNKNOWN: await http.withApi({ WAIT_MS: '1000' }, ({ baseUrl }) =>
       withLockedMaterial(database, material, () => ask(baseUrl, adjust())),

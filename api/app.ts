@@ -1,8 +1,10 @@
 import Koa from 'koa';
+import { createAgentSurface } from './agent/agent-surface.js';
+import { agent, agentMethods } from './http/agent.js';
 import { authenticate } from './http/authenticate.js';
 import { createClientAddress } from './http/client-address.js';
 import { envelope } from './http/envelope.js';
-import { errors } from './http/errors.js';
+import { answerFault, errors } from './http/errors.js';
 import { createFailedAttempts } from './http/failed-attempts.js';
 import { createKeyRing } from './http/key-ring.js';
 import { pathText } from './http/path-text.js';
@@ -29,7 +31,7 @@ export function createServer(services: Services): ApiServer {
   const { settings, logger } = services;
   return createApiServer({
     handle: createApp(services, routing, publicPaths).callback(),
-    allowedMethods: (path) => publicPaths.methods(path) ?? routing.allowedMethods(path),
+    allowedMethods: (path) => publicPaths.methods(path) ?? agentMethods(path) ?? routing.allowedMethods(path),
     logger,
     timeouts: {
       headersMs: settings.HEADERS_TIMEOUT_MS,
@@ -73,6 +75,7 @@ function stack(services: Services, { routed, notRouted }: Routing, publicPaths: 
         logger,
       }),
     ),
+    agent(createAgentSurface({ services, answerFault: (error, about) => answerFault(logger, error, about) })),
     plan,
     pathText,
     routed,

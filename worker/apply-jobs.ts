@@ -28,6 +28,9 @@ const deliveriesMax = 25;
  * @throws an infrastructure error that did not pass; nothing is lost, the jobs stand where they stood
  */
 export async function applyJobs(deps: WorkerDeps, jobs: Job[], nowMs: number): Promise<AppliedJobs> {
+  for (const { content, queue, id } of jobs) {
+    if (content === undefined) deps.logger.error({ queue, job: id }, 'A job holds nothing of ours and is removed.');
+  }
   const groups = groupByMaterial(jobs.filter(isSound));
   const exhausted = groupByMaterial(jobs.filter((job) => !isSound(job)));
   const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');

@@ -1,5 +1,5 @@
 import type { ChainableCommander } from 'ioredis';
-import { giveBackOn, readKept, readTaken, releaseIdleOn, takeMaterialsOn } from '../shared/queue/leases.js';
+import { giveBackUntriedOn, readKept, readTaken, releaseIdleOn, takeMaterialsOn } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
 import { applyJobs } from './apply-jobs.js';
 import type { WorkerDeps } from './deps.js';
@@ -47,7 +47,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, takeMore: boolean):
 
   const lockedMaterials = materials.filter(({ queue }) => locked.has(queue));
   const workedOff = materials.filter(({ queue }) => !locked.has(queue));
-  giveBackOn(pipeline, lockedMaterials, lockedRetryMs);
+  giveBackUntriedOn(pipeline, lockedMaterials, lockedRetryMs);
   releaseIdleOn(pipeline, workedOff);
   const token = takeMore ? takeMaterialsOn(pipeline, materialsACycleMax - workedOff.length) : undefined;
   const answers = await answersOf(pipeline);

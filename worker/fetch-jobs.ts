@@ -1,4 +1,5 @@
 import type { Redis } from 'ioredis';
+import type { Operation } from '../shared/domain/operation.js';
 import { jobVersion, parseOperationsJob } from '../shared/queue/job-format.js';
 import type { OperationsJob } from '../shared/queue/job-format.js';
 import { recoverJobs } from '../shared/queue/leases.js';
@@ -45,7 +46,12 @@ function openJob({ queue, token }: { queue: string; token: string }, job: Fetche
   const content = parseOperationsJob(job.data);
   let rowCount = 0;
   if (content?.version === jobVersion) {
-    for (const { command } of content.operations) rowCount += command.kind === 'adjust' ? command.rows.length : 1;
+    for (const operation of content.operations) rowCount += rowCountOf(operation);
   }
   return { ...job, queue, token, content, rowCount };
+}
+
+/** Of what only claims to be an operation the fault shows where it is dealt with: when it is applied. */
+function rowCountOf({ command }: Partial<Operation>): number {
+  return command?.kind === 'adjust' && Array.isArray(command.rows) ? command.rows.length : 1;
 }

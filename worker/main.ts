@@ -1,4 +1,6 @@
 import { connectDatabase } from '../shared/database/connect.js';
+import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
+import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { createMaterialQueues } from '../shared/queue/material-queues.js';
 import { defineScripts } from '../shared/queue/run-script.js';
 import { connectWakeRedis, connectWorkerRedis, untilReady } from '../shared/redis/connections.js';
@@ -9,13 +11,20 @@ import { createShutdown } from '../shared/runtime/shutdown.js';
 import { settings } from './config.js';
 import { startHousekeeping } from './housekeeping.js';
 import { startLane } from './lane.js';
+import { startMirrorRounds } from './mirror-round.js';
 import { createWaker } from './waker.js';
 
 /** The composition root of a worker process: settings, connections, lanes; closed in reverse. */
-const { DATABASE_URL, REDIS_URL, LOG_LEVEL, WORKER_LANES, KEY_MEMORY_MS } = settingsOrExit(settings, process.env);
+const { DATABASE_URL, REDIS_URL, LOG_LEVEL, WORKER_LANES, KEY_MEMORY_MS, ...mirror } = settingsOrExit(
+  settings,
+  process.env,
+);
 
 /** A cycle ends within its statement timeouts; then it is the operating system's turn. */
 const forceMs = 8_000;
+/** A page's transaction and the renewal of its lease beside it; a statement's own timeout is 5 s. */
+const mirrorPoolMax = 2;
+const mirrorSilenceMsMax = 6_000;
 /** Ends a connection to a Postgres that has fallen silent; above the statement timeout of the apply step. */
 const silenceMsMax = 5_000;
 
@@ -62,5 +71,37 @@ shutdown.register('lanes', async () => {
   await Promise.all(lanes.map(({ done }) => done));
 });
 
+if (mirror.PLATFORM_SYNC_EVERY_MINUTES > 0) startMirror(mirror.PLATFORM_SYNC_EVERY_MINUTES * 60_000);
+
 logger.info({ lanes: WORKER_LANES }, 'working');
 tellParent({ type: 'ready' });
+
+function startMirror(everyMs: number): void {
+  const { PLATFORM_TOKEN_KEY: key, PLATFORM_ALLOW_LOOPBACK: allowLoopback } = mirror;
+  if (key === undefined) {
+    logger.info('PLATFORM_TOKEN_KEY is not set: no commerce platform is mirrored by this worker.');
+    return;
+  }
+  // The lanes' pool writes queries without waiting for answers, and all of its connections are theirs.
+  const mirrorDatabase = connectDatabase({
+    url: DATABASE_URL,
+    poolMax: mirrorPoolMax,
+    applicationName: 'raw-materials-mirror',
+    statementTimeoutMs: mirrorSilenceMsMax,
+  });
+  shutdown.register('mirror postgres', () => mirrorDatabase.destroy());
+  const platform = createShopifyPlatform({
+    allowLoopback,
+    report: (event) => {
+      logger.warn(event, 'platform');
+    },
+  });
+  const rounds = startMirrorRounds({
+    database: mirrorDatabase,
+    platform,
+    tokenCipher: createTokenCipher(key),
+    everyMs,
+    logger,
+  });
+  shutdown.register('mirror', () => rounds.stop());
+}

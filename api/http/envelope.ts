@@ -1,8 +1,10 @@
 import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { apiVersion } from '../../shared/contract/envelope.js';
+import { problemType } from '../../shared/contract/problem.js';
 import { fail, statusByCode } from '../../shared/domain/errors.js';
 import type { RequestError } from '../../shared/domain/errors.js';
+import { problemBody, wantsProblem } from './problem.js';
 import type { AppMiddleware, Reply } from './request-state.js';
 
 /**
@@ -30,9 +32,10 @@ export interface Answer {
 
 /** Sends a whole answer. For HEAD Node leaves the body out by itself. */
 export function sendReply(res: ServerResponse, { requestId, reply, headers, lastOfConnection = false }: Answer): void {
-  const { status, body } = render(requestId, reply);
+  const rendered = render(requestId, reply, res.req.headers.accept);
+  const { status, body } = rendered;
   res.writeHead(status, {
-    ...answerHeaders(requestId, reply, body),
+    ...answerHeaders(requestId, reply, rendered),
     ...headers,
     ...reply.headers,
     ...(lastOfConnection && { Connection: 'close' }),
@@ -41,11 +44,16 @@ export function sendReply(res: ServerResponse, { requestId, reply, headers, last
   else res.end(body);
 }
 
-/** As `sendReply`, for a request that Node's parser refused: status line, headers and body as text. */
-export function renderRaw({ requestId, reply, headers }: Answer): string {
-  const { status, body } = render(requestId, reply);
+/**
+ * As `sendReply`, for a request that Node's parser refused: status line, headers and body as text.
+ *
+ * @param accept the request's Accept, where its headers are known
+ */
+export function renderRaw({ requestId, reply, headers }: Answer, accept?: string): string {
+  const rendered = render(requestId, reply, accept);
+  const { status, body } = rendered;
   const lines = Object.entries({
-    ...answerHeaders(requestId, reply, body),
+    ...answerHeaders(requestId, reply, rendered),
     ...headers,
     ...reply.headers,
     Connection: 'close',
@@ -57,20 +65,30 @@ export function renderRaw({ requestId, reply, headers }: Answer): string {
   return `${head.join('\r\n')}\r\n\r\n${body}`;
 }
 
-function render(requestId: string, { result }: Reply): { status: number; body: string } {
-  const meta = `,"meta":{"requestId":"${requestId}","apiVersion":"${apiVersion}"}}`;
-  if (result.ok) return { status: 200, body: `{"data":${JSON.stringify(result.data)}${meta}` };
-  const { error } = result;
-  return { status: statusByCode[error.code], body: `{"error":${JSON.stringify(shown(error))}${meta}` };
+interface Rendered {
+  status: number;
+  type: string;
+  body: string;
 }
+
+function render(requestId: string, { result }: Reply, accept: string | undefined): Rendered {
+  const meta = `,"meta":{"requestId":"${requestId}","apiVersion":"${apiVersion}"}}`;
+  if (result.ok) return { status: 200, type: defaultType, body: `{"data":${JSON.stringify(result.data)}${meta}` };
+  const { error } = result;
+  const status = statusByCode[error.code];
+  if (wantsProblem(accept)) return { status, type: problemType, body: problemBody(error, requestId) };
+  return { status, type: defaultType, body: `{"error":${JSON.stringify(shown(error))}${meta}` };
+}
+
+const defaultType = 'application/json; charset=utf-8';
 
 function shown({ code, message, details }: RequestError): object {
   return details === undefined || details.length === 0 ? { code, message } : { code, message, details };
 }
 
-function answerHeaders(requestId: string, { result }: Reply, body: string): Record<string, string> {
+function answerHeaders(requestId: string, { result }: Reply, { type, body }: Rendered): Record<string, string> {
   const headers: Record<string, string> = {
-    'Content-Type': 'application/json; charset=utf-8',
+    'Content-Type': type,
     'Content-Length': String(Buffer.byteLength(body)),
     'X-Content-Type-Options': 'nosniff',
     'X-Request-Id': requestId,

@@ -1,27 +1,34 @@
 import { isInfrastructureError } from '../../shared/database/errors.js';
 import { fail } from '../../shared/domain/errors.js';
+import type { RequestError } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import type { AppMiddleware } from './request-state.js';
 
-/**
- * The last resort. Expected failures are values and never come here: what does is Postgres being away (503; a write is
- * dispatched last and its dispatch never throws, so it is certain that nothing was applied) or a fault of ours (500),
- * which is logged whole and of which the client learns only the request's id.
- */
+/** The last resort: what is thrown, and not answered by whoever knows more, becomes a reply here. */
 export function errors(logger: Logger): AppMiddleware {
   return async (ctx, next) => {
     try {
       await next();
     } catch (error) {
       const { requestId, route } = ctx.state;
-      const away = isInfrastructureError(error);
-      logger[away ? 'warn' : 'error'](
-        { err: error, requestId, route },
-        away ? 'Postgres is away' : 'a fault in a request',
-      );
-      ctx.state.reply = { result: away ? storageAway : internalError };
+      ctx.state.reply = { result: answerFault(logger, error, { requestId, route }) };
     }
   };
+}
+
+/**
+ * What a fault is answered with. Expected failures are values and never come here: what does is Postgres being away (503;
+ * a write is dispatched last and its dispatch never throws, so it is certain that nothing was applied) or a fault of ours
+ * (500), which is logged whole and of which the client learns only the request's id.
+ */
+export function answerFault(
+  logger: Logger,
+  error: unknown,
+  about: { requestId: string; route: string | undefined },
+): { ok: false; error: RequestError } {
+  const away = isInfrastructureError(error);
+  logger[away ? 'warn' : 'error']({ err: error, ...about }, away ? 'Postgres is away' : 'a fault in a request');
+  return away ? storageAway : internalError;
 }
 
 /** Refused before anything was queued (contract §5, SERVICE_UNAVAILABLE). */

@@ -49,8 +49,8 @@ function isOnlyOneOf(socket: Duplex, answers: ReadonlySet<ServerResponse>): bool
 }
 
 /** CONNECT opens tunnels, of which there are none here: 405 with the methods there are. */
-export function answerConnect(socket: Duplex, allow: string | undefined): void {
-  end(socket, refuseUnrouted(allow ?? 'GET, PATCH'));
+export function answerConnect(socket: Duplex, allow: string | undefined, accept: string | undefined): void {
+  end(socket, refuseUnrouted(allow ?? 'GET, PATCH'), accept);
 }
 
 function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFaultDeps): Reply {
@@ -73,8 +73,8 @@ const requestLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (\/[^\s?]*)\S* HTTP\/1\.[01]\r
 
 const notHttp: Reply = { result: fail('INVALID_INPUT', 'This is not a valid HTTP request.') };
 
-function end(socket: Duplex, reply: Reply): void {
+function end(socket: Duplex, reply: Reply, accept?: string): void {
   // A client that is gone meanwhile must not become a fault of the process.
   socket.on('error', () => socket.destroy());
-  socket.end(renderRaw({ requestId: newRequestId(), reply }), () => socket.destroy());
+  socket.end(renderRaw({ requestId: newRequestId(), reply }, accept), () => socket.destroy());
 }

@@ -2,12 +2,11 @@ import Router from '@koa/router';
 import type { RouterMiddleware } from '@koa/router';
 import { fail } from '../../shared/domain/errors.js';
 import type { Services } from '../services.js';
-import { readBody } from './body.js';
-import { isTaken, unsupportedType } from './content-type.js';
 import { parseQuery } from './query.js';
 import { callerOf } from './request-state.js';
 import type { AppContext, AppMiddleware, Reply, RequestState } from './request-state.js';
 import type { Route } from './route.js';
+import { readTypedBody } from './typed-body.js';
 
 export interface Routing {
   /** Runs the route of a request, or leaves it to `notRouted`. */
@@ -73,13 +72,9 @@ async function runRoute(
   if (route.scope === 'write' && caller.scope !== 'write') return writeScopeMissing;
   let body: unknown;
   if (route.types !== undefined) {
-    if (!isTaken(ctx.req.headers['content-type'], route.types)) return unsupportedType(route.types);
-    const read = await readBody(ctx);
-    if (!read.ok) {
-      const headers = read.error.code === 'UNSUPPORTED_MEDIA_TYPE' ? unsupportedType(route.types).headers : undefined;
-      return { result: read, ...(headers && { headers }) };
-    }
-    body = read.data;
+    const read = await readTypedBody(ctx, route.types);
+    if ('refusal' in read) return read.refusal;
+    body = read.body;
   }
   const { method, path, querystring, req } = ctx;
   const query = parseQuery(querystring);

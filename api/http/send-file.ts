@@ -5,10 +5,10 @@ import type { AppContext } from './request-state.js';
  * Answers GET and HEAD with a file, outside of the envelope (contract §1). Kept copies are asked for again each time
  * (`no-cache`) and are then a 304, since the names do not change with the content.
  */
-export async function sendFile({ req, res, state }: AppContext, { type, headers, content }: PublicFile): Promise<void> {
-  const { plain, gzipped, etag } = await content();
+export async function sendFile({ req, res, state }: AppContext, file: PublicFile): Promise<void> {
+  const { plain, gzipped, etag } = await file.content();
   const common = {
-    ...headers,
+    ...file.headers,
     'Cache-Control': 'no-cache',
     ETag: etag,
     Vary: 'Accept-Encoding',
@@ -23,7 +23,7 @@ export async function sendFile({ req, res, state }: AppContext, { type, headers,
   const body = isGzip ? gzipped : plain;
   res.writeHead(200, {
     ...common,
-    'Content-Type': type,
+    'Content-Type': file.type,
     'Content-Length': String(body.length),
     ...(isGzip && { 'Content-Encoding': 'gzip' }),
   });

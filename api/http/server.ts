@@ -62,7 +62,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     refuse(res, unknownExpectation);
   });
   server.on('connect', (req, socket) => {
-    answerConnect(socket, deps.allowedMethods(req.url ?? ''));
+    answerConnect(socket, deps.allowedMethods(req.url ?? ''), req.headers.accept);
   });
   server.on('clientError', (error, socket) => {
     answerParserFault(error, socket, { answers, lastAnswers, allowedMethods: deps.allowedMethods });

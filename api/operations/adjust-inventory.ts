@@ -1,6 +1,7 @@
 import type { AdjustmentRow } from '../../shared/domain/adjustment.js';
-import type { BatchResult } from '../../shared/domain/batch-result.js';
-import type { Idempotency } from '../../shared/domain/operation.js';
+import { batchResult } from '../../shared/domain/batch-result.js';
+import type { BatchResult, RowFailure } from '../../shared/domain/batch-result.js';
+import type { AdjustCommand, Idempotency } from '../../shared/domain/operation.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 import { answered, answerToBatch } from './dispatch-answer.js';
@@ -11,6 +12,12 @@ export interface AdjustInventoryInput {
   variantId: string;
   /** Valid, in the order in which they are to run (contract §3.4). */
   rows: AdjustmentRow[];
+  /** Rows of the request that are not among `rows`, by their index there: they become row results (contract §3.2). */
+  malformed?: readonly RowFailure[];
+  /** Whether the result says what each row did (contract §7 `return=representation`). */
+  detailed?: boolean;
+  /** Whether to answer what would happen, and apply nothing (contract §7). */
+  dryRun?: boolean;
   idempotency: Idempotency | undefined;
 }
 
@@ -22,14 +29,33 @@ export interface AdjustInventoryInput {
 export async function adjustInventory(
   { dispatch }: Services,
   caller: Caller,
-  { variantId, rows, idempotency }: AdjustInventoryInput,
+  input: AdjustInventoryInput,
 ): Promise<Answered<BatchResult>> {
+  const { variantId, rows, malformed = [], dryRun = false, idempotency } = input;
   const refusal = refuseToWrite(variantId);
   if (refusal !== undefined) return answered(refusal);
+  // Without a valid row there is nothing to dispatch, and, as with any malformed request, nothing to remember.
+  if (rows.length === 0) return answered(batchResult(variantId, malformed.length, [...malformed]));
   const { shop, keyId, requestId, channel } = caller;
   const outcome = await dispatch.submit(
     { shopId: shop.id, materialId: variantId },
-    { command: { kind: 'adjust', rows }, channel, keyId, requestId, ...(idempotency && { idempotency }) },
+    { command: toCommand(input), channel, keyId, requestId, ...(idempotency && { idempotency }) },
   );
-  return answerToBatch(outcome, { materialId: variantId, requestId, hasKey: idempotency !== undefined });
+  const asked = { materialId: variantId, requestId, hasKey: idempotency !== undefined, dryRun };
+  return answerToBatch(outcome, asked, malformed);
+}
+
+/** Only what was asked for is there, so that the plain batch stays as small in the queue as it can be. */
+function toCommand({ rows, malformed = [], detailed, dryRun }: AdjustInventoryInput): AdjustCommand {
+  const command: AdjustCommand = { kind: 'adjust', rows };
+  if (malformed.length > 0) command.rowIndexes = indexesOf(rows.length, malformed);
+  if (detailed === true) command.detailed = true;
+  if (dryRun === true) command.dryRun = true;
+  return command;
+}
+
+/** The places in the request that the malformed rows leave to the others. */
+function indexesOf(count: number, malformed: readonly RowFailure[]): number[] {
+  const taken = new Set(malformed.map(({ index }) => index));
+  return Array.from({ length: count + malformed.length }, (_, index) => index).filter((index) => !taken.has(index));
 }

@@ -1,8 +1,8 @@
 import { fail, succeed } from '../../shared/domain/errors.js';
 import type { RequestError, Result } from '../../shared/domain/errors.js';
 import { batchResult } from '../../shared/domain/batch-result.js';
-import type { BatchResult } from '../../shared/domain/batch-result.js';
-import type { Material } from '../../shared/domain/material.js';
+import type { BatchResult, RowFailure } from '../../shared/domain/batch-result.js';
+import type { VersionedMaterial } from '../../shared/domain/material.js';
 import type { OperationResult } from '../../shared/domain/operation.js';
 import type { DispatchOutcome } from '../dispatch/dispatch-outcome.js';
 
@@ -22,18 +22,34 @@ interface Asked {
   requestId: string;
   /** Whether the client sent an `Idempotency-Key`, by which it can settle an open outcome. */
   hasKey: boolean;
+  /** A dry run is certainly not applied, whatever became of it. */
+  dryRun?: boolean;
 }
 
-/** `data` of a batch, or the request-level error it collapses to (contract §3.7). */
-export function answerToBatch(outcome: DispatchOutcome, asked: Asked): Answered<BatchResult> {
-  return answerTo(outcome, asked, (result) =>
-    result.kind === 'adjusted' ? batchResult(asked.materialId, result.rowCount, result.failures) : undefined,
-  );
+/**
+ * `data` of a batch, or the request-level error it collapses to (contract §3.7).
+ *
+ * @param malformed rows that were left out of what was dispatched, by their index in the request
+ */
+export function answerToBatch(
+  outcome: DispatchOutcome,
+  asked: Asked,
+  malformed: readonly RowFailure[] = [],
+): Answered<BatchResult> {
+  return answerTo(outcome, asked, (result) => {
+    if (result.kind !== 'adjusted') return undefined;
+    const failures = [...malformed, ...result.failures].sort((one, other) => one.index - other.index);
+    return batchResult(asked.materialId, result.rowCount + malformed.length, failures, result.changes);
+  });
 }
 
-/** `data` of a field update: the state after the commit (contract §2 "Material"). */
-export function answerToUpdate(outcome: DispatchOutcome, asked: Asked): Answered<Material> {
-  return answerTo(outcome, asked, (result) => (result.kind === 'updated' ? succeed(result.material) : undefined));
+/** The state after the commit, for `data` of a field update (contract §2 "Material"). */
+export function answerToUpdate(outcome: DispatchOutcome, asked: Asked): Answered<VersionedMaterial> {
+  return answerTo(outcome, asked, (result) => {
+    if (result.kind !== 'updated') return undefined;
+    const { material, version } = result;
+    return succeed({ material, version });
+  });
 }
 
 /** What each certainty of the pipeline means to a client (contract §5: 422, 500, 503, 504). */
@@ -54,6 +70,7 @@ function answerTo<T>(
       return answered(fail('SERVICE_UNAVAILABLE', message, { retryAfterSeconds }));
     }
     case 'unknown':
+      if (asked.dryRun === true) return answered(unansweredDryRun);
       return answered(fail('OUTCOME_UNKNOWN', openOutcome(asked)));
   }
 }
@@ -71,6 +88,12 @@ function readResult<T>(result: OperationResult, read: (result: OperationResult) 
 const keyReused: { ok: false; error: RequestError } = fail(
   'IDEMPOTENCY_KEY_REUSED',
   'This Idempotency-Key was used with another request before. Nothing was applied; use a new key for a new request.',
+);
+
+const unansweredDryRun: { ok: false; error: RequestError } = fail(
+  'SERVICE_UNAVAILABLE',
+  'The dry run was not answered in time. A dry run applies nothing; try it again.',
+  { retryAfterSeconds: 1 },
 );
 
 const failed: { ok: false; error: RequestError } = fail(

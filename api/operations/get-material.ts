@@ -1,5 +1,5 @@
 import type { ConnectedMaterialBody, MaterialBody } from '../../shared/contract/material.js';
-import { findConnections, findMaterial } from '../../shared/database/materials.js';
+import { findConnections, findVersionedMaterial } from '../../shared/database/materials.js';
 import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Caller } from '../caller.js';
@@ -11,16 +11,23 @@ export interface GetMaterialInput {
   includeConnections: boolean;
 }
 
+export interface FoundMaterial {
+  material: MaterialBody | ConnectedMaterialBody;
+  /** Of its fields; not part of what is shown (contract §7 `ETag`). */
+  version: number;
+}
+
 /** One material of either origin, from our own tables (contract §1). Errors: INVALID_INPUT, NOT_FOUND. */
 export async function getMaterial(
   { database }: Services,
   { shop }: Caller,
   { variantId, includeConnections }: GetMaterialInput,
-): Promise<Result<MaterialBody | ConnectedMaterialBody>> {
+): Promise<Result<FoundMaterial>> {
   const refusal = refuseToRead(variantId);
   if (refusal !== undefined) return refusal;
-  const material = await findMaterial(database, shop.id, variantId);
-  if (material === undefined) return materialNotFound;
-  if (!includeConnections) return succeed(material);
-  return succeed({ ...material, connections: await findConnections(database, shop.id, variantId) });
+  const found = await findVersionedMaterial(database, shop.id, variantId);
+  if (found === undefined) return materialNotFound;
+  if (!includeConnections) return succeed(found);
+  const connections = await findConnections(database, shop.id, variantId);
+  return succeed({ material: { ...found.material, connections }, version: found.version });
 }

@@ -1,7 +1,9 @@
-import { findMaterial } from '../../shared/database/materials.js';
-import { succeed } from '../../shared/domain/errors.js';
-import type { Material, MaterialChanges } from '../../shared/domain/material.js';
-import type { Idempotency } from '../../shared/domain/operation.js';
+import { findVersionedMaterial } from '../../shared/database/materials.js';
+import { fail, succeed } from '../../shared/domain/errors.js';
+import type { Result } from '../../shared/domain/errors.js';
+import type { MaterialChanges, VersionedMaterial } from '../../shared/domain/material.js';
+import type { Idempotency, UpdateCommand } from '../../shared/domain/operation.js';
+import { failedPrecondition } from '../../shared/domain/precondition.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 import { answered, answerToUpdate } from './dispatch-answer.js';
@@ -12,29 +14,41 @@ export interface UpdateMaterialInput {
   variantId: string;
   /** Valid; only what was sent. */
   changes: MaterialChanges;
+  /** Change only while the version of the fields is one of these (contract §7 `If-Match`); undefined for any. */
+  ifVersions?: number[] | undefined;
   idempotency: Idempotency | undefined;
 }
 
 /**
  * Changes fields of one virtual material (spec §PATCH /raw-materials/{variantId}) and answers with its state after the
  * commit. Where nothing is to be changed nothing is dispatched: the material is read (contract §2 "Editable fields").
- * Errors: as `adjustInventory`.
+ * Errors: as `adjustInventory`; PRECONDITION_FAILED.
  */
 export async function updateMaterial(
-  { dispatch, database }: Services,
+  services: Services,
   caller: Caller,
-  { variantId, changes, idempotency }: UpdateMaterialInput,
-): Promise<Answered<Material>> {
+  { variantId, changes, ifVersions, idempotency }: UpdateMaterialInput,
+): Promise<Answered<VersionedMaterial>> {
   const refusal = refuseToWrite(variantId);
   if (refusal !== undefined) return answered(refusal);
   const { shop, keyId, requestId, channel } = caller;
-  if (Object.keys(changes).length === 0) {
-    const unchanged = await findMaterial(database, shop.id, variantId);
-    return answered(unchanged === undefined ? materialNotFound : succeed(unchanged));
-  }
-  const outcome = await dispatch.submit(
+  if (Object.keys(changes).length === 0) return answered(await readUnchanged(services, caller, variantId, ifVersions));
+  const command: UpdateCommand = { kind: 'update', changes, ...(ifVersions && { ifVersions }) };
+  const outcome = await services.dispatch.submit(
     { shopId: shop.id, materialId: variantId },
-    { command: { kind: 'update', changes }, channel, keyId, requestId, ...(idempotency && { idempotency }) },
+    { command, channel, keyId, requestId, ...(idempotency && { idempotency }) },
   );
   return answerToUpdate(outcome, { materialId: variantId, requestId, hasKey: idempotency !== undefined });
+}
+
+async function readUnchanged(
+  { database }: Services,
+  { shop }: Caller,
+  variantId: string,
+  ifVersions: number[] | undefined,
+): Promise<Result<VersionedMaterial>> {
+  const found = await findVersionedMaterial(database, shop.id, variantId);
+  if (found === undefined) return materialNotFound;
+  const stale = failedPrecondition(found.version, ifVersions);
+  return stale === undefined ? succeed(found) : fail('PRECONDITION_FAILED', stale);
 }

@@ -51,6 +51,8 @@ export const docsFiles: ReadonlyMap<string, DocsFile> = new Map<string, DocsFile
 
 export const docsFileNames: readonly string[] = [...docsFiles.keys()];
 
+const require = createRequire(import.meta.url);
+
 function packaged(name: string): string {
-  return join(createRequire(import.meta.url).resolve('swagger-ui-dist/package.json'), '..', name);
+  return join(require.resolve('swagger-ui-dist/package.json'), '..', name);
 }

@@ -1,5 +1,6 @@
 import { apiVersion, successSchema } from '../../shared/contract/envelope.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
+import { agentOperation } from './agent-operation.js';
 import { createErrorResponses } from './error-responses.js';
 import type { ErrorResponses } from './error-responses.js';
 import { headerRefs } from './header-refs.js';
@@ -60,10 +61,8 @@ export function openApiDocument(routes: readonly DocumentedRoute[]): OpenApiDocu
     if (text === undefined) throw new Error(`${route.method} ${path} is not described in api/reference/operations.ts`);
     paths[path] = { ...paths[path], [route.method.toLowerCase()]: operation(route, text, hoist, errors) };
   }
-  Object.assign(
-    paths,
-    publicOperations(hoist, (codes) => errors.of([...commonErrors, ...codes])),
-  );
+  const errorsOf = (codes: readonly ErrorCode[]) => errors.of([...commonErrors, ...codes]);
+  Object.assign(paths, agentOperation(hoist, errorsOf), publicOperations(hoist, errorsOf));
   return {
     openapi: '3.1.1',
     info: {
@@ -125,7 +124,7 @@ function requestBody({ types = [] }: DocumentedRoute, body: NonNullable<Operatio
 
 function success({ data, headers, examples, summary }: OperationText, hoist: Hoist): Schema {
   const [first = {}] = data;
-  const schema = successSchema(data.length === 1 ? first : { oneOf: data });
+  const schema = successSchema(data.length === 1 ? first : { anyOf: data });
   return {
     description: `${summary}: done.`,
     headers: headerRefs(['X-Request-Id', 'RateLimit-Policy', 'RateLimit', ...headers]),

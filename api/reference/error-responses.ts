@@ -1,10 +1,12 @@
 import { errorSchema } from '../../shared/contract/envelope.js';
+import { problemSchema, problemType } from '../../shared/contract/problem.js';
 import { statusByCode } from '../../shared/domain/errors.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
 import { errorCodes } from './error-codes.js';
 import { errorExamples } from './error-examples.js';
 import { headerRefs } from './header-refs.js';
 import type { Hoist, Schema } from './hoist-schemas.js';
+import { replyExamples } from './reply-examples.js';
 
 export interface ErrorResponses {
   /** `responses` of an operation that may end with these codes: a `$ref` for each status. */
@@ -34,10 +36,7 @@ export function createErrorResponses(hoist: Hoist): ErrorResponses {
 }
 
 function errorResponse(codes: readonly ErrorCode[], hoist: Hoist): Schema {
-  const narrowed = { type: 'object', properties: { error: { type: 'object', properties: { code: { enum: codes } } } } };
-  const examples = codes.flatMap((code) =>
-    errorExamples[code] === undefined ? [] : [[code, { summary: code, value: errorExamples[code] }] as const],
-  );
+  const examples = codes.map((code) => [code, { summary: code, value: { error: errorExamples[code], meta } }] as const);
   return {
     description: codes.map((code) => `\`${code}\`: ${errorCodes[code].when}`).join('\n\n'),
     headers: headerRefs([
@@ -47,10 +46,26 @@ function errorResponse(codes: readonly ErrorCode[], hoist: Hoist): Schema {
       ...codes.flatMap((code) => errorCodes[code].headers ?? []),
     ]),
     content: {
-      'application/json': { schema: { allOf: [hoist(errorSchema), narrowed] }, examples: Object.fromEntries(examples) },
+      'application/json': { schema: hoist(errorOf(codes)), examples: Object.fromEntries(examples) },
+      [problemType]: { schema: hoist(problemOf(codes)) },
     },
   };
 }
+
+/** The contract's schema of an error with these codes only, so that a typed client knows what it may meet. */
+function errorOf(codes: readonly ErrorCode[]): Schema {
+  const { title: _title, properties, ...others } = errorSchema;
+  const { error, meta } = properties;
+  const code = { ...error.properties.code, enum: codes };
+  return { ...others, properties: { error: { ...error, properties: { ...error.properties, code } }, meta } };
+}
+
+function problemOf(codes: readonly ErrorCode[]): Schema {
+  const { title: _title, properties, ...others } = problemSchema;
+  return { ...others, properties: { ...properties, code: { ...properties.code, enum: codes } } };
+}
+
+const { meta } = replyExamples.material.value;
 
 /** By status, and within one in the order of the contract's table, so that a set of codes has one name. */
 function inOrder(codes: readonly ErrorCode[]): ErrorCode[] {

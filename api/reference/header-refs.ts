@@ -3,5 +3,7 @@ import type { Schema } from './hoist-schemas.js';
 
 /** `headers` of a response: a `$ref` for each. */
 export function headerRefs(names: readonly HeaderName[]): Record<string, Schema> {
-  return Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+  return Object.fromEntries(
+    names.map((name) => [name.replace(/^File-/, ''), { $ref: `#/components/headers/${name}` }]),
+  );
 }

@@ -7,7 +7,10 @@ export interface HeaderObject {
   example?: unknown;
 }
 
-/** Every header of an answer that means something to a client, by its name (contract §1, §2, §5–§7). */
+/**
+ * Every header of an answer that means something to a client, by its name (contract §1, §2, §5–§7); `File-` stands before
+ * one that is another thing on a file than on a material.
+ */
 export const responseHeaders = {
   'X-Request-Id': {
     description: 'The id of this request, minted by the service; the value to quote to support. Equals meta.requestId.',
@@ -58,13 +61,23 @@ export const responseHeaders = {
     schema: { type: 'string', const: 'true' },
     example: 'true',
   },
+  'Preference-Applied': {
+    description: 'The preferences of Prefer that were honoured (RFC 7240), where there are any.',
+    schema: { type: 'string' },
+    example: 'return=representation',
+  },
+  ETag: {
+    description: "The version of the material's fields, for If-Match; changes of stock do not move it.",
+    schema: { type: 'string' },
+    example: '"3"',
+  },
   'Cache-Control': {
     description: 'no-cache: kept copies are asked for again by their ETag.',
     required: true,
     schema: { type: 'string' },
     example: 'no-cache',
   },
-  ETag: {
+  'File-ETag': {
     description: 'Names this content, for If-None-Match.',
     required: true,
     schema: { type: 'string' },

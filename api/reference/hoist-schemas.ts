@@ -45,14 +45,21 @@ export function createHoist(): Hoist {
 const literals = new Set(['const', 'default', 'enum', 'example', 'examples']);
 
 /**
- * Two formats are the service's own (`shared/contract/ajv.ts`), and a validator that is strict would stumble over them.
- * `http-url` is a `uri` with its scheme in a pattern; what `text` forbids cannot be said in a schema for every dialect of
- * regular expressions, so the document's introduction says it once.
+ * Three formats are the service's own (`shared/contract/ajv.ts`), and a validator that is strict would stumble over them.
+ * What `text` forbids cannot be said in every dialect of regular expressions: the document's introduction says it once.
  */
 function plainFormat(schema: Schema): Schema {
   const { format, ...others } = schema;
-  if (format === 'text') return others;
-  return format === 'http-url' ? { ...others, format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' } : schema;
+  switch (format) {
+    case 'text':
+      return others;
+    case 'http-url':
+      return { ...others, format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' };
+    case 'moment':
+      return { ...others, pattern: '^\\d{4}-\\d\\d-\\d\\d(T|$)' };
+    default:
+      return schema;
+  }
 }
 
 function isSchema(value: unknown): value is Schema {

@@ -15,5 +15,6 @@ with six places; more places are rounded half away from zero. A level, and a mat
 export const tags = [
   { name: 'Materials', description: 'Raw materials and their fields.' },
   { name: 'Inventory', description: 'Levels of materials at the locations of the shop.' },
+  { name: 'Agents', description: 'The same for AI agents, over the Model Context Protocol.' },
   { name: 'Service', description: 'Health and this reference; for anyone, without a key.' },
 ] as const;

@@ -1,4 +1,7 @@
-import { batchResultSchema } from '../../shared/contract/batch-result.js';
+import { batchQuerySchema } from '../../shared/contract/batch-query.js';
+import { batchResultSchema, reportedBatchResultSchema } from '../../shared/contract/batch-result.js';
+import { historyPageSchema } from '../../shared/contract/history-page.js';
+import { historyQuerySchema } from '../../shared/contract/history-query.js';
 import { inventoryBatchSchema } from '../../shared/contract/inventory-batch.js';
 import { inventoryLevelsSchema } from '../../shared/contract/inventory-levels.js';
 import { inventoryQuerySchema } from '../../shared/contract/inventory-query.js';
@@ -8,11 +11,16 @@ import { materialChangesSchema } from '../../shared/contract/material-changes.js
 import { materialQuerySchema } from '../../shared/contract/material-query.js';
 import { connectedMaterialSchema, materialSchema } from '../../shared/contract/material.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
-import { examples } from './examples.js';
-import type { Example } from './examples.js';
 import type { HeaderName } from './headers.js';
 import type { Schema } from './hoist-schemas.js';
 import type { ParameterName } from './parameters.js';
+import { replyExamples } from './reply-examples.js';
+import { requestExamples } from './request-examples.js';
+
+interface Example {
+  summary: string;
+  value: unknown;
+}
 
 /** What the document says of a route beyond its line in the table of routes. */
 export interface OperationText {
@@ -23,7 +31,7 @@ export interface OperationText {
   parameters: readonly ParameterName[];
   query?: { readonly properties: Readonly<Record<string, Schema>> };
   body?: { schema: Schema; examples: Readonly<Record<string, Example>> };
-  /** `data` of the 200: one schema, or the alternatives that the query chooses from. */
+  /** `data` of the 200: one schema, or the alternatives that a query or a header chooses from. */
   data: readonly Schema[];
   examples: Readonly<Record<string, Example>>;
   headers: readonly HeaderName[];
@@ -52,7 +60,7 @@ export const operations: Readonly<Record<string, OperationText>> = {
     parameters: [],
     query: listQuerySchema,
     data: [listPageSchema],
-    examples: { page: examples.listPage },
+    examples: { page: replyExamples.listPage },
     headers: ['Link'],
     errors: [],
   },
@@ -64,8 +72,8 @@ export const operations: Readonly<Record<string, OperationText>> = {
     parameters: ['variantId'],
     query: materialQuerySchema,
     data: [materialSchema, connectedMaterialSchema],
-    examples: { material: examples.material, withConnections: examples.connectedMaterial },
-    headers: [],
+    examples: { material: replyExamples.material, withConnections: replyExamples.connectedMaterial },
+    headers: ['ETag'],
     errors: ['NOT_FOUND'],
   },
   'PATCH /v1/raw-materials/{variantId}': {
@@ -75,12 +83,12 @@ export const operations: Readonly<Record<string, OperationText>> = {
     description:
       'JSON Merge Patch: only what is sent is changed, null clears. Fields that are not recognised are ignored. Answered with ' +
       'the state after the commit.',
-    parameters: ['virtualId', 'idempotencyKey'],
-    body: { schema: materialChangesSchema, examples: { costAndVendor: examples.materialChanges } },
+    parameters: ['virtualId', 'idempotencyKey', 'ifMatch'],
+    body: { schema: materialChangesSchema, examples: { costAndVendor: requestExamples.materialChanges } },
     data: [materialSchema],
-    examples: { updated: examples.updatedMaterial },
-    headers: ['Idempotency-Replayed'],
-    errors: writeErrors,
+    examples: { updated: replyExamples.updatedMaterial },
+    headers: ['ETag', 'Idempotency-Replayed'],
+    errors: [...writeErrors, 'PRECONDITION_FAILED'],
   },
   'GET /v1/raw-materials/{variantId}/inventory': {
     operationId: 'getInventory',
@@ -92,7 +100,7 @@ export const operations: Readonly<Record<string, OperationText>> = {
     parameters: ['variantId'],
     query: inventoryQuerySchema,
     data: [inventoryLevelsSchema],
-    examples: { levels: examples.levels },
+    examples: { levels: replyExamples.levels },
     headers: [],
     errors: ['NOT_FOUND', 'UPSTREAM_ERROR'],
   },
@@ -105,14 +113,33 @@ export const operations: Readonly<Record<string, OperationText>> = {
       'before anything is queued; what fails later fails its row alone, so check each `ok`. A negative delta stops at zero ' +
       'unless the shop allows negative inventory, and is still ok. When all rows fail with the same code, that error is ' +
       'answered for the request.',
-    parameters: ['virtualId', 'idempotencyKey'],
+    parameters: ['virtualId', 'idempotencyKey', 'prefer'],
+    query: batchQuerySchema,
     body: {
       schema: inventoryBatchSchema,
-      examples: { adjustments: examples.inventoryBatch, stockTake: examples.stockTake },
+      examples: { adjustments: requestExamples.adjustments, stockTake: requestExamples.stockTake },
     },
-    data: [batchResultSchema],
-    examples: { someRowsFailed: examples.batchResult },
-    headers: ['Idempotency-Replayed'],
+    data: [batchResultSchema, reportedBatchResultSchema],
+    examples: {
+      someRowsFailed: replyExamples.someRowsFailed,
+      stockTaken: replyExamples.stockTaken,
+      reported: replyExamples.reported,
+    },
+    headers: ['Preference-Applied', 'Idempotency-Replayed'],
     errors: [...writeErrors, 'CONFLICT'],
+  },
+  'GET /v1/raw-materials/{variantId}/inventory/history': {
+    operationId: 'getInventoryHistory',
+    tag: 'Inventory',
+    summary: 'Read the ledger of a material',
+    description:
+      'Every change of the levels of a virtual material, newest first. Pages stay put while new changes come. A platform ' +
+      'material has no ledger here: its history is empty. `requestId` settles an `OUTCOME_UNKNOWN`.',
+    parameters: ['variantId'],
+    query: historyQuerySchema,
+    data: [historyPageSchema],
+    examples: { page: replyExamples.history },
+    headers: [],
+    errors: ['NOT_FOUND'],
   },
 };

@@ -1,6 +1,9 @@
 import type { Hoist, Schema } from './hoist-schemas.js';
 
-/** Parameters that are not of a query; the latter come from the schemas that validate them (`queryParameters`). */
+/**
+ * Parameters that are not of a query; the latter come from the schemas that validate them (`queryParameters`). None has an
+ * `example`: the page would fill it in, and a key or a tag that nobody chose changes what a request means.
+ */
 export const parameters = {
   variantId: {
     name: 'variantId',
@@ -10,7 +13,6 @@ export const parameters = {
       '1–20 digits: a variant of the commerce platform. VMAT-…: a virtual material, whose new ids are VMAT-VAR-<uuid>. ' +
       'Global ids (gid://…) are not taken.',
     schema: { type: 'string' },
-    example: 'VMAT-VAR-5a8f9c1e-3d0b-4c6e-9b7a-1f2e3d4c5b6a',
   },
   virtualId: {
     name: 'variantId',
@@ -19,7 +21,6 @@ export const parameters = {
     description:
       'The id of a virtual material. The platform manages its own: their ids are refused with INVALID_INPUT.',
     schema: { type: 'string' },
-    example: 'VMAT-VAR-5a8f9c1e-3d0b-4c6e-9b7a-1f2e3d4c5b6a',
   },
   idempotencyKey: {
     name: 'Idempotency-Key',
@@ -28,7 +29,20 @@ export const parameters = {
       '1–255 visible ASCII characters, bare or in double quotes. An executed answer is remembered for 24 h and given again ' +
       'to a repeat of the same request; the same key with another request is IDEMPOTENCY_KEY_REUSED.',
     schema: { type: 'string', minLength: 1, maxLength: 257, pattern: '^[\\x21-\\x7e]+$' },
-    example: 'count-2026-01-15-a',
+  },
+  prefer: {
+    name: 'Prefer',
+    in: 'header',
+    description:
+      'return=representation: rows that are ok tell what they did, the clamp included. handling=lenient: malformed rows ' +
+      'become results of their rows, and the good ones are applied. Anything else is ignored (RFC 7240).',
+    schema: { type: 'string' },
+  },
+  ifMatch: {
+    name: 'If-Match',
+    in: 'header',
+    description: 'The ETag of the version that is to be changed, or several; 412 where the material is at another.',
+    schema: { type: 'string' },
   },
   ifNoneMatch: {
     name: 'If-None-Match',

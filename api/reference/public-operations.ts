@@ -1,9 +1,9 @@
 import { successSchema } from '../../shared/contract/envelope.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
-import { examples } from './examples.js';
+import { docsFileNames } from './docs-assets.js';
 import { headerRefs } from './header-refs.js';
 import type { Hoist, Schema } from './hoist-schemas.js';
-import { docsFileNames } from './docs-assets.js';
+import { replyExamples } from './reply-examples.js';
 
 type ErrorsOf = (codes: readonly ErrorCode[]) => Record<string, Schema>;
 
@@ -15,7 +15,7 @@ const statusSchema = {
   additionalProperties: false,
 } as const;
 
-const fileHeaders = ['X-Request-Id', 'Cache-Control', 'ETag', 'Vary'] as const;
+const fileHeaders = ['X-Request-Id', 'Cache-Control', 'File-ETag', 'Vary'] as const;
 
 /** The paths that need no key (contract §1), each with GET and HEAD. */
 export function publicOperations(hoist: Hoist, errorsOf: ErrorsOf): Record<string, Record<string, Schema>> {
@@ -28,12 +28,12 @@ export function publicOperations(hoist: Hoist, errorsOf: ErrorsOf): Record<strin
     '/healthz': getAndHead({
       operationId: 'getHealth',
       summary: 'Whether the process runs',
-      responses: { '200': health(examples.healthy), ...errorsOf([]) },
+      responses: { '200': health(replyExamples.healthy), ...errorsOf([]) },
     }),
     '/readyz': getAndHead({
       operationId: 'getReadiness',
       summary: 'Whether the service can serve',
-      responses: { '200': health(examples.ready), ...errorsOf(['SERVICE_UNAVAILABLE']) },
+      responses: { '200': health(replyExamples.ready), ...errorsOf(['SERVICE_UNAVAILABLE']) },
     }),
     '/openapi.json': getAndHead({
       operationId: 'getOpenApi',

@@ -1,23 +1,41 @@
-import { readInventoryBatch } from '../../shared/contract/read-inventory-batch.js';
-import { refuseQuery } from '../../shared/contract/read-query.js';
+import { readInventoryBatch, readLenientBatch } from '../../shared/contract/read-inventory-batch.js';
+import type { LenientBatch } from '../../shared/contract/read-inventory-batch.js';
+import { readBatchQuery } from '../../shared/contract/read-query.js';
+import type { Result } from '../../shared/domain/errors.js';
+import { succeed } from '../../shared/domain/errors.js';
 import type { Reply } from '../http/request-state.js';
 import type { RouteRequest } from '../http/route.js';
 import { adjustInventory } from '../operations/adjust-inventory.js';
 import type { Services } from '../services.js';
 import { changeReply } from './change-reply.js';
 import { readIdempotency } from './idempotency.js';
+import { preferenceApplied, readPreferences } from './preferences.js';
 
 /** PATCH /v1/raw-materials/{variantId}/inventory */
 export async function patchInventory(services: Services, request: RouteRequest): Promise<Reply> {
-  const { caller, params, query, body } = request;
+  const { caller, params, query, body, headers } = request;
   const { variantId = '' } = params;
-  const refusal = refuseQuery(query);
-  if (!refusal.ok) return { result: refusal };
+  const asked = readBatchQuery(query);
+  if (!asked.ok) return { result: asked };
   const idempotency = readIdempotency(request);
   if (!idempotency.ok) return { result: idempotency };
+  const preferences = readPreferences(headers['prefer']);
+  const batch = readBatch(body, variantId, preferences.lenient);
+  if (!batch.ok) return { result: batch };
+  const { result, replayed } = await adjustInventory(services, caller, {
+    variantId,
+    ...batch.data,
+    detailed: preferences.detailed,
+    dryRun: asked.data.dryRun ?? false,
+    idempotency: idempotency.data,
+  });
+  // An error shows no rows, and where all rows failed alike nothing was applied, lenient or not.
+  const applied = result.ok ? preferenceApplied(preferences) : undefined;
+  return changeReply({ result, ...(applied && { headers: { 'Preference-Applied': applied } }) }, replayed);
+}
+
+function readBatch(body: unknown, variantId: string, lenient: boolean): Result<LenientBatch> {
+  if (lenient) return readLenientBatch(body, variantId);
   const rows = readInventoryBatch(body, variantId);
-  if (!rows.ok) return { result: rows };
-  return changeReply(
-    await adjustInventory(services, caller, { variantId, rows: rows.data, idempotency: idempotency.data }),
-  );
+  return rows.ok ? succeed({ rows: rows.data, malformed: [] }) : rows;
 }

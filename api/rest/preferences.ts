@@ -7,13 +7,13 @@ export interface Preferences {
 }
 
 /**
- * Reads a Prefer header, the lines of one joined by commas. A preference that is unknown or does not parse is ignored,
+ * Reads a Prefer header; Node joins several of them by commas. A preference that is unknown or does not parse is ignored,
  * and of one that is given twice the first counts (RFC 7240 §2).
  */
-export function readPreferences(header: string | undefined): Preferences {
+export function readPreferences(header: string | string[] | undefined): Preferences {
   if (header === undefined) return none;
   const values = new Map<string, string>();
-  for (const preference of splitOutsideQuotes(header, ',')) {
+  for (const preference of splitOutsideQuotes(String(header), ',')) {
     const [wanted = ''] = splitOutsideQuotes(preference, ';');
     const [, name = '', bare, quoted] = nameAndValue.exec(wanted.trim()) ?? [];
     const key = name.toLowerCase();

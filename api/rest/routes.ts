@@ -4,12 +4,14 @@ import { patchInventory } from './adjust-inventory.js';
 import { getOneMaterial } from './get-material.js';
 import { getMaterials } from './list-materials.js';
 import { refuseRawGlobalId } from './raw-global-id.js';
+import { getHistory } from './read-history.js';
 import { getInventory } from './read-levels.js';
 import { patchMaterial } from './update-material.js';
 
 const list = '/v1/raw-materials';
 const material = `${list}/:variantId`;
 const inventory = `${material}/inventory`;
+const history = `${inventory}/history`;
 const rawGlobalId = /^\/v1\/raw-materials\/gid:[^/]*\/.*$/i;
 
 const fieldTypes = [jsonType, mergePatchType];
@@ -21,6 +23,7 @@ export const routes: readonly Route[] = [
   { method: 'PATCH', path: material, scope: 'write', types: fieldTypes, handle: patchMaterial },
   { method: 'GET', path: inventory, scope: 'read', handle: getInventory },
   { method: 'PATCH', path: inventory, scope: 'write', types: [jsonType], handle: patchInventory },
+  { method: 'GET', path: history, scope: 'read', handle: getHistory },
   // Last: where the id is escaped as far as its last slash, the routes above match as well and answer alike.
   { method: 'GET', path: rawGlobalId, scope: 'read', handle: refuseRawGlobalId },
   { method: 'PATCH', path: rawGlobalId, scope: 'write', types: fieldTypes, handle: refuseRawGlobalId },

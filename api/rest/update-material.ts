@@ -5,19 +5,23 @@ import type { RouteRequest } from '../http/route.js';
 import { updateMaterial } from '../operations/update-material.js';
 import type { Services } from '../services.js';
 import { changeReply } from './change-reply.js';
+import { readIfMatch } from './entity-tag.js';
 import { readIdempotency } from './idempotency.js';
+import { materialReply } from './material-reply.js';
 
 /** PATCH /v1/raw-materials/{variantId} */
 export async function patchMaterial(services: Services, request: RouteRequest): Promise<Reply> {
-  const { caller, params, query, body } = request;
+  const { caller, params, query, body, headers } = request;
   const { variantId = '' } = params;
   const refusal = refuseQuery(query);
   if (!refusal.ok) return { result: refusal };
   const idempotency = readIdempotency(request);
   if (!idempotency.ok) return { result: idempotency };
+  const ifVersions = readIfMatch(headers['if-match']);
+  if (!ifVersions.ok) return { result: ifVersions };
   const changes = readMaterialChanges(body);
   if (!changes.ok) return { result: changes };
-  return changeReply(
-    await updateMaterial(services, caller, { variantId, changes: changes.data, idempotency: idempotency.data }),
-  );
+  const input = { variantId, changes: changes.data, ifVersions: ifVersions.data, idempotency: idempotency.data };
+  const { result, replayed } = await updateMaterial(services, caller, input);
+  return changeReply(materialReply(result), replayed);
 }

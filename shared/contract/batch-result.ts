@@ -61,4 +61,3 @@ export const reportedBatchResultSchema = {
 } as const;
 
 export type BatchResultBody = FromSchema<typeof batchResultSchema>;
-export type ReportedBatchResultBody = FromSchema<typeof reportedBatchResultSchema>;

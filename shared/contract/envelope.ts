@@ -42,6 +42,7 @@ export const errorSchema = {
           minItems: 1,
           description: 'Only on validation errors and on batches whose rows all failed alike.',
           items: {
+            title: 'ErrorDetail',
             type: 'object',
             required: ['path', 'message'],
             properties: {

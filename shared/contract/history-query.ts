@@ -18,8 +18,16 @@ export const historyQuerySchema = {
       format: 'uuid',
       description: 'Only what this request changed; it settles an OUTCOME_UNKNOWN.',
     },
-    from: { type: 'string', format: 'moment', description: 'Not before this time; a date is its first millisecond in UTC.' },
-    to: { type: 'string', format: 'moment', description: 'Not after this time; a date is its last millisecond in UTC.' },
+    from: {
+      type: 'string',
+      format: 'moment',
+      description: 'Not before this time; a date is its first millisecond in UTC.',
+    },
+    to: {
+      type: 'string',
+      format: 'moment',
+      description: 'Not after this time; a date is its last millisecond in UTC.',
+    },
   },
   additionalProperties: true,
 } as const;

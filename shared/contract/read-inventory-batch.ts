@@ -61,7 +61,9 @@ export function readLenientBatch(body: unknown, variantId: string): Result<Lenie
 /** All that is wrong with one row in one message, since a row result has no details: `delta: Must be a finite number.` */
 function sentencesOf(faults: readonly ErrorDetail[], index: number): string {
   const start = `/updates/${index}/`.length;
-  return faults.map(({ path, message }) => (path.length > start ? `${path.slice(start)}: ${message}` : message)).join(' ');
+  return faults
+    .map(({ path, message }) => (path.length > start ? `${path.slice(start)}: ${message}` : message))
+    .join(' ');
 }
 
 /** Fields of one object that are looked at; more than these is a fault by itself, whatever they are. */

@@ -1,12 +1,16 @@
 import type { Knex } from 'knex';
 import * as initialSchema from './migrations/0001-initial-schema.js';
+import * as platformMirror from './migrations/0002-platform-mirror.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
  * then takes the built service and a run from source for two different histories. A migration that has landed is never
  * edited.
  */
-const migrations = [{ name: '0001-initial-schema', ...initialSchema }];
+const migrations = [
+  { name: '0001-initial-schema', ...initialSchema },
+  { name: '0002-platform-mirror', ...platformMirror },
+];
 
 type Migration = (typeof migrations)[number];
 

@@ -88,22 +88,37 @@ async function settle(
 }
 
 /**
- * Deletes a batch of operations that are older than anyone can still ask for; the ledger stays.
+ * Deletes a batch of operations that are older than anyone can still ask for; the ledger stays. Beside full load, and
+ * beside another process that does the same: rows that someone holds are skipped.
  *
- * @returns how many were deleted; fewer than `batchSize` when there are no more
+ * @param after the last id of the batch before this one: a scan from the start would walk over what it deleted, until
+ *   the next vacuum
+ * @returns the last id deleted, where the batch was full and there may be more
  */
-export async function pruneOperations(database: Database, keptMs: number, batchSize: number): Promise<number> {
+export async function pruneOperations(
+  database: Database,
+  { keptMs, batchSize, after = nilUuid }: { keptMs: number; batchSize: number; after?: string },
+): Promise<string | undefined> {
   // A UUIDv7 begins with its millisecond, so the primary key is also the order of time.
   const oldest = Math.max(0, Date.now() - keptMs)
     .toString(16)
     .padStart(12, '0');
   const boundary = `${oldest.slice(0, 8)}-${oldest.slice(8)}-7000-8000-000000000000`;
-  const { rowCount } = await database.raw<{ rowCount: number }>(
-    `DELETE FROM operations WHERE op_id IN (SELECT op_id FROM operations WHERE op_id < ?::uuid ORDER BY op_id LIMIT ?)`,
-    [boundary, batchSize],
+  const { rows } = await database.raw<{ rows: { count: string; last: string | null }[] }>(
+    `WITH old AS (
+       SELECT op_id FROM operations WHERE op_id > :after AND op_id < :boundary
+       ORDER BY op_id LIMIT :batchSize FOR UPDATE SKIP LOCKED
+     ), deleted AS (
+       DELETE FROM operations USING old WHERE operations.op_id = old.op_id
+     )
+     SELECT count(*), max(op_id::text) AS last FROM old`,
+    { after, boundary, batchSize },
   );
-  return rowCount;
+  const [{ count, last } = { count: '0', last: null }] = rows;
+  return Number(count) === batchSize && last !== null ? last : undefined;
 }
+
+const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 interface OutcomeRow {
   op_id: string;

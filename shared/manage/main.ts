@@ -3,6 +3,7 @@ import { settingsOrExit } from '../runtime/settings.js';
 import { addKeyCommands } from './key-commands.js';
 import { addLocationCommands } from './location-commands.js';
 import { addMaterialCommands } from './material-commands.js';
+import { addPlatformCommands } from './platform-commands.js';
 import { createRunCommand } from './run-command.js';
 import { addShopCommands } from './shop-commands.js';
 import { addVerifyCommand } from './verify-command.js';
@@ -17,6 +18,10 @@ const settings = settingsOrExit(
       secret: true,
       description: "The key that shops' platform tokens are sealed with.",
     },
+    PLATFORM_ALLOW_LOOPBACK: {
+      type: 'boolean',
+      description: "Whether a shop's platform may be a server on 127.0.0.1; absent, only beside npm start.",
+    },
     PLATFORM_TOKEN: { type: 'string', secret: true, description: "A shop's platform token, for shops create and set." },
   },
   process.env,
@@ -25,7 +30,7 @@ const settings = settingsOrExit(
 const exitCodeUsage = 2;
 
 const program = new Command('manage')
-  .description('Shops, keys, locations and materials, and the check of the ledger.')
+  .description('Shops, keys, locations and materials, the mirror of the platform, and the check of the ledger.')
   .exitOverride()
   .showHelpAfterError('(--help tells more)');
 const run = createRunCommand({
@@ -38,6 +43,10 @@ const run = createRunCommand({
 for (const add of [addShopCommands, addKeyCommands, addLocationCommands, addMaterialCommands, addVerifyCommand]) {
   add(program, run);
 }
+addPlatformCommands(program, run, {
+  // Beside npm start, where DATABASE_URL is not needed, the demo shop's platform is its stand-in.
+  allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK ?? settings.DATABASE_URL === undefined,
+});
 
 try {
   await program.parseAsync();

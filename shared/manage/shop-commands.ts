@@ -1,6 +1,9 @@
 import { Option, type Command } from 'commander';
+import { listSyncs } from '../database/platform-syncs.js';
+import type { PlatformSync } from '../database/platform-syncs.js';
 import { createShop, findShop, listShops, updateShop } from '../database/shops.js';
 import type { Plan, Shop, ShopChanges } from '../database/shops.js';
+import { problemMessage } from '../mirror/sync-problems.js';
 import { failed, type Outcome } from '../standalone/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import { shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
@@ -67,8 +70,9 @@ async function create(context: CommandContext, options: ShopOptions & { name: st
 }
 
 async function list({ database }: CommandContext): Promise<Outcome<Answer>> {
-  const shops = (await listShops(database)).map(view);
-  const head = ['id', 'name', 'plan', 'negative', 'default location', 'limit', 'platform'];
+  const syncs = await listSyncs(database);
+  const shops = (await listShops(database)).map((shop) => ({ ...view(shop), sync: viewSync(syncs.get(shop.id)) }));
+  const head = ['id', 'name', 'plan', 'negative', 'default location', 'limit', 'platform', 'synced', 'last problem'];
   const rows = shops.map((shop) => [
     shop.id,
     shop.name,
@@ -77,6 +81,8 @@ async function list({ database }: CommandContext): Promise<Outcome<Answer>> {
     shop.defaultLocationId,
     shop.rateLimitPoints,
     shop.platform?.domain,
+    shop.sync?.syncedAt,
+    shop.sync?.problem?.message,
   ]);
   return { ok: true, value: { data: { shops }, text: formatTable(head, rows) } };
 }
@@ -109,6 +115,22 @@ async function set(context: CommandContext, shopId: number, options: ShopOptions
 /** As shown: never the token, sealed or not. */
 function view(shop: Shop): Omit<Shop, 'platform'> & { platform: { domain: string } | null } {
   return { ...shop, platform: shop.platform === null ? null : { domain: shop.platform.domain } };
+}
+
+/** How the mirror of the platform stands, as operators see it. */
+interface SyncView {
+  /** The end of the last run that came to its end. */
+  syncedAt: string | null;
+  isRunning: boolean;
+  /** What went wrong last, until a run comes to its end. */
+  problem: { code: string; message: string; at: string | null } | null;
+}
+
+/** Null for a shop that was never tried. */
+function viewSync(sync: PlatformSync | undefined): SyncView | null {
+  if (sync === undefined) return null;
+  const { syncedAt, problem: code, problemAt: at, isRunning } = sync;
+  return { syncedAt, isRunning, problem: code === null ? null : { code, message: problemMessage(code), at } };
 }
 
 function answer(shop: Shop): Outcome<Answer> {

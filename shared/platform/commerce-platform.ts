@@ -14,6 +14,56 @@ export interface CommercePlatform {
     variantId: string,
     locationIds?: readonly string[],
   ): Promise<PlatformResult<{ levels: PlatformLevel[] }>>;
+
+  /**
+   * The shop's active locations, a page a call: from the first, or from where an earlier page's `next` points, be it a
+   * day later. A list for the mirror: it may wait a minute, so that reads for somebody who waits are not throttled.
+   *
+   * @throws the reason of `signal`, when the caller gives up
+   */
+  listLocations(
+    shop: PlatformShop,
+    after: string | null,
+    signal?: AbortSignal,
+  ): Promise<PlatformResult<PlatformPage<PlatformLocation>>>;
+
+  /** All of the shop's variants, in the order of their ids; otherwise as `listLocations`. */
+  listVariants(
+    shop: PlatformShop,
+    after: string | null,
+    signal?: AbortSignal,
+  ): Promise<PlatformResult<PlatformPage<PlatformVariant>>>;
+}
+
+export interface PlatformPage<Item> {
+  items: Item[];
+  /** Where the next page begins; null after the last one. */
+  next: string | null;
+}
+
+/** Texts are as the platform wrote them, of any length and content. */
+export interface PlatformLocation {
+  /** Plain digits. */
+  id: string;
+  name: string;
+}
+
+/** Texts are as the platform wrote them, of any length and content, money included. */
+export interface PlatformVariant {
+  /** Plain digits. */
+  id: string;
+  productTitle: string;
+  /** Null for the only variant of a product, which has no name of its own. */
+  title: string | null;
+  sku: string | null;
+  vendor: string;
+  /** A decimal in the shop's currency, as text. */
+  price: string;
+  /** As `price`; null where it is not known or may not be seen. */
+  unitCost: string | null;
+  imageUrl: string | null;
+  /** What is available over all locations, in whole units; may be negative. */
+  inventoryQuantity: number;
 }
 
 /** What is needed to call the platform for a shop. The token is in clear here: never log this. */

@@ -16,10 +16,26 @@ export function operationsJob(replyTo: string, operations: Operation[]): Operati
   return { version: jobVersion, replyTo, operations };
 }
 
-/** @returns undefined where the data is no job of ours at all */
-export function parseOperationsJob(data: string): OperationsJob | undefined {
-  const job = JSON.parse(data) as Partial<OperationsJob>;
-  return Array.isArray(job.operations) ? (job as OperationsJob) : undefined;
+/**
+ * @param data undefined where the job has lost it
+ * @returns undefined where the data is no job of ours at all: without ids there is nothing to put on record. Beyond the
+ *   ids nothing is checked; an operation that then cannot be applied fails alone
+ */
+export function parseOperationsJob(data: string | undefined): OperationsJob | undefined {
+  const job = parseJson(data ?? '') as Partial<OperationsJob> | null | undefined;
+  if (!Array.isArray(job?.operations)) return undefined;
+  const areOurs = job.operations.every((operation: Partial<Operation> | null) => uuidForm.test(String(operation?.id)));
+  return areOurs ? (job as OperationsJob) : undefined;
+}
+
+const uuidForm = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }
 
 /** The outcomes of operations as they travel back on the reply channel. */

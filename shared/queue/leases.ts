@@ -78,12 +78,12 @@ export async function renewLeases(redis: Redis, held: HeldMaterial[]): Promise<v
 
 /** Gives materials back, their jobs in order; with a delay the sweep of some worker makes them ready. */
 export async function giveBack(redis: Redis, held: HeldMaterial[], delayMs: number): Promise<void> {
-  if (held.length > 0) await runScript(redis, 'rmGiveBack', delayMs, ...pairs(held));
+  if (held.length > 0) await runScript(redis, 'rmGiveBack', delayMs, 'counted', ...pairs(held));
 }
 
-/** Likewise, queued on a pipeline. */
-export function giveBackOn(pipeline: ChainableCommander, held: HeldMaterial[], delayMs: number): void {
-  if (held.length > 0) addScript(pipeline, 'rmGiveBack', delayMs, ...pairs(held));
+/** Likewise, queued on a pipeline, of materials for which nothing could be tried: their jobs' deliveries are not counted. */
+export function giveBackUntriedOn(pipeline: ChainableCommander, held: HeldMaterial[], delayMs: number): void {
+  if (held.length > 0) addScript(pipeline, 'rmGiveBack', delayMs, 'uncounted', ...pairs(held));
 }
 
 function pairs(held: HeldMaterial[]): string[] {

@@ -26,9 +26,12 @@ const makeReady = `
 
 /** Jobs an earlier owner left in active go back to the head of wait in their order: active holds the newest first. */
 const returnActive = `
-  local function returnActive(queue)
+  local function returnActive(queue, uncounted)
     local left = redis.call('LRANGE', queue .. ':active', 0, -1)
-    for _, job in ipairs(left) do redis.call('RPUSH', queue .. ':wait', job) end
+    for _, job in ipairs(left) do
+      redis.call('RPUSH', queue .. ':wait', job)
+      if uncounted then redis.call('HINCRBY', queue .. ':' .. job, 'ats', -1) end
+    end
     redis.call('DEL', queue .. ':active')
     return #left
   end`;
@@ -134,14 +137,15 @@ const release = `${clock}
   return kept`;
 
 /**
- * KEYS: scheduled, ready, leases, since, wake. ARGV: delay in ms, pairs of material and token.
- * Gives materials back with their jobs in order: ready at once, or, with a delay, when the sweep next passes after it.
+ * KEYS: scheduled, ready, leases, since, wake. ARGV: delay in ms, whether this counts as a delivery, pairs of material
+ * and token. Gives materials back with their jobs in order: ready at once, or, with a delay, when the sweep next passes
+ * after it. Not counted is a delivery in which nothing was tried, or a lock held long enough would fail the jobs behind it.
  */
 const giveBack = `${clock}${wakeOne}${makeReady}${returnActive}
-  for i = 2, #ARGV, 2 do
+  for i = 3, #ARGV, 2 do
     local material = ARGV[i]
     if redis.call('HGET', KEYS[3], material) == ARGV[i + 1] then
-      returnActive('${queuePrefix}:' .. material)
+      returnActive('${queuePrefix}:' .. material, ARGV[2] == 'uncounted')
       redis.call('HDEL', KEYS[3], material)
       if ARGV[1] == '0' then
         makeReady(KEYS[1], KEYS[2], KEYS[4], material)

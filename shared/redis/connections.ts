@@ -18,7 +18,9 @@ const common: Options = {
   autoResendUnfulfilledCommands: false,
   connectTimeout: 2_000,
   socketTimeout: silenceMsMax,
-  maxRetriesPerRequest: null,
+  // Not null: with it, and without resending, ioredis forgets the commands in flight on a lost connection, and their
+  // promises never settle (closeHandler in redis/event_handler.js). 0 rejects them at every loss.
+  maxRetriesPerRequest: 0,
 };
 
 /** Refuses commands at once while Redis is away, so that a request that cannot be queued is answered, not held. */

@@ -1,40 +1,13 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { shopifyApiVersion } from '../platform/shopify/shop-endpoint.js';
-import {
-  locationGidPrefix,
-  variantGidPrefix,
-  variantLevelsQuery,
-  type LevelNode,
-  type VariantLevelsData,
-  type VariantLevelsVariables,
-} from '../platform/shopify/variant-levels-query.js';
+import { answerQuery, type StandInLevel, type StandInShop, type StandInVariant } from './stand-in-answers.js';
 
 export interface StandInPlatform {
   /** `http://127.0.0.1:<port>`: what the demo shop's platform domain is set to. */
   url: string;
   port: number;
   stop(): Promise<void>;
-}
-
-export interface StandInVariant {
-  /** Plain digits, as in our paths. */
-  id: string;
-  productTitle: string;
-  title: string;
-  sku: string;
-  vendor: string;
-  unit: string;
-  price: number;
-  cost: number;
-  /** Only the locations where the variant has a level. */
-  levels: readonly StandInLevel[];
-}
-
-export interface StandInLevel {
-  locationId: string;
-  quantity: number;
-  updatedAt: string | null;
 }
 
 /** What the stand-in takes for its access token. Not a secret: it opens nothing but made-up figures on loopback. */
@@ -67,18 +40,16 @@ export const standInVariants: readonly StandInVariant[] = [
 
 /**
  * A stand-in for the demo shop's commerce platform: the part of the Shopify Admin GraphQL API that the adapter uses, on
- * 127.0.0.1, over real HTTP. It knows the adapter's query documents by their text and answers any other with an error, as
- * Shopify would a field that it does not have. Rejects when the port is taken.
+ * 127.0.0.1, over real HTTP. Rejects when the port is taken.
  */
 export async function startStandInPlatform(
-  options: { port?: number; variants?: readonly StandInVariant[] } = {},
+  options: Partial<StandInShop> & { port?: number } = {},
 ): Promise<StandInPlatform> {
-  const { port: wantedPort = 0, variants = standInVariants } = options;
-  const variantById = new Map(variants.map((entry) => [variantGidPrefix + entry.id, entry]));
+  const { port: wantedPort = 0, variants = standInVariants, locations = standInLocations } = options;
   const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
     readBody(request)
       .then((body) => {
-        send(response, answer(request, body, variantById));
+        send(response, answer(request, body, { variants, locations }));
       })
       .catch(() => response.destroy());
   });
@@ -101,18 +72,13 @@ export async function startStandInPlatform(
 
 const requestTimeoutMs = 10_000;
 const bodyBytesMax = 65_536;
-const firstMax = 250;
 
 interface Reply {
   status: number;
   body: object;
 }
 
-function answer(
-  request: IncomingMessage,
-  body: string | undefined,
-  variantById: ReadonlyMap<string, StandInVariant>,
-): Reply {
+function answer(request: IncomingMessage, body: string | undefined, shop: StandInShop): Reply {
   if (request.url !== `/admin/api/${shopifyApiVersion}/graphql.json`)
     return { status: 404, body: { errors: 'Not Found' } };
   if (request.method !== 'POST') return { status: 405, body: { errors: 'Method Not Allowed' } };
@@ -122,46 +88,7 @@ function answer(
   if (body === undefined) return { status: 413, body: { errors: 'Payload Too Large' } };
   const asked = parse(body);
   if (asked === undefined) return { status: 400, body: { errors: 'Bad Request' } };
-  if (asked.query !== variantLevelsQuery || asked.variables === undefined) {
-    return graphqlError('undefinedField', 'Unknown query');
-  }
-  const { id, first } = asked.variables;
-  if (!Number.isInteger(first) || first < 1 || first > firstMax) {
-    return graphqlError('BAD_REQUEST', `first must be 1 to ${firstMax}`);
-  }
-  const data = variantLevels(variantById.get(id), asked.variables);
-  return { status: 200, body: { data, extensions: { cost: { ...fullBucket, requestedQueryCost: 5 + 3 * first } } } };
-}
-
-function graphqlError(code: string, message: string): Reply {
-  return { status: 200, body: { errors: [{ message, extensions: { code } }] } };
-}
-
-/** The stand-in never throttles: its bucket is always full. */
-const fullBucket = {
-  actualQueryCost: 5,
-  throttleStatus: { maximumAvailable: 2000, currentlyAvailable: 1995, restoreRate: 100 },
-};
-
-/** One page; a cursor is the number of levels before it, in base64. */
-function variantLevels(asked: StandInVariant | undefined, { first, after }: VariantLevelsVariables): VariantLevelsData {
-  if (asked === undefined) return { productVariant: null };
-  const start = after === null ? 0 : Number(Buffer.from(after, 'base64').toString('latin1'));
-  const page = asked.levels.slice(start, start + first);
-  const end = start + page.length;
-  const inventoryLevels = {
-    nodes: page.map(({ locationId, quantity, updatedAt }): LevelNode => {
-      return {
-        location: { id: locationGidPrefix + locationId },
-        quantities: [{ name: 'available', quantity, updatedAt }],
-      };
-    }),
-    pageInfo: {
-      hasNextPage: end < asked.levels.length,
-      endCursor: page.length === 0 ? null : Buffer.from(String(end), 'latin1').toString('base64'),
-    },
-  };
-  return { productVariant: { inventoryItem: { inventoryLevels } } };
+  return { status: 200, body: answerQuery(shop, asked) };
 }
 
 function isAccessToken(given: string | string[] | undefined): boolean {
@@ -181,7 +108,7 @@ async function readBody(request: IncomingMessage): Promise<string | undefined> {
   return bytes > bodyBytesMax ? undefined : Buffer.concat(chunks).toString('utf8');
 }
 
-function parse(body: string): { query?: unknown; variables?: VariantLevelsVariables } | undefined {
+function parse(body: string): { query?: unknown; variables?: unknown } | undefined {
   try {
     const parsed: unknown = JSON.parse(body);
     return typeof parsed === 'object' && parsed !== null ? parsed : undefined;

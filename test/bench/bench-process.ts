@@ -69,8 +69,8 @@ export async function startBenchProcess({ name, script, env }: BenchProcessOptio
     logs: () => [...state.lines],
     stop: async () => {
       if (state.hasExited) return;
-      // Its end is its parent's: the channel closes, and it has nothing to keep.
-      child.disconnect();
+      // It keeps nothing. Closing the channel would end it as well, but Node then never emits `close` for it here.
+      child.kill('SIGTERM');
       await until(() => state.hasExited, { deadlineMs: endMsMax, what: `${name} to end` });
     },
   };

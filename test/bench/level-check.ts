@@ -1,6 +1,6 @@
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import { connectDatabase } from '../../shared/database/connect.js';
-import { fromDecimal, toMicros } from '../../shared/domain/quantity.js';
+import { fromDecimal, toDecimal, toMicros } from '../../shared/domain/quantity.js';
 import { levelsOf, openingUnits } from './bench-database.js';
 import type { Catalogue } from './catalogue.js';
 
@@ -46,7 +46,7 @@ export function createLevelCheck(url: string, { shopId, materialIds, locationIds
         const wanted = expected.get(nameOf(material_id, location_id));
         if (wanted === fromDecimal(quantity)) return [];
         return [
-          `level ${material_id} at ${location_id} is ${quantity}, acknowledged were ${String(wanted)} millionths`,
+          `level ${material_id} at ${location_id} is ${quantity}, by what was acknowledged it is ${wanted === undefined ? 'not there' : toDecimal(wanted)}`,
         ];
       });
       if (rows.length !== expected.size) found.push(`${rows.length} levels instead of ${expected.size}`);

@@ -13,7 +13,7 @@ import type { BenchRun } from './run-bench.js';
 import { scenarios } from './scenarios.js';
 import { startStack } from './stack.js';
 import type { Stack } from './stack.js';
-import { faultsOf, summarise } from './summary.js';
+import { disturbedCores, faultsOf, isDisturbed, summarise } from './summary.js';
 
 /** `npm run bench`: the service beside what a user would write without a queue, on this machine, in one run. */
 const exitCodeUsage = 64;
@@ -84,10 +84,17 @@ async function measureAll(stack: Stack, chosen: BenchOptions): Promise<number> {
     loadAverageAfter,
   };
   writeFileSync(chosen.jsonPath, `${JSON.stringify(report, null, 2)}\n`);
-  print('', figuresTable(summaries), '', 'CPU for a request', cpuTable(summaries), '', targetsTable(summaries), '');
+  print('', figuresTable(summaries), '', 'CPU for a request', cpuTable(summaries), '');
+  if (chosen.designs.includes('ours')) print(targetsTable(summaries), '');
   print(legend(summaries), '', ...redisLines(run));
   if (peakMib) print(`peak memory, MiB: API ${peakMib.api.join(', ')}, worker ${peakMib.worker.join(', ')}`);
   print(`load average: ${machine.loadAverage} before, ${loadAverageAfter} after`, `figures: ${chosen.jsonPath}`);
+  const disturbed = run.rounds.filter(isDisturbed).length;
+  if (disturbed > 0) {
+    print(
+      `NOT A QUIET MACHINE: in ${disturbed} of ${run.rounds.length} rounds other programs used more than ${disturbedCores} cores; the ratios are worth little.`,
+    );
+  }
   for (const problem of problems) print(`WRONG: ${problem}`);
   const faults = problems.length + run.rounds.reduce((total, round) => total + faultsOf(round), 0);
   if (faults > 0) print(`${faults} faults: what was acknowledged and what is there differ, or requests failed.`);

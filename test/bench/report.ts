@@ -82,7 +82,7 @@ export function legend(summaries: readonly Summary[]): string {
   const shownDesigns = [...new Set(summaries.map(({ design }) => design))];
   const shownScenarios = [...new Set(summaries.map(({ scenario }) => scenario))];
   return [
-    ...shownScenarios.map((name) => `${name}: ${scenarios[name].title}, ${scenarios[name].connections} connections`),
+    ...shownScenarios.map((name) => `${name}: ${scenarios[name].title}, ${scenarios[name].connections} at a time`),
     ...shownDesigns.map((name) => `${designs[name].symbol}: ${designs[name].title}`),
   ].join('\n');
 }

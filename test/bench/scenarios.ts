@@ -62,7 +62,7 @@ export const scenarios: Readonly<Record<ScenarioName, Scenario>> = {
     pick: (random) => () => Math.floor(random() * batchMaterialCount),
   },
   LONE: {
-    title: 'one connection, one material',
+    title: 'one material',
     connections: 1,
     rows: 1,
     measureMsMin: 0,

@@ -2,6 +2,7 @@ import { startService } from '../support/service.js';
 import { startTestRedis, testPostgres } from '../support/servers.js';
 import { createBenchDatabase } from './bench-database.js';
 import type { BenchDatabase } from './bench-database.js';
+import type { BaselineEnv } from './baseline/main.js';
 import { startBenchProcess } from './bench-process.js';
 import type { BenchProcess } from './bench-process.js';
 import type { Catalogue } from './catalogue.js';
@@ -122,11 +123,8 @@ async function startBaseline(
   name: BaselineName,
 ): Promise<RunningDesign> {
   const databaseUrl = await bench.copyFor(name);
-  const baseline = await startBenchProcess({
-    name,
-    script,
-    env: { ...env, PATH: process.env['PATH'], BENCH_DESIGN: name, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl },
-  });
+  const given: BaselineEnv = { BENCH_DESIGN: name, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl };
+  const baseline = await startBenchProcess({ name, script, env: { ...env, PATH: process.env['PATH'], ...given } });
   closers.push(() => baseline.stop());
   const check = createLevelCheck(databaseUrl, bench.catalogue);
   closers.push(() => check.close());

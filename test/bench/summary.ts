@@ -48,12 +48,19 @@ export function summarise(rounds: readonly Round[]): Summary[] {
   });
 }
 
+/** Above this share of a core that other programs took, a round says as much about them as about the design. */
+export const disturbedCores = 0.2;
+
+export function isDisturbed({ foreignCores }: Round): boolean {
+  return foreignCores !== undefined && foreignCores > disturbedCores;
+}
+
 export function faultsOf({ failures, problems }: Round): number {
   return Object.values(failures).reduce((total, count) => total + count, 0) + problems.length;
 }
 
 /** Of an even number the mean of the two in the middle; NaN of none. */
-export function median(numbers: readonly number[]): number {
+function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((one, other) => one - other);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? NaN;

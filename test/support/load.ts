@@ -131,9 +131,10 @@ function makeIntent({ shop, dice, keyed }: LoadOptions, materialId: string, inde
   const rowCount = kind < 12 ? 1 : 1 + dice.below(5);
   // The first row is at the default location, where updates are booked as well: its level alone then has every change
   // in one order, without which the ledger could not tell what total an update met.
-  const rows = Array.from({ length: rowCount }, (_, row) =>
-    makeRow(row === 0 ? shop.locationIds.slice(0, 1) : shop.locationIds, dice),
-  );
+  const rows = Array.from({ length: rowCount }, (_, row) => {
+    if (row > 0) return makeRow(shop.locationIds, dice);
+    return makeRow(shop.locationIds.slice(0, 1), dice, rowCount > 1 ? 0 : undefined);
+  });
   return {
     materialId,
     tag,
@@ -143,8 +144,8 @@ function makeIntent({ shop, dice, keyed }: LoadOptions, materialId: string, inde
   };
 }
 
-function makeRow(locationIds: string[], dice: Dice): SentRow {
-  const locationId = dice.chance(0.02) ? 'nowhere' : dice.pick(locationIds);
+function makeRow(locationIds: string[], dice: Dice, unknownChance = 0.02): SentRow {
+  const locationId = dice.chance(unknownChance) ? 'nowhere' : dice.pick(locationIds);
   if (dice.chance(0.15)) return { locationId, absolute: dice.below(500_000) / 1_000 };
   return { locationId, delta: (dice.below(20_000_000) - 9_000_000) / 1_000_000 };
 }

@@ -52,13 +52,18 @@ const betweenRooms = [
     ['domain', 'database'],
     'The only writer of levels: the worker and the CLI call it alike.',
   ),
+  roomImportsOnly(
+    'mirror',
+    ['domain', 'contract', 'database', 'platform'],
+    'Brings the platform’s lists into the tables: the worker and the CLI call it alike.',
+  ),
   {
     name: 'shared-new-room-direction',
     comment: 'A room without a rule of its own here stands next to the domain and knows no other.',
     severity: 'error',
     from: {
       path: '^shared/([^/]+)/',
-      pathNot: '^shared/(domain|contract|database|queue|redis|runtime|platform|inventory|manage|standalone)/',
+      pathNot: '^shared/(domain|contract|database|queue|redis|runtime|platform|inventory|mirror|manage|standalone)/',
     },
     to: { path: '^(shared|api|worker)/|^knexfile', pathNot: ['^shared/$1/', '^shared/domain/'] },
   },

@@ -1,11 +1,16 @@
 import { ajv } from '../../contract/ajv.js';
 import type { PlatformError } from '../commerce-platform.js';
+import type { QueryCost } from './throttle.js';
 
-/** What one attempt came to. `retryAfterMs`: how long the platform asks us to wait, where it says so. */
-export type Attempt = { ok: true; data: unknown } | FailedAttempt;
+/**
+ * What one attempt came to. `retryAfterMs`: how long the platform asks us to wait, where it says so; `cost`: what the
+ * query costs and what is left, where it says that.
+ */
+export type Attempt = { ok: true; data: unknown; cost?: QueryCost } | FailedAttempt;
 
 export interface FailedAttempt {
   ok: false;
+  cost?: QueryCost;
   error: PlatformError;
   retry: boolean;
   retryAfterMs?: number;
@@ -22,8 +27,10 @@ export function readReply(text: string): Attempt {
     return invalid('the body is not JSON');
   }
   if (!isReply(reply)) return invalid('the body is not a GraphQL reply');
-  if (reply.errors === undefined || reply.errors.length === 0) return { ok: true, data: reply.data };
-  return readErrors(reply.errors, reply.extensions);
+  const cost = readCost(reply.extensions);
+  const known = cost === undefined ? {} : { cost };
+  if (reply.errors === undefined || reply.errors.length === 0) return { ok: true, data: reply.data, ...known };
+  return { ...readErrors(reply.errors, cost), ...known };
 }
 
 /** The verdict on a status other than 200 (https://shopify.dev/docs/api/usage/response-codes). */
@@ -42,10 +49,10 @@ export function invalid(detail: string): FailedAttempt {
 }
 
 /** The codes: https://shopify.dev/docs/api/admin-graphql#status-and-error-codes. The gravest known one decides. */
-function readErrors(errors: GraphqlError[], extensions: unknown): FailedAttempt {
+function readErrors(errors: GraphqlError[], cost: QueryCost | undefined): FailedAttempt {
   const codes = new Set(errors.map((error) => error.extensions?.code));
   if (codes.has('THROTTLED')) {
-    return { ok: false, error: 'throttled', retry: true, ...restoreTime(extensions), detail: 'THROTTLED' };
+    return { ok: false, error: 'throttled', retry: true, ...restoreTime(cost), detail: 'THROTTLED' };
   }
   if (codes.has('ACCESS_DENIED')) return { ok: false, error: 'unauthorized', retry: false, detail: 'ACCESS_DENIED' };
   if (codes.has('SHOP_INACTIVE')) return { ok: false, error: 'unavailable', retry: false, detail: 'SHOP_INACTIVE' };
@@ -56,11 +63,22 @@ function readErrors(errors: GraphqlError[], extensions: unknown): FailedAttempt 
 }
 
 /** How long the bucket needs until it holds what the query asks for, by the cost figures of the reply. */
-function restoreTime(extensions: unknown): { retryAfterMs?: number } {
-  if (!hasCost(extensions)) return {};
+function restoreTime(cost: QueryCost | undefined): { retryAfterMs?: number } {
+  if (cost === undefined) return {};
+  const missingPoints = Math.max(0, cost.requestedPoints - cost.availablePoints);
+  return { retryAfterMs: Math.ceil((missingPoints / cost.restoredPerSecond) * 1000) };
+}
+
+/** Figures that are not of the documented shape count as none. */
+function readCost(extensions: unknown): QueryCost | undefined {
+  if (!hasCost(extensions)) return undefined;
   const { requestedQueryCost, throttleStatus } = extensions.cost;
-  const missingPoints = Math.max(0, requestedQueryCost - throttleStatus.currentlyAvailable);
-  return { retryAfterMs: Math.ceil((missingPoints / throttleStatus.restoreRate) * 1000) };
+  return {
+    requestedPoints: requestedQueryCost,
+    availablePoints: throttleStatus.currentlyAvailable,
+    maximumPoints: throttleStatus.maximumAvailable,
+    restoredPerSecond: throttleStatus.restoreRate,
+  };
 }
 
 /** `Retry-After`: seconds (Shopify sends "2.0") or an HTTP date (RFC 9110 §10.2.3); unreadable ones count as absent. */
@@ -90,7 +108,10 @@ const isReply = ajv.compile<{ data?: unknown; errors?: GraphqlError[]; extension
 });
 
 interface CostExtension {
-  cost: { requestedQueryCost: number; throttleStatus: { currentlyAvailable: number; restoreRate: number } };
+  cost: {
+    requestedQueryCost: number;
+    throttleStatus: { maximumAvailable?: number; currentlyAvailable: number; restoreRate: number };
+  };
 }
 
 const hasCost = ajv.compile<CostExtension>({
@@ -105,7 +126,11 @@ const hasCost = ajv.compile<CostExtension>({
         throttleStatus: {
           type: 'object',
           required: ['currentlyAvailable', 'restoreRate'],
-          properties: { currentlyAvailable: { type: 'number' }, restoreRate: { type: 'number', exclusiveMinimum: 0 } },
+          properties: {
+            maximumAvailable: { type: 'number', exclusiveMinimum: 0 },
+            currentlyAvailable: { type: 'number' },
+            restoreRate: { type: 'number', exclusiveMinimum: 0 },
+          },
         },
       },
     },

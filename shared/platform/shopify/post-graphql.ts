@@ -2,7 +2,11 @@ import { isUtf8 } from 'node:buffer';
 
 import { invalid, readReply, readStatus, type Attempt } from './graphql-reply.js';
 
-/** One attempt over `fetch`: the request sent, the reply read whole, both within `timeoutMs`. Never throws for the network. */
+/**
+ * One attempt over `fetch`: the request sent, the reply read whole, both within `timeoutMs`. Never throws for the network.
+ *
+ * @throws the reason of `signal`, when the caller gives up
+ */
 export async function postGraphql(request: {
   endpoint: string;
   accessToken: string;
@@ -10,8 +14,9 @@ export async function postGraphql(request: {
   variables: object;
   timeoutMs: number;
   bodyBytesMax: number;
+  signal: AbortSignal | undefined;
 }): Promise<Attempt> {
-  const { endpoint, accessToken, document, variables, timeoutMs, bodyBytesMax } = request;
+  const { endpoint, accessToken, document, variables, timeoutMs, bodyBytesMax, signal } = request;
   const body = JSON.stringify({ query: document, variables });
   // A controller and a timer of our own, not AbortSignal.timeout: the timer must cover the body and then be gone.
   const controller = new AbortController();
@@ -29,11 +34,12 @@ export async function postGraphql(request: {
       body,
       // A redirect followed would carry the token to wherever the answer says.
       redirect: 'manual',
-      signal: controller.signal,
+      signal: signal === undefined ? controller.signal : AbortSignal.any([controller.signal, signal]),
     });
     if (response.status === 200) text = await readCapped(response, bodyBytesMax);
     else await response.body?.cancel();
   } catch (error) {
+    signal?.throwIfAborted();
     if (controller.signal.aborted) return { ok: false, error: 'timeout', retry: true, detail: `over ${timeoutMs} ms` };
     return { ok: false, error: 'unavailable', retry: true, detail: networkFault(error) };
   } finally {

@@ -5,6 +5,7 @@ import type { PlatformError, PlatformEvent, PlatformResult, PlatformShop } from 
 import { invalid, type FailedAttempt } from './graphql-reply.js';
 import { postGraphql } from './post-graphql.js';
 import { shopEndpoint } from './shop-endpoint.js';
+import { createThrottle, type QueryCost, type Throttle } from './throttle.js';
 
 export interface ShopifyClientDeps {
   /** Whether a shop's domain may be a server on 127.0.0.1: the demo's stand-in. Off in production. */
@@ -19,6 +20,9 @@ export interface ShopifyLimits {
   attemptTimeoutMs: number;
   /** For a whole call: every page, attempt and wait. No wait is begun that would not end before it. */
   deadlineMs: number;
+  /** The same two for a call in the background, where nobody waits and a bucket of points may have to fill first. */
+  backgroundAttemptTimeoutMs: number;
+  backgroundDeadlineMs: number;
   /** For each query of a call. */
   attemptsMax: number;
   backoffMs: number;
@@ -32,7 +36,8 @@ export interface ShopifyLimits {
 /** Monotonic milliseconds, a wait, and a number in [0, 1) for the jitter. */
 export interface Clock {
   nowMs(): number;
-  wait(ms: number): Promise<void>;
+  /** Rejects when the caller gives up meanwhile. */
+  wait(ms: number, signal?: AbortSignal): Promise<void>;
   random(): number;
 }
 
@@ -50,14 +55,24 @@ interface Query<Data> {
   isData: (data: unknown) => data is Data;
 }
 
+/**
+ * How a call is made: `live`, for somebody who waits, or in the `background`, which waits before it would be throttled and
+ * leaves points to those who are. `signal`: the caller may give up; the call then rejects with its reason.
+ */
+export interface CallOptions {
+  use?: 'live' | 'background';
+  signal?: AbortSignal | undefined;
+}
+
 /** Calls to shops' Admin GraphQL API: bounded attempts within a deadline, and a circuit for each shop (contract §8). */
 export function createShopifyClient(deps: ShopifyClientDeps): {
   /** Undefined where the shop's domain or token cannot be used: then nothing may be called. */
-  begin(shop: PlatformShop): ShopifyCall | undefined;
+  begin(shop: PlatformShop, options?: CallOptions): ShopifyCall | undefined;
 } {
   const { allowLoopback, report = () => undefined, clock = systemClock } = deps;
   const limits = { ...defaultLimits, ...deps.limits };
-  const circuits = new LRUCache<number, CircuitBreaker>({ max: circuitsMax });
+  const circuits = new LRUCache<number, CircuitBreaker>({ max: shopsMax });
+  const throttles = new LRUCache<number, Throttle>({ max: shopsMax });
 
   function circuitOf(shopId: number): CircuitBreaker {
     const known = circuits.get(shopId);
@@ -69,19 +84,29 @@ export function createShopifyClient(deps: ShopifyClientDeps): {
     return circuit;
   }
 
+  function throttleOf(shopId: number): Throttle {
+    const throttle = throttles.get(shopId) ?? createThrottle(() => clock.nowMs());
+    throttles.set(shopId, throttle);
+    return throttle;
+  }
+
   return {
-    begin(shop) {
+    begin(shop, { use = 'live', signal } = {}) {
       const endpoint = shopEndpoint(shop.domain, { allowLoopback });
       if (endpoint === undefined || !sendableToken.test(shop.accessToken)) return undefined;
-      const deadlineAtMs = clock.nowMs() + limits.deadlineMs;
+      const inBackground = use === 'background';
       const context: CallContext = {
         shop,
         endpoint,
         circuit: circuitOf(shop.shopId),
+        throttle: throttleOf(shop.shopId),
         limits,
         clock,
         report,
-        deadlineAtMs,
+        inBackground,
+        attemptTimeoutMs: inBackground ? limits.backgroundAttemptTimeoutMs : limits.attemptTimeoutMs,
+        deadlineAtMs: clock.nowMs() + (inBackground ? limits.backgroundDeadlineMs : limits.deadlineMs),
+        signal,
       };
       return {
         query: (asked) => withRetries(context, asked),
@@ -98,21 +123,24 @@ export function createShopifyClient(deps: ShopifyClientDeps): {
 const defaultLimits: ShopifyLimits = {
   attemptTimeoutMs: 3_000,
   deadlineMs: 8_000,
+  backgroundAttemptTimeoutMs: 10_000,
+  // The smallest bucket, of 1,000 points at 50 a second, is full after 20 s.
+  backgroundDeadlineMs: 60_000,
   attemptsMax: 3,
   backoffMs: 200,
   backoffMsMax: 2_000,
-  // A full page of 50 levels is some 10 KB.
+  // A full page of 50 levels is some 10 KB, one of 50 variants some 40 KB.
   bodyBytesMax: 1_048_576,
   failuresToOpen: 5,
   coolDownMs: 10_000,
 };
 
-/** A forgotten circuit is a closed one, so the bound costs at most a few calls to a shop that is down. */
-const circuitsMax = 10_000;
+/** A forgotten circuit is a closed one, and a forgotten throttle a full one: the bound costs at most a few calls. */
+const shopsMax = 10_000;
 
 const systemClock: Clock = {
   nowMs: () => performance.now(),
-  wait: (ms) => sleep(ms),
+  wait: (ms, signal) => sleep(ms, undefined, signal === undefined ? {} : { signal }),
   random: () => Math.random(),
 };
 
@@ -123,10 +151,14 @@ interface CallContext {
   shop: PlatformShop;
   endpoint: string;
   circuit: CircuitBreaker;
+  throttle: Throttle;
   limits: ShopifyLimits;
   clock: Clock;
   report: (event: PlatformEvent) => void;
+  inBackground: boolean;
+  attemptTimeoutMs: number;
   deadlineAtMs: number;
+  signal: AbortSignal | undefined;
 }
 
 /** Tried again on what may pass by itself: the network, time-outs, 5xx, throttling. Bounded by count and deadline. */
@@ -134,39 +166,55 @@ async function withRetries<Data>(context: CallContext, asked: Query<Data>): Prom
   const { circuit, clock, deadlineAtMs, limits, report, shop } = context;
   let error: PlatformError = 'timeout';
   for (let attempt = 1; attempt <= limits.attemptsMax; attempt++) {
+    if (!(await untilAffordable(context, asked.document))) return { ok: false, error: 'throttled' };
     const leftMs = deadlineAtMs - clock.nowMs();
     if (leftMs <= 0) break;
     const passed = await circuit.run(() => attemptOnce(context, asked, leftMs), isPlatformDown);
     if (passed.open) return { ok: false, error: attempt === 1 ? 'circuit-open' : error };
     const { outcome } = passed;
-    if (outcome.ok) return outcome;
+    if (outcome.cost !== undefined) context.throttle.hear(asked.document, outcome.cost);
+    if (outcome.ok) return { ok: true, data: outcome.data };
     error = outcome.error;
     report({ kind: 'attempt-failed', shopId: shop.shopId, error, detail: outcome.detail, attempt });
     // Whoever opened the circuit, this call or another: waiting for an attempt that will not be let through helps nobody.
     if (!outcome.retry || attempt === limits.attemptsMax || !circuit.admits()) break;
     const waitMs = waitBeforeNext(attempt, outcome, context);
     if (clock.nowMs() + waitMs >= deadlineAtMs) break;
-    await clock.wait(waitMs);
+    await clock.wait(waitMs, context.signal);
   }
   return { ok: false, error };
 }
 
+/** In the background: waits until the bucket holds the query's points, or answers false where that is past the deadline. */
+async function untilAffordable(context: CallContext, document: string): Promise<boolean> {
+  const { throttle, clock, deadlineAtMs, inBackground, signal } = context;
+  const waitMs = inBackground ? throttle.waitMs(document) : 0;
+  if (waitMs === 0) return true;
+  if (clock.nowMs() + waitMs >= deadlineAtMs) {
+    throttle.forget();
+    return false;
+  }
+  await clock.wait(waitMs, signal);
+  return true;
+}
+
 async function attemptOnce<Data>(
-  { endpoint, shop, limits }: CallContext,
+  { endpoint, shop, limits, attemptTimeoutMs, signal }: CallContext,
   { document, variables, isData }: Query<Data>,
   leftMs: number,
-): Promise<{ ok: true; data: Data } | FailedAttempt> {
+): Promise<{ ok: true; data: Data; cost?: QueryCost } | FailedAttempt> {
   const reply = await postGraphql({
     endpoint,
     accessToken: shop.accessToken,
     document,
     variables,
-    timeoutMs: Math.min(limits.attemptTimeoutMs, leftMs),
+    timeoutMs: Math.min(attemptTimeoutMs, leftMs),
     bodyBytesMax: limits.bodyBytesMax,
+    signal,
   });
   if (!reply.ok) return reply;
   const { data } = reply;
-  return isData(data) ? { ok: true, data } : invalid('the data is not of the shape asked for');
+  return isData(data) ? { ...reply, data } : invalid('the data is not of the shape asked for');
 }
 
 /**

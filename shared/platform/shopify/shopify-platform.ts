@@ -1,10 +1,11 @@
 import type { CommercePlatform, PlatformLevel, PlatformResult } from '../commerce-platform.js';
+import { locationGidPrefix, variantGidPrefix } from './global-ids.js';
+import { listLocations, listVariants } from './lists.js';
+import { nextCursor } from './page-info.js';
 import { createShopifyClient, type ShopifyCall, type ShopifyClientDeps } from './shopify-client.js';
 import {
   isVariantLevelsData,
   levelsPerPage,
-  locationGidPrefix,
-  variantGidPrefix,
   variantLevelsQuery,
   type LevelNode,
   type VariantLevelsVariables,
@@ -21,6 +22,8 @@ export function createShopifyPlatform(deps: ShopifyClientDeps): CommercePlatform
       if (call === undefined) return { ok: false, error: 'not-connected' };
       return collectLevels(call, variantId, locationIds === undefined ? undefined : new Set(locationIds));
     },
+    listLocations: (shop, after, signal) => listLocations(client, shop, after, signal),
+    listVariants: (shop, after, signal) => listVariants(client, shop, after, signal),
   };
 }
 
@@ -50,11 +53,11 @@ async function collectLevels(
     for (const level of nodes.map(toLevel)) {
       if (wanted === undefined || wanted.has(level.locationId)) found.set(level.locationId, level);
     }
-    if (!pageInfo.hasNextPage || found.size === wanted?.size)
-      return { ok: true, data: { levels: [...found.values()] } };
-    // A cursor that does not move would be asked for again and again.
-    if (pageInfo.endCursor === null || pageInfo.endCursor === after) return call.distrust('the cursor does not move');
-    after = pageInfo.endCursor;
+    if (found.size === wanted?.size) return { ok: true, data: { levels: [...found.values()] } };
+    const end = nextCursor(pageInfo, { after, size: nodes.length });
+    if (!end.ok) return call.distrust(end.detail);
+    if (end.next === null) return { ok: true, data: { levels: [...found.values()] } };
+    after = end.next;
   }
   return call.distrust(`over ${pagesMax} pages`);
 }

@@ -1,4 +1,6 @@
 import { ajv } from '../../contract/ajv.js';
+import { locationGidSchema } from './global-ids.js';
+import { pageInfoSchema, type PageInfo } from './page-info.js';
 
 /**
  * A page of a variant's levels. By the published rules its requested cost is about 3 points a level and so near 155 of the
@@ -34,16 +36,13 @@ export interface VariantLevelsData {
 
 interface LevelsPage {
   nodes: LevelNode[];
-  pageInfo: { hasNextPage: boolean; endCursor: string | null };
+  pageInfo: PageInfo;
 }
 
 export interface LevelNode {
   location: { id: string };
   quantities: [{ name: 'available'; quantity: number; updatedAt: string | null }];
 }
-
-export const variantGidPrefix = 'gid://shopify/ProductVariant/';
-export const locationGidPrefix = 'gid://shopify/Location/';
 
 /** Most shops have fewer than ten locations: one page is the rule. */
 export const levelsPerPage = 50;
@@ -66,7 +65,7 @@ const levelSchema = {
     location: {
       type: 'object',
       required: ['id'],
-      properties: { id: { type: 'string', pattern: `^${locationGidPrefix}[1-9][0-9]{0,19}$` } },
+      properties: { id: locationGidSchema },
     },
     quantities: { type: 'array', minItems: 1, maxItems: 1, items: quantitySchema },
   },
@@ -77,11 +76,7 @@ const levelsPageSchema = {
   required: ['nodes', 'pageInfo'],
   properties: {
     nodes: { type: 'array', maxItems: levelsPerPage, items: levelSchema },
-    pageInfo: {
-      type: 'object',
-      required: ['hasNextPage', 'endCursor'],
-      properties: { hasNextPage: { type: 'boolean' }, endCursor: { type: ['string', 'null'], maxLength: 4096 } },
-    },
+    pageInfo: pageInfoSchema,
   },
 } as const;
 

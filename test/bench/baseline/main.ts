@@ -14,9 +14,16 @@ import { rowTransactions } from './row-transactions.js';
 import { setBased } from './set-based.js';
 import type { Strategy, Submit } from './strategy.js';
 
+/** What the benchmark starts it with; every other setting is the API's default. */
+export interface BaselineEnv {
+  BENCH_DESIGN: BaselineName;
+  DATABASE_URL: string;
+  REDIS_URL: string;
+}
+
 /**
  * The API process with another dispatch: the same HTTP stack, validation, authentication, limit check and logging, and
- * behind it a design that has no queue. Started by the benchmark with `BENCH_DESIGN` beside the API's own settings.
+ * behind it a design that has no queue. A process for each.
  */
 const strategies: Readonly<Record<BaselineName, Strategy>> = {
   d: rowTransactions({ withLedger: false, transactionPer: 'row' }),
@@ -27,7 +34,7 @@ const strategies: Readonly<Record<BaselineName, Strategy>> = {
 };
 
 const settings = settingsOrExit(declared, process.env);
-const { pipeline, createSubmit } = strategies[process.env['BENCH_DESIGN'] as BaselineName];
+const { pipeline, createSubmit } = strategies[process.env['BENCH_DESIGN'] as BaselineEnv['BENCH_DESIGN']];
 const logger = createLogger({ name: 'baseline', level: settings.LOG_LEVEL });
 
 const connect = (poolMax: number, isPipelined: boolean): Database =>
@@ -72,12 +79,6 @@ const server = createServer({
 });
 const port = await server.listen(0, '127.0.0.1');
 
-const tell = serveParent({
-  usePool,
-  stop: async () => {
-    await server.close();
-    limiterRedis.disconnect();
-    await Promise.all([pool?.database.destroy(), database.destroy()]);
-  },
-});
+// Its end is its parent's, and there is nothing to keep: whoever asked has been answered.
+const tell = serveParent({ usePool });
 tell({ type: 'ready', port });

@@ -21,7 +21,7 @@ export interface LoadOptions {
 export interface LoadResult {
   /** The window as it was. */
   measuredMs: number;
-  /** Answers within the window. */
+  /** Full successes within the window; `latency` is theirs. */
   answered: number;
   latency: LatencySummary;
   /** Answers of the whole run other than full successes, by status. */
@@ -103,7 +103,7 @@ interface Lane {
   take(answer: Answer): void;
 }
 
-function createLane(run: Run, next: () => PlannedRequest, onLatency: (ms: number) => void): Lane {
+function createLane(run: Run, next: () => PlannedRequest, onSuccess: (ms: number) => void): Lane {
   let connection: Connection | undefined;
   let asked: PlannedRequest | undefined;
   let sentMs = 0;
@@ -119,13 +119,18 @@ function createLane(run: Run, next: () => PlannedRequest, onLatency: (ms: number
       connection?.send(asked.message);
     },
     take: ({ status, allRowsOk }) => {
-      onLatency(performance.now() - sentMs);
+      const ms = performance.now() - sentMs;
       run.inFlight -= 1;
       if (asked === undefined) return;
       const { material, delta } = asked;
       const isSuccess = material === undefined ? status === 200 : allRowsOk;
-      if (!isSuccess) run.failures[status] = (run.failures[status] ?? 0) + 1;
-      else if (material !== undefined) run.acknowledged.set(material, (run.acknowledged.get(material) ?? 0) + delta);
+      if (!isSuccess) {
+        // A refusal is quick, and must not make a design look fast.
+        run.failures[status] = (run.failures[status] ?? 0) + 1;
+        return;
+      }
+      onSuccess(ms);
+      if (material !== undefined) run.acknowledged.set(material, (run.acknowledged.get(material) ?? 0) + delta);
     },
   };
   return lane;

@@ -23,16 +23,71 @@ interface Batch {
 
 /** Steps of one level: what is sent, and the level afterwards. Every row is ok. */
 const cases: { title: string; allowNegative?: boolean; steps: [Omit<Row, 'locationId'>, number][] }[] = [
-  { title: 'a delta adds to a level that begins at 0', steps: [[{ delta: 2.5 }, 2.5], [{ delta: -1 }, 1.5]] },
-  { title: 'a delta past zero is truncated and still ok', steps: [[{ delta: 3 }, 3], [{ delta: -5 }, 0], [{ delta: -1 }, 0]] },
-  { title: 'an absolute sets the level', steps: [[{ absolute: 7 }, 7], [{ absolute: 2.25 }, 2.25], [{ absolute: 0 }, 0]] },
-  { title: 'an absolute that equals the level and a delta of 0 are ok', steps: [[{ absolute: 7 }, 7], [{ absolute: 7 }, 7], [{ delta: 0 }, 7]] },
-  { title: '0.1 + 0.2 is 0.3', steps: [[{ delta: 0.1 + 0.2 }, 0.3], [{ delta: -0.3 }, 0]] },
-  { title: 'more than six places are rounded half away from zero', steps: [[{ delta: 1.0000005 }, 1.000001], [{ delta: -0.0000005 }, 1], [{ absolute: 1e-7 }, 0]] },
+  {
+    title: 'a delta adds to a level that begins at 0',
+    steps: [
+      [{ delta: 2.5 }, 2.5],
+      [{ delta: -1 }, 1.5],
+    ],
+  },
+  {
+    title: 'a delta past zero is truncated and still ok',
+    steps: [
+      [{ delta: 3 }, 3],
+      [{ delta: -5 }, 0],
+      [{ delta: -1 }, 0],
+    ],
+  },
+  {
+    title: 'an absolute sets the level',
+    steps: [
+      [{ absolute: 7 }, 7],
+      [{ absolute: 2.25 }, 2.25],
+      [{ absolute: 0 }, 0],
+    ],
+  },
+  {
+    title: 'an absolute that equals the level and a delta of 0 are ok',
+    steps: [
+      [{ absolute: 7 }, 7],
+      [{ absolute: 7 }, 7],
+      [{ delta: 0 }, 7],
+    ],
+  },
+  {
+    title: '0.1 + 0.2 is 0.3',
+    steps: [
+      [{ delta: 0.1 + 0.2 }, 0.3],
+      [{ delta: -0.3 }, 0],
+    ],
+  },
+  {
+    title: 'more than six places are rounded half away from zero',
+    steps: [
+      [{ delta: 1.0000005 }, 1.000001],
+      [{ delta: -0.0000005 }, 1],
+      [{ absolute: 1e-7 }, 0],
+    ],
+  },
   { title: 'ten times 0.1 is 1', steps: Array.from({ length: 10 }, (_, n) => [{ delta: 0.1 }, (n + 1) / 10]) },
-  { title: 'the largest input is taken', steps: [[{ absolute: 1e9 }, 1e9], [{ delta: 1e9 }, 2e9], [{ delta: -1e9 }, 1e9]] },
-  { title: 'where the shop allows it a delta goes below zero', allowNegative: true, steps: [[{ delta: -3 }, -3], [{ delta: -0.5 }, -3.5], [{ absolute: 0 }, 0]] },
-]; // prettier-ignore
+  {
+    title: 'the largest input is taken',
+    steps: [
+      [{ absolute: 1e9 }, 1e9],
+      [{ delta: 1e9 }, 2e9],
+      [{ delta: -1e9 }, 1e9],
+    ],
+  },
+  {
+    title: 'where the shop allows it a delta goes below zero',
+    allowNegative: true,
+    steps: [
+      [{ delta: -3 }, -3],
+      [{ delta: -0.5 }, -3.5],
+      [{ absolute: 0 }, 0],
+    ],
+  },
+];
 
 describe('PATCH /v1/raw-materials/{variantId}/inventory: 200', () => {
   const http = useHttpService();
@@ -54,7 +109,7 @@ describe('PATCH /v1/raw-materials/{variantId}/inventory: 200', () => {
   }
 
   for (const { title, allowNegative = false, steps } of cases) {
-    it(`${title}`, async () => {
+    it(title, async () => {
       const shop = await createTestShop(http.database, { allowNegative });
       for (const [row, level] of steps) {
         const batch = await adjust(shop, [{ locationId: '1001', ...row }]);

@@ -10,7 +10,7 @@ import type { TestShop } from '../../support/shop.js';
 const row = '{"locationId":"1001","delta":1}';
 const rows = (count: number, json = row) => `{"updates":[${Array.from({ length: count }, () => json).join(',')}]}`;
 
-/** JSON as it goes over the wire, and the paths that `details` must name, in this order. */
+/** JSON as it goes over the wire, and the paths that `details` must name. */
 const envelopes: { title: string; json: string; paths: string[] }[] = [
   { title: 'no updates', json: '{}', paths: ['/updates'] },
   { title: 'updates that is no array', json: `{"updates":${row}}`, paths: ['/updates'] },

@@ -52,6 +52,12 @@ const asked: Record<string, Omit<Asked, 'key'> & { as?: keyof Keys }> = {
   'read-levels-400': { path: inventoryPath('abc') },
   'read-levels-404': { path: inventoryPath(unknown) },
   'read-levels-502': { path: inventoryPath('55') },
+  'read-history-200': { path: `${inventoryPath(read)}/history`, as: 'read' },
+  'read-history-200-page': { path: `${inventoryPath(read)}/history?limit=1&locationId=1002` },
+  'read-history-200-empty': { path: `${inventoryPath('55')}/history` },
+  'read-history-400': { path: `${inventoryPath(read)}/history?limit=0&from=now` },
+  'read-history-404': { path: `${inventoryPath(unknown)}/history` },
+  'read-history-405': { path: `${inventoryPath(read)}/history`, method: 'PATCH' },
   'adjust-inventory-200': batch(adjusted, { locationId: '1001', delta: 5 }, { locationId: '1001', delta: -9 }),
   'adjust-inventory-200-partial': batch(adjusted, { locationId: '9', delta: 1 }, { locationId: '1001', absolute: 2 }),
   'adjust-inventory-200-none-ok': batch(
@@ -131,7 +137,11 @@ describe('the default replies', () => {
       none: undefined,
     };
     await request(http.baseUrl, { path: listPath, key: keys.exhausted });
-    await request(http.baseUrl, { ...batch(read, { locationId: '1002', delta: 12.5 }), key: keys.write });
+    const booked = [
+      { locationId: '1002', delta: 13, reason: 'delivery' },
+      { locationId: '1002', absolute: 12.5, reference: 'R-1' },
+    ];
+    await request(http.baseUrl, { ...batch(read, ...booked), key: keys.write });
   });
 
   for (const [name, { as = 'write', ...one }] of Object.entries(asked)) {
@@ -211,6 +221,7 @@ function withoutChance(name: string, value: string): string {
 function withoutIds(text: string): string {
   return text
     .replace(/[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}/g, '<uuid>')
+    .replace(/"(keyId|nextCursor)":"[^"]+"/g, '"$1":"<chance>"')
     .replace(/\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z/g, '<time>');
 }
 

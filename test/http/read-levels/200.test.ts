@@ -39,8 +39,8 @@ describe('GET /v1/raw-materials/{variantId}/inventory: 200', () => {
   it('carries exactly the fields of the contract', async () => {
     const shop = await createTestShop(http.database);
     await book(shop, { '1001': 1 });
-    const { body } = await http.ask({ path: inventoryPath(shop.materialIds[0]!), key: shop.readKey });
-    expect(keysOf(body)).to.deep.equal(
+    const answer = await http.ask({ path: inventoryPath(shop.materialIds[0]!), key: shop.readKey });
+    expect(keysOf(answer.body)).to.deep.equal(
       [
         ['data', 'data.levels', 'data.levels[].locationId', 'data.levels[].quantity', 'data.levels[].updatedAt'],
         ['data.origin', 'data.totalQuantity', 'data.variantId', 'meta', 'meta.apiVersion', 'meta.requestId'],

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
+import type { StandInVariant } from '../../../shared/standalone/stand-in-answers.js';
 import {
   standInAccessToken,
   standInLocations,
   standInVariants,
   startStandInPlatform,
   type StandInPlatform,
-  type StandInVariant,
 } from '../../../shared/standalone/stand-in-platform.js';
 
 const path = '/admin/api/2026-10/graphql.json';

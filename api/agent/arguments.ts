@@ -1,0 +1,22 @@
+/** The parts of arguments that several tools share. */
+
+export const variantIdArgument = {
+  type: 'string',
+  description:
+    'The id of a raw material: `VMAT-…` for a virtual one, digits for one of the commerce platform. Take it from list_raw_materials.',
+} as const;
+
+export const virtualIdArgument = {
+  type: 'string',
+  description: 'The id of a virtual raw material, `VMAT-…`. Materials of the commerce platform cannot be changed here.',
+} as const;
+
+/** Visible ASCII, as in the `Idempotency-Key` header of the REST twin (contract §7). */
+export const idempotencyKeyArgument = {
+  type: 'string',
+  pattern: '^[!-~]{1,255}$',
+  description:
+    'A key of your own for this one change, such as a new UUID: 1 to 255 visible ASCII characters, remembered for 24 hours. ' +
+    'Repeat the very same call with the same key after a failure or no answer, and it is applied once; the same key with ' +
+    'other arguments is refused.',
+} as const;

@@ -1,0 +1,75 @@
+import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotocol/server';
+import type { CallToolResult } from '@modelcontextprotocol/server';
+import { apiVersion } from '../../shared/contract/envelope.js';
+import { fail } from '../../shared/domain/errors.js';
+import type { RequestError } from '../../shared/domain/errors.js';
+import type { Caller } from '../caller.js';
+import { answered } from '../operations/dispatch-answer.js';
+import type { Services } from '../services.js';
+import { toolResult } from './tool-result.js';
+import { tools } from './tools.js';
+
+export interface McpServerDeps {
+  services: Services;
+  caller: Caller;
+  /** What a fault is answered with, once it is logged; nothing of its inside may be shown. */
+  answerFault: (error: unknown, about: { requestId: string; route: string }) => { ok: false; error: RequestError };
+}
+
+/**
+ * The protocol's side of one request: which tools the caller's key may use, and the call of one. The handlers are set on
+ * the server itself, so that the contract's schemas are published as they are and the contract's readers judge the
+ * arguments: the library would want them in a schema language of its own.
+ */
+export function createMcpServer(deps: McpServerDeps): McpServer {
+  const mcp = new McpServer(
+    { name: 'raw-materials', title: 'Raw materials', version: apiVersion },
+    {
+      // Nothing is ever announced, so a client that subscribes is told so at once and no stream stays open.
+      capabilities: { tools: { listChanged: false } },
+      instructions,
+      cacheHints: { 'tools/list': { ttlMs: toolsFreshMs, cacheScope: 'private' } },
+    },
+  );
+  const { scope } = deps.caller;
+  mcp.server.setRequestHandler('tools/list', () => ({
+    tools: tools.filter((tool) => tool.scope === 'read' || scope === 'write').map(({ published }) => published),
+  }));
+  mcp.server.setRequestHandler('tools/call', ({ params }) => callTool(deps, params.name, params.arguments));
+  return mcp;
+}
+
+/** The list depends on the key's scope, which never changes, and on the release. */
+const toolsFreshMs = 300_000;
+
+async function callTool(
+  { services, caller, answerFault }: McpServerDeps,
+  name: string,
+  args: unknown = {},
+): Promise<CallToolResult> {
+  const tool = tools.find(({ published }) => published.name === name);
+  // A tool that is not there is a fault of the protocol's use, not of a tool (MCP §Tools, "Error Handling").
+  if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
+  const { requestId } = caller;
+  if (tool.scope === 'write' && caller.scope !== 'write') return toolResult(answered(writeScopeMissing), requestId);
+  try {
+    return toolResult(await tool.call(services, caller, args), requestId);
+  } catch (error) {
+    return toolResult(answered(answerFault(error, { requestId, route: `/mcp ${name}` })), requestId);
+  }
+}
+
+const writeScopeMissing = fail(
+  'FORBIDDEN_SCOPE',
+  'This API key may only read; a key with the write scope is needed for this tool.',
+);
+
+/** For the agent, at the start of its work. */
+const instructions = [
+  'Raw materials of one shop and their stock by location.',
+  'Ids: `VMAT-…` is a virtual material, kept here and changeable; digits are a material of the commerce platform, which can only be read here.',
+  'Find a material with list_raw_materials, then use its variantId; location ids come from get_inventory.',
+  'A tool that fails answers with a JSON text `{ error: { code, message, details }, requestId }`, whose details point into the arguments.',
+  'After SERVICE_UNAVAILABLE nothing was applied: wait and call again. After OUTCOME_UNKNOWN call again with the same idempotencyKey, or ask get_inventory_history with the requestId of that answer.',
+  'Each request, also those of the protocol itself, takes a point of the budget that the shop has for REST and agents together.',
+].join('\n');

@@ -1,0 +1,91 @@
+import type { Tool as PublishedTool } from '@modelcontextprotocol/server';
+import { ajv } from '../../shared/contract/ajv.js';
+import { faultsOf, pointerStep, refuseInput } from '../../shared/contract/faults.js';
+import { isJsonObject } from '../../shared/contract/json-object.js';
+import type { KeyScope } from '../../shared/database/api-keys.js';
+import { succeed } from '../../shared/domain/errors.js';
+import type { ErrorDetail, Result } from '../../shared/domain/errors.js';
+import type { Caller } from '../caller.js';
+import { answered } from '../operations/dispatch-answer.js';
+import type { Answered } from '../operations/dispatch-answer.js';
+import type { Services } from '../services.js';
+import { publishedSchema } from './published-schema.js';
+import type { Schema } from './published-schema.js';
+
+/** A tool as agents are told of it, and what calling it does. */
+export interface Tool {
+  scope: KeyScope;
+  published: PublishedTool;
+  /** @param args as they came; what is wrong with them is INVALID_INPUT */
+  call: (services: Services, caller: Caller, args: unknown) => Promise<Answered<object>>;
+}
+
+export interface ToolDefinition<Args> {
+  name: string;
+  title: string;
+  description: string;
+  scope: KeyScope;
+  /** Of a write: whether the same call again changes nothing further. */
+  idempotent: boolean;
+  input: Schema;
+  /** What the arguments are judged by where that is not all of `input`: some parts have readers of their own. */
+  judged?: Schema;
+  output: Schema;
+  /** @param args valid by `judged`, or else by `input` */
+  run: (services: Services, caller: Caller, args: Args) => Promise<Answered<object>>;
+}
+
+/** As many as a row of a batch may have; more is a fault by itself, and Ajv would make an error object of each. */
+const fieldsMax = 32;
+/** Of a read, as JSON: its REST twin has no more room either, in a request line that ends at 16 KiB. */
+const readCharactersMax = 16_384;
+
+/** A tool of the table: its arguments are judged by the schema that is published, compiled once. */
+export function createTool<Args extends object>(definition: ToolDefinition<Args>): Tool {
+  const { scope, input, judged = input, run } = definition;
+  const isValid = ajv.compile<Args>(judged);
+  const read = (args: unknown): Result<Args> => {
+    const fault = sizeFault(args, scope);
+    if (fault !== undefined) return refuseInput('arguments', [fault]);
+    return isValid(args) ? succeed(args) : refuseInput('arguments', faultsOf(isValid.errors ?? []));
+  };
+  return {
+    scope,
+    published: publish(definition),
+    async call(services, caller, args) {
+      const found = read(args);
+      return found.ok ? run(services, caller, found.data) : answered(found);
+    },
+  };
+}
+
+function sizeFault(args: unknown, scope: KeyScope): ErrorDetail | undefined {
+  if (!isJsonObject(args)) return { path: '', message: 'Must be an object.' };
+  const members = Object.entries(args);
+  const tooMany = `Has more than ${fieldsMax} fields.`;
+  if (members.length > fieldsMax) return { path: '', message: tooMany };
+  const wide = members.find(([, value]) => isJsonObject(value) && Object.keys(value).length > fieldsMax);
+  if (wide !== undefined) return { path: pointerStep(wide[0]), message: tooMany };
+  if (scope === 'read' && JSON.stringify(args).length > readCharactersMax) {
+    return { path: '', message: `Has more than ${readCharactersMax} characters as JSON.` };
+  }
+  return undefined;
+}
+
+/** No tool goes out into the world: what it reads and changes is the shop's own. A write may replace what was there. */
+function publish({ name, title, description, scope, idempotent, input, output }: ToolDefinition<never>): PublishedTool {
+  return {
+    name,
+    title,
+    description,
+    inputSchema: publishedSchema(input) as PublishedTool['inputSchema'],
+    outputSchema: publishedSchema(output),
+    annotations: {
+      title,
+      readOnlyHint: scope === 'read',
+      destructiveHint: scope === 'write',
+      idempotentHint: idempotent,
+      openWorldHint: false,
+    },
+  };
+}

@@ -1,0 +1,21 @@
+import { listPageSchema } from '../../../shared/contract/list-page.js';
+import { listQuerySchema } from '../../../shared/contract/list-query.js';
+import type { ListQuery } from '../../../shared/contract/list-query.js';
+import { answered } from '../../operations/dispatch-answer.js';
+import { listMaterials } from '../../operations/list-materials.js';
+import { createTool } from '../tool.js';
+
+/** GET /v1/raw-materials as a tool. */
+export const listRawMaterials = createTool<ListQuery>({
+  name: 'list_raw_materials',
+  title: 'List raw materials',
+  description:
+    'Finds raw materials of the shop, of the commerce platform and virtual ones alike, page by page. Use `search` to find a ' +
+    'material by name, SKU or vendor, and take its `variantId` for the other tools. Each item says how much there is over ' +
+    'all locations (`inventoryQuantity`) and how often it is used; for the stock of each location ask get_inventory.',
+  scope: 'read',
+  idempotent: true,
+  input: { ...listQuerySchema, additionalProperties: false },
+  output: listPageSchema,
+  run: async (services, caller, query) => answered(await listMaterials(services, caller, query)),
+});

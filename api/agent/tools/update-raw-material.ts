@@ -1,0 +1,76 @@
+import { materialChangesSchema } from '../../../shared/contract/material-changes.js';
+import { materialSchema } from '../../../shared/contract/material.js';
+import { readMaterialChanges } from '../../../shared/contract/read-material-changes.js';
+import { succeed } from '../../../shared/domain/errors.js';
+import type { ErrorDetail, Result } from '../../../shared/domain/errors.js';
+import type { MaterialChanges } from '../../../shared/domain/material.js';
+import { answered } from '../../operations/dispatch-answer.js';
+import { updateMaterial } from '../../operations/update-material.js';
+import { idempotencyKeyArgument, virtualIdArgument } from '../arguments.js';
+import { toolIdempotency } from '../tool-idempotency.js';
+import { createTool } from '../tool.js';
+
+interface Arguments {
+  variantId: string;
+  changes: Record<string, unknown>;
+  idempotencyKey?: string;
+}
+
+const name = 'update_raw_material';
+
+/** The fields of REST, but one that is not known is refused: an agent that misspells one would never hear of it. */
+const changesArgument = {
+  ...materialChangesSchema,
+  description: 'Only the fields to change. A field that is left out stays as it is; null clears one that may be empty.',
+  additionalProperties: false,
+} as const;
+
+const input = {
+  type: 'object',
+  required: ['variantId', 'changes'],
+  properties: { variantId: virtualIdArgument, changes: changesArgument, idempotencyKey: idempotencyKeyArgument },
+  additionalProperties: false,
+} as const;
+
+/** The values are for the reader that REST has, which rounds as well. */
+const anyValue = Object.fromEntries(Object.keys(materialChangesSchema.properties).map((field) => [field, true]));
+
+/** PATCH /v1/raw-materials/{variantId} as a tool. */
+export const updateRawMaterial = createTool<Arguments>({
+  name,
+  title: 'Update a raw material',
+  description:
+    'Changes fields of one virtual raw material and answers with all its fields as they are then. All changes are applied ' +
+    'or none. `inventoryQuantity` sets the wanted total over all locations by changing the default location; to change the ' +
+    'stock of a location, or by an amount, use adjust_inventory.',
+  scope: 'write',
+  idempotent: true,
+  input,
+  judged: {
+    ...input,
+    properties: {
+      ...input.properties,
+      changes: { type: 'object', properties: anyValue, additionalProperties: false },
+    },
+  },
+  output: materialSchema,
+  run: async (services, caller, args) => {
+    const changes = readChanges(args.changes);
+    if (!changes.ok) return answered(changes);
+    const idempotency = toolIdempotency(name, caller, args);
+    const { variantId } = args;
+    const { result, replayed } = await updateMaterial(services, caller, {
+      variantId,
+      changes: changes.data,
+      idempotency,
+    });
+    return answered(result.ok ? succeed(result.data.material) : result, replayed);
+  },
+});
+
+function readChanges(sent: Record<string, unknown>): Result<MaterialChanges> {
+  const read = readMaterialChanges(sent);
+  if (read.ok || read.error.details === undefined) return read;
+  const details = read.error.details.map((detail): ErrorDetail => ({ ...detail, path: `/changes${detail.path}` }));
+  return { ok: false, error: { ...read.error, details } };
+}

@@ -1,0 +1,63 @@
+import { isJsonObject } from '../../shared/contract/json-object.js';
+import { fail } from '../../shared/domain/errors.js';
+import type { AgentAnswer, AgentSurface } from '../agent-exchange.js';
+import { jsonType } from './content-type.js';
+import { callerOf } from './request-state.js';
+import type { AppContext, AppMiddleware, Reply } from './request-state.js';
+import { refuseUnrouted } from './routing.js';
+import { readTypedBody } from './typed-body.js';
+
+const path = '/mcp';
+const methods = 'POST';
+const types = [jsonType];
+
+/** The methods of the agent surface's one path, as `Allow` lists them; undefined for any other path. */
+export function agentMethods(asked: string): string | undefined {
+  return asked === path ? methods : undefined;
+}
+
+/**
+ * `POST /mcp` (contract §1). It stands behind the checks that both surfaces share and before the plan, which only REST
+ * asks for. Method, content type, size and JSON are judged as on REST, and refused in the same JSON; what a message means
+ * is the surface's business. Origin is not looked at: it guards servers that trust whoever reaches them, and here every
+ * request shows a key, which no browser adds by itself.
+ */
+export function agent(surface: AgentSurface): AppMiddleware {
+  return async (ctx, next) => {
+    if (ctx.path !== path) {
+      await next();
+      return;
+    }
+    const { state, req } = ctx;
+    state.route = path;
+    if (ctx.method !== methods) {
+      state.reply = refuseUnrouted(methods);
+      return;
+    }
+    const read = await readTypedBody(ctx, types);
+    if ('refusal' in read) {
+      state.reply = read.refusal;
+    } else if (!isJsonObject(read.body)) {
+      state.reply = notOneMessage;
+    } else {
+      const caller = { ...callerOf(ctx), channel: 'mcp' } as const;
+      send(ctx, await surface({ caller, message: read.body, headers: req.headers }));
+    }
+  };
+}
+
+const message = 'Send one JSON-RPC message, an object. Batches are not part of the protocol.';
+const notOneMessage: Reply = { result: fail('INVALID_INPUT', message, { details: [{ path: '', message }] }) };
+
+/** Outside of the envelope, since the protocol has its own; the headers are those of every answer. */
+function send({ res, state }: AppContext, { status, contentType, body }: AgentAnswer): void {
+  if (res.headersSent || res.destroyed) return;
+  res.writeHead(status, {
+    ...(contentType !== undefined && { 'Content-Type': contentType }),
+    'Content-Length': String(Buffer.byteLength(body)),
+    'X-Content-Type-Options': 'nosniff',
+    'X-Request-Id': state.requestId,
+    ...state.headers,
+  });
+  res.end(body);
+}

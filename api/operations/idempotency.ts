@@ -1,0 +1,31 @@
+import { createHash } from 'node:crypto';
+import type { Idempotency } from '../../shared/domain/operation.js';
+
+/** Within what a key is remembered (contract §7): the same key of another shop, method or path is another key. */
+export interface KeyScope {
+  shopId: number;
+  method: string;
+  path: string;
+  key: string;
+}
+
+/**
+ * What a key makes of a write: the sum of the scope in which it is remembered, and the sum of everything that gives the
+ * request its meaning, so that the same key with another request is refused.
+ */
+export function idempotencyOf({ shopId, method, path, key }: KeyScope, meaning: readonly string[]): Idempotency {
+  return { scope: sha256([String(shopId), method, path, key]), requestHash: sha256(meaning) };
+}
+
+/** The same text for the same JSON value, in whatever order its members came. At most as deep as a body may be. */
+export function canonicalJson(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
+  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
+  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
+  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`;
+}
+
+/** Of the parts and of where they end, so that no two lists of parts share a sum. */
+function sha256(parts: readonly string[]): string {
+  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
+}

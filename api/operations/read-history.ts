@@ -1,0 +1,85 @@
+import type { HistoryPage } from '../../shared/contract/history-page.js';
+import type { HistoryQuery } from '../../shared/contract/history-query.js';
+import { parseMoment } from '../../shared/contract/moment.js';
+import { readLedger } from '../../shared/database/ledger.js';
+import type { LedgerPosition, LedgerRecord } from '../../shared/database/ledger.js';
+import { findMaterial } from '../../shared/database/materials.js';
+import { fail, succeed } from '../../shared/domain/errors.js';
+import type { Result } from '../../shared/domain/errors.js';
+import { toUnits } from '../../shared/domain/quantity.js';
+import type { Caller } from '../caller.js';
+import type { Services } from '../services.js';
+import { materialNotFound, refuseToRead } from './material-address.js';
+
+export interface ReadHistoryInput {
+  variantId: string;
+  /** As the schema takes it. */
+  query: HistoryQuery;
+}
+
+const limitDefault = 50;
+
+/**
+ * What changed the levels of a material, newest first (contract §7 `history`). A platform material has no ledger here,
+ * and so an empty one. Errors: INVALID_INPUT, NOT_FOUND.
+ */
+export async function readHistory(
+  { database }: Services,
+  { shop }: Caller,
+  { variantId, query }: ReadHistoryInput,
+): Promise<Result<HistoryPage>> {
+  const refusal = refuseToRead(variantId);
+  if (refusal !== undefined) return refusal;
+  const { limit = limitDefault, cursor, locationId, requestId, from = '', to = '' } = query;
+  const position = cursor === undefined ? undefined : parseCursor(cursor);
+  if (cursor !== undefined && position === undefined) return badCursor;
+  const { records, next } = await readLedger(
+    database,
+    { shopId: shop.id, materialId: variantId },
+    { locationId, requestId, fromMs: parseMoment(from)?.firstMs, toMs: parseMoment(to)?.lastMs },
+    { position, limit },
+  );
+  // Only where there is nothing to show does it matter whether the material exists.
+  if (records.length === 0 && (await findMaterial(database, shop.id, variantId)) === undefined) return materialNotFound;
+  return succeed({ items: records.map(toItem), nextCursor: next === undefined ? null : toCursor(next) });
+}
+
+type HistoryItem = HistoryPage['items'][number];
+
+function toItem(record: LedgerRecord): HistoryItem {
+  const { requested } = record;
+  return {
+    locationId: record.locationId,
+    sequence: record.sequence,
+    requested: 'delta' in requested ? { delta: toUnits(requested.delta) } : { absolute: toUnits(requested.absolute) },
+    previous: toUnits(record.previous),
+    applied: toUnits(record.applied),
+    level: toUnits(record.level),
+    clamped: record.clamped,
+    at: new Date(record.atMs).toISOString(),
+    channel: record.channel,
+    keyId: record.keyId,
+    requestId: record.requestId,
+    operationId: record.operationId,
+    reason: record.reason,
+    reference: record.reference,
+  };
+}
+
+/** Opaque to clients: what it holds may change, and a client that builds its own would break. */
+function toCursor({ atMs, skipped }: LedgerPosition): string {
+  return Buffer.from(`${atMs}.${skipped}`).toString('base64url');
+}
+
+/** Undefined for what is no cursor of ours. */
+function parseCursor(cursor: string): LedgerPosition | undefined {
+  const text = Buffer.from(cursor, 'base64url').toString('latin1');
+  const [, at, skipped] = /^(-?\d{1,14})\.(\d{1,5})$/.exec(text) ?? [];
+  if (at === undefined || skipped === undefined) return undefined;
+  const position = { atMs: Number(at), skipped: Number(skipped) };
+  return toCursor(position) === cursor ? position : undefined;
+}
+
+const badCursor = fail('INVALID_INPUT', 'The query has a fault; see details.', {
+  details: [{ path: 'cursor', message: 'Is not the nextCursor of a page.' }],
+});

@@ -1,0 +1,124 @@
+import type { Database } from './connect.js';
+import { whileHeld } from './platform-mirror.js';
+import { syncColumns, toSync } from './platform-syncs.js';
+import type { PlatformSync, SyncHold, SyncRow } from './platform-syncs.js';
+
+/** A location or variant that is in our tables and that the platform lists no more. */
+export interface Gone {
+  kind: 'location' | 'variant';
+  id: string;
+  name: string;
+  /** When a run first came to its end without it; ISO 8601 in UTC. */
+  since: string;
+  /** Whether a bill of materials or a sub-assembly still needs it. */
+  isUsed: boolean;
+}
+
+export interface FinishedSync {
+  sync: PlatformSync;
+  /** How many are gone in all, those removed not among them, and the first `goneShownMax`. */
+  goneCount: number;
+  gone: Gone[];
+  /** Variants removed by this call. */
+  removedCount: number;
+}
+
+const goneShownMax = 100;
+const removedABatch = 500;
+
+/**
+ * Ends a run that has seen every page: what it has not seen is gone from the platform. It is marked and kept, since a
+ * location may have levels and a ledger, and a variant may be needed by a bill. Only with `removeGone` are materials
+ * removed, those that no bill needs; locations never are.
+ *
+ * @returns undefined where the hold is lost: then nothing was written
+ */
+export async function finishSync(
+  database: Database,
+  hold: SyncHold,
+  { removeGone }: { removeGone: boolean },
+): Promise<FinishedSync | undefined> {
+  return whileHeld(database, hold, async (transaction, generation) => {
+    const { shopId } = hold;
+    // One that was mirrored before sightings were kept was never seen in any run.
+    await transaction.raw(
+      `INSERT INTO platform_sightings (shop_id, kind, id, generation, gone_since)
+       SELECT m.shop_id, 'variant', m.id, 0, now() FROM materials m
+       WHERE m.shop_id = :shopId AND m.origin = 'platform' AND NOT EXISTS (
+         SELECT 1 FROM platform_sightings s WHERE s.shop_id = m.shop_id AND s.kind = 'variant' AND s.id = m.id)
+       ORDER BY m.id ON CONFLICT DO NOTHING`,
+      { shopId },
+    );
+    await transaction.raw(
+      `UPDATE platform_sightings SET gone_since = now()
+       WHERE shop_id = :shopId AND generation <> :generation AND gone_since IS NULL`,
+      { shopId, generation },
+    );
+    const removedCount = removeGone ? await removeUnused(transaction, shopId) : 0;
+    const { rows } = await transaction.raw<{ rows: SyncRow[] }>(
+      `UPDATE platform_syncs AS p
+       SET phase = 'idle', cursor = NULL, synced_at = now(), problem = NULL, problem_at = NULL, lease_token = NULL,
+           lease_until = NULL
+       WHERE p.shop_id = :shopId RETURNING ${syncColumns}`,
+      { shopId },
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error('the row of a sync is gone while it is locked');
+    return { sync: toSync(row), removedCount, ...(await readGone(transaction, shopId)) };
+  });
+}
+
+/** In batches, so that no statement reaches its timeout, yet in one transaction: all of them, or none. */
+async function removeUnused(transaction: Database, shopId: number): Promise<number> {
+  let removedCount = 0;
+  for (;;) {
+    const { rows } = await transaction.raw<{ rows: { count: number }[] }>(removeBatch, {
+      shopId,
+      limit: removedABatch,
+    });
+    const count = rows[0]?.count ?? 0;
+    removedCount += count;
+    if (count < removedABatch) return removedCount;
+  }
+}
+
+const isUsed = `EXISTS (SELECT 1 FROM bill_components c WHERE c.shop_id = s.shop_id AND c.material_id = s.id)`;
+
+/** A platform material has no levels; one that had some all the same would have a history and stay. */
+const removeBatch = `
+  WITH doomed AS (
+    SELECT s.id FROM platform_sightings s
+    WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.gone_since IS NOT NULL AND NOT ${isUsed}
+      AND NOT EXISTS (SELECT 1 FROM levels l WHERE l.shop_id = s.shop_id AND l.material_id = s.id)
+    ORDER BY s.id LIMIT :limit
+  ),
+  unseen AS (DELETE FROM platform_sightings s USING doomed d WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id = d.id),
+  unstocked AS (DELETE FROM stock t USING doomed d WHERE t.shop_id = :shopId AND t.material_id = d.id),
+  unmade AS (DELETE FROM materials m USING doomed d WHERE m.shop_id = :shopId AND m.id = d.id)
+  SELECT count(*)::integer AS count FROM doomed`;
+
+async function readGone(transaction: Database, shopId: number): Promise<{ goneCount: number; gone: Gone[] }> {
+  const { rows } = await transaction.raw<{ rows: GoneRow[] }>(
+    `SELECT s.kind, s.id, coalesce(m.product_name, l.name, '') AS name, s.gone_since, ${isUsed} AS is_used,
+            (count(*) OVER ())::integer AS gone_count
+     FROM platform_sightings s
+     LEFT JOIN materials m ON s.kind = 'variant' AND m.shop_id = s.shop_id AND m.id = s.id
+     LEFT JOIN locations l ON s.kind = 'location' AND l.shop_id = s.shop_id AND l.id = s.id
+     WHERE s.shop_id = :shopId AND s.gone_since IS NOT NULL
+     ORDER BY s.gone_since DESC, s.kind, s.id LIMIT :limit`,
+    { shopId, limit: goneShownMax },
+  );
+  const gone = rows.map(({ kind, id, name, gone_since, is_used }) => {
+    return { kind, id, name, since: gone_since.toISOString(), isUsed: is_used };
+  });
+  return { goneCount: rows[0]?.gone_count ?? 0, gone };
+}
+
+interface GoneRow {
+  kind: 'location' | 'variant';
+  id: string;
+  name: string;
+  gone_since: Date;
+  is_used: boolean;
+  gone_count: number;
+}

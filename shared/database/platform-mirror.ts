@@ -1,0 +1,204 @@
+import type { Database } from './connect.js';
+import { syncColumns, toSync } from './platform-syncs.js';
+import type { PlatformSync, SyncHold, SyncPhase, SyncRow } from './platform-syncs.js';
+
+/** A location as it is mirrored: within the table's limits. */
+export interface MirroredLocation {
+  /** Plain digits. */
+  id: string;
+  name: string;
+}
+
+/** What the platform says of a variant, within the table's limits; everything else of a material is the shop's own. */
+export interface MirroredVariant {
+  /** Plain digits. */
+  id: string;
+  productName: string;
+  variantName: string | null;
+  sku: string | null;
+  vendor: string | null;
+  /** Decimals as text. */
+  unitPrice: string | null;
+  unitCost: string | null;
+  imageUrl: string | null;
+  /** Whole units. */
+  inventoryQuantity: number;
+}
+
+/** Where a run stands after a page. */
+export interface SyncPosition {
+  phase: Exclude<SyncPhase, 'idle'>;
+  cursor: string | null;
+}
+
+export interface RecordedPage {
+  sync: PlatformSync;
+  /** How many of the page this run had not seen before. */
+  freshCount: number;
+}
+
+/**
+ * Brings a page of locations into the shop's: the new are added, others get the platform's name. Together with where the
+ * run then stands, so that a page is never half in, nor in and forgotten.
+ *
+ * @param locations ids distinct
+ * @returns undefined where the hold is lost: then nothing was written
+ */
+export async function recordLocations(
+  database: Database,
+  hold: SyncHold,
+  locations: readonly MirroredLocation[],
+  then: SyncPosition,
+): Promise<RecordedPage | undefined> {
+  const given = JSON.stringify(locations);
+  return recordPage(database, hold, then, { sql: writeLocations, given, kind: 'locations' });
+}
+
+/**
+ * Brings a page of variants into the shop's materials, with the platform's quantity as their total; otherwise as
+ * `recordLocations`. Levels and the ledger are not touched: a platform material has none here. Nor are fields that the
+ * platform does not know (unit, specifications, weight), and a material in which nothing changed keeps version and time.
+ */
+export async function recordVariants(
+  database: Database,
+  hold: SyncHold,
+  variants: readonly MirroredVariant[],
+  then: SyncPosition,
+): Promise<RecordedPage | undefined> {
+  const given = JSON.stringify(variants.map(toRecord));
+  return recordPage(database, hold, then, { sql: writeVariants, given, kind: 'variants' });
+}
+
+/** Below the time that a worker has to end in. */
+const statementTimeoutMs = 5_000;
+
+/**
+ * Runs `work` in a transaction that holds the lock of the shop's sync, if the sync is still ours: whoever lost it to
+ * another, by a pause longer than the lease, writes nothing. Settings are LOCAL, for PgBouncer (pipeline §4).
+ */
+export async function whileHeld<T>(
+  database: Database,
+  { shopId, token }: SyncHold,
+  work: (transaction: Database, generation: number) => Promise<T>,
+): Promise<T | undefined> {
+  return database.transaction(async (transaction) => {
+    await transaction.raw(
+      `SELECT set_config('statement_timeout', '${statementTimeoutMs}', true),
+              set_config('lock_timeout', '${statementTimeoutMs}', true),
+              set_config('idle_in_transaction_session_timeout', '${statementTimeoutMs}', true)`,
+    );
+    const { rows } = await transaction.raw<{ rows: { generation: number }[] }>(
+      'SELECT generation FROM platform_syncs WHERE shop_id = ? AND lease_token = ? FOR UPDATE',
+      [shopId, token],
+    );
+    return rows[0] && (await work(transaction, rows[0].generation));
+  });
+}
+
+interface PageWrite {
+  sql: string;
+  given: string;
+  kind: 'locations' | 'variants';
+}
+
+async function recordPage(
+  database: Database,
+  hold: SyncHold,
+  then: SyncPosition,
+  { sql, given, kind }: PageWrite,
+): Promise<RecordedPage | undefined> {
+  return whileHeld(database, hold, async (transaction, generation) => {
+    const { shopId } = hold;
+    const written = await transaction.raw<{ rows: WrittenRow[] }>(sql, { shopId, generation, given });
+    const { fresh = 0, added = 0, changed = 0 } = written.rows[0] ?? {};
+    const { rows } = await transaction.raw<{ rows: SyncRow[] }>(
+      `UPDATE platform_syncs AS p
+       SET phase = :phase, cursor = CAST(:cursor AS text), pages = p.pages + 1, ${kind}_seen = p.${kind}_seen + :fresh,
+           ${kind}_added = p.${kind}_added + :added, ${kind}_changed = p.${kind}_changed + :changed
+       WHERE p.shop_id = :shopId RETURNING ${syncColumns}`,
+      { shopId, phase: then.phase, cursor: then.cursor, fresh, added, changed },
+    );
+    const [row] = rows;
+    if (row === undefined) throw new Error('the row of a sync is gone while it is locked');
+    return { sync: toSync(row), freshCount: fresh };
+  });
+}
+
+interface WrittenRow {
+  fresh: number;
+  added: number;
+  changed: number;
+}
+
+/** Marks the page as seen in this run; the rows that come back had not been before. */
+const markSeen = (kind: 'location' | 'variant') => `
+  seen AS (
+    INSERT INTO platform_sightings AS s (shop_id, kind, id, generation)
+    SELECT :shopId, '${kind}', id, :generation FROM given ORDER BY id
+    ON CONFLICT (shop_id, kind, id) DO UPDATE SET generation = excluded.generation, gone_since = NULL
+    WHERE s.generation <> excluded.generation
+    RETURNING id
+  )`;
+
+const writeLocations = `
+  WITH given AS (
+    SELECT * FROM jsonb_to_recordset(CAST(:given AS jsonb)) AS r (id text, name text)
+  ),
+  ${markSeen('location')},
+  known AS (SELECT l.id FROM locations l JOIN given USING (id) WHERE l.shop_id = :shopId),
+  written AS (
+    INSERT INTO locations AS l (shop_id, id, name)
+    SELECT :shopId, id, name FROM given ORDER BY id
+    ON CONFLICT (shop_id, id) DO UPDATE SET name = excluded.name WHERE l.name <> excluded.name
+    RETURNING id
+  )
+  SELECT (SELECT count(*) FROM seen)::integer AS fresh,
+         (SELECT count(*) FROM written WHERE id NOT IN (SELECT id FROM known))::integer AS added,
+         (SELECT count(*) FROM written WHERE id IN (SELECT id FROM known))::integer AS changed`;
+
+/** The row of stock is written wherever the fields were, since it carries when the material changed last. */
+const writeVariants = `
+  WITH given AS (
+    SELECT * FROM jsonb_to_recordset(CAST(:given AS jsonb)) AS r (
+      id text, product_name text, variant_name text, sku text, vendor text, unit_price numeric, unit_cost numeric,
+      image_url text, total_quantity numeric)
+  ),
+  ${markSeen('variant')},
+  known AS (SELECT m.id FROM materials m JOIN given USING (id) WHERE m.shop_id = :shopId),
+  written AS (
+    INSERT INTO materials AS m (shop_id, id, origin, product_name, variant_name, sku, vendor, unit_price, unit_cost, image_url)
+    SELECT :shopId, id, 'platform', product_name, variant_name, sku, vendor, unit_price, unit_cost, image_url
+    FROM given ORDER BY id
+    ON CONFLICT (shop_id, id) DO UPDATE
+    SET product_name = excluded.product_name, variant_name = excluded.variant_name, sku = excluded.sku,
+        vendor = excluded.vendor, unit_price = excluded.unit_price, unit_cost = excluded.unit_cost,
+        image_url = excluded.image_url, version = m.version + 1
+    WHERE (m.product_name, m.variant_name, m.sku, m.vendor, m.unit_price, m.unit_cost, m.image_url)
+      IS DISTINCT FROM (excluded.product_name, excluded.variant_name, excluded.sku, excluded.vendor,
+                        excluded.unit_price, excluded.unit_cost, excluded.image_url)
+    RETURNING id
+  ),
+  stocked AS (
+    INSERT INTO stock AS t (shop_id, material_id, total_quantity)
+    SELECT :shopId, id, total_quantity FROM given ORDER BY id
+    ON CONFLICT (shop_id, material_id) DO UPDATE SET total_quantity = excluded.total_quantity, updated_at = now()
+    WHERE t.total_quantity <> excluded.total_quantity OR t.material_id IN (SELECT id FROM written)
+    RETURNING material_id AS id
+  )
+  SELECT (SELECT count(*) FROM seen)::integer AS fresh,
+         (SELECT count(*) FROM stocked WHERE id NOT IN (SELECT id FROM known))::integer AS added,
+         (SELECT count(*) FROM stocked WHERE id IN (SELECT id FROM known))::integer AS changed`;
+
+function toRecord(variant: MirroredVariant): Record<string, unknown> {
+  return {
+    id: variant.id,
+    product_name: variant.productName,
+    variant_name: variant.variantName,
+    sku: variant.sku,
+    vendor: variant.vendor,
+    unit_price: variant.unitPrice,
+    unit_cost: variant.unitCost,
+    image_url: variant.imageUrl,
+    total_quantity: variant.inventoryQuantity,
+  };
+}

@@ -1,0 +1,190 @@
+import type { Database } from './connect.js';
+
+/** Which list of the platform a run is at; `ending` once it has seen the last page, `idle` between runs. */
+export type SyncPhase = 'idle' | 'locations' | 'variants' | 'ending';
+
+/** How many the platform listed in this run, and how many of them were new to us or had changed. */
+export interface SyncCount {
+  seen: number;
+  added: number;
+  changed: number;
+}
+
+/** The mirror of a shop: its run under way, or the last one. Times are ISO 8601 in UTC. */
+export interface PlatformSync {
+  shopId: number;
+  /** The number of the run. */
+  generation: number;
+  phase: SyncPhase;
+  /** Where the next page begins; null at a list's first. */
+  cursor: string | null;
+  /** Pages that this run has brought in. */
+  pages: number;
+  locations: SyncCount;
+  variants: SyncCount;
+  startedAt: string | null;
+  /** The end of the last run that came to its end. */
+  syncedAt: string | null;
+  /** The code of what went wrong last, until a run comes to its end. */
+  problem: string | null;
+  problemAt: string | null;
+  /** Whether somebody holds it right now. */
+  isRunning: boolean;
+}
+
+/** Who holds the sync of a shop: a token drawn anew for each hold. */
+export interface SyncHold {
+  shopId: number;
+  token: string;
+}
+
+/** A hold that is not renewed for this long is over; so is the wait after a kill −9. */
+export const syncLeaseMs = 10_000;
+
+/** A run that was cut off goes on where it stood within this time; later it begins anew, since most may have changed. */
+const resumableMsMax = 24 * 3_600_000;
+
+/**
+ * Takes the sync of a shop, unless another holds it, or it is not due.
+ *
+ * @param everyMs how long after the last attempt it is due; 0: at once
+ * @returns undefined where it was not to be had. `isResumable`: the run was cut off not long ago, on the same domain
+ */
+export async function takeSync(
+  database: Database,
+  { shopId, token }: SyncHold,
+  options: { domain: string; everyMs: number },
+): Promise<{ sync: PlatformSync; isResumable: boolean } | undefined> {
+  const { domain, everyMs } = options;
+  const bindings = { shopId, token, domain, everyMs, syncLeaseMs, resumableMsMax };
+  const { rows } = await database.raw<{ rows: (SyncRow & { is_resumable: boolean })[] }>(
+    `INSERT INTO platform_syncs AS p (shop_id, lease_token, lease_until, attempted_at, platform_domain)
+     VALUES (:shopId, :token, now() + ${ms('syncLeaseMs')}, now(), :domain)
+     ON CONFLICT (shop_id) DO UPDATE
+     SET lease_token = excluded.lease_token, lease_until = excluded.lease_until, attempted_at = excluded.attempted_at
+     WHERE ${isFree} AND ${isDue(':domain')}
+     RETURNING ${syncColumns}, p.phase <> 'idle' AND p.platform_domain = CAST(:domain AS text)
+       AND p.started_at > now() - ${ms('resumableMsMax')} AS is_resumable`,
+    bindings,
+  );
+  const [row] = rows;
+  return row && { sync: toSync(row), isResumable: row.is_resumable };
+}
+
+/** Begins a run from the first page. @returns undefined where the hold is lost */
+export async function startSyncRun(
+  database: Database,
+  { shopId, token }: SyncHold,
+  domain: string,
+): Promise<PlatformSync | undefined> {
+  const { rows } = await database.raw<{ rows: SyncRow[] }>(
+    `UPDATE platform_syncs AS p
+     SET generation = p.generation + 1, phase = 'locations', cursor = NULL, platform_domain = :domain, pages = 0,
+         locations_seen = 0, locations_added = 0, locations_changed = 0,
+         variants_seen = 0, variants_added = 0, variants_changed = 0, started_at = now()
+     WHERE p.shop_id = :shopId AND p.lease_token = :token
+     RETURNING ${syncColumns}`,
+    { shopId, token, domain },
+  );
+  return rows[0] && toSync(rows[0]);
+}
+
+export async function renewSync(database: Database, { shopId, token }: SyncHold): Promise<void> {
+  await database.raw(
+    `UPDATE platform_syncs SET lease_until = now() + ${ms('syncLeaseMs')} WHERE shop_id = :shopId AND lease_token = :token`,
+    { shopId, token, syncLeaseMs },
+  );
+}
+
+/**
+ * Gives up the hold before the end of the run, which goes on where it stands; with `abandon` the next one begins anew.
+ * Without a problem it was merely interrupted and is due at once; with one, when its time comes round.
+ */
+export async function releaseSync(
+  database: Database,
+  { shopId, token }: SyncHold,
+  { problem, abandon }: { problem: string | null; abandon: boolean },
+): Promise<void> {
+  await database.raw(
+    `UPDATE platform_syncs
+     SET problem = CAST(:problem AS text), problem_at = CASE WHEN CAST(:problem AS text) IS NULL THEN NULL ELSE now() END,
+         phase = CASE WHEN :abandon THEN 'idle' ELSE phase END, cursor = CASE WHEN :abandon THEN NULL ELSE cursor END,
+         lease_token = NULL, lease_until = NULL
+     WHERE shop_id = :shopId AND lease_token = :token`,
+    { shopId, token, problem, abandon },
+  );
+}
+
+/** Shops with a platform whose mirror is due, the longest untried first. */
+export async function findDueShops(
+  database: Database,
+  { everyMs, limit }: { everyMs: number; limit: number },
+): Promise<number[]> {
+  const { rows } = await database.raw<{ rows: { id: number }[] }>(
+    `SELECT s.id FROM shops s LEFT JOIN platform_syncs p ON p.shop_id = s.id
+     WHERE s.platform_domain IS NOT NULL AND (p.shop_id IS NULL OR (${isFree} AND ${isDue('s.platform_domain')}))
+     ORDER BY p.attempted_at NULLS FIRST, s.id LIMIT :limit`,
+    { everyMs, limit },
+  );
+  return rows.map(({ id }) => id);
+}
+
+/** Of every shop that was ever tried, by shop. */
+export async function listSyncs(database: Database): Promise<Map<number, PlatformSync>> {
+  const { rows } = await database.raw<{ rows: SyncRow[] }>(`SELECT ${syncColumns} FROM platform_syncs p`);
+  return new Map(rows.map((row) => [row.shop_id, toSync(row)]));
+}
+
+/** Of `platform_syncs p`; read by `toSync`. */
+export const syncColumns = `p.shop_id, p.generation, p.phase, p.cursor, p.pages, p.locations_seen, p.locations_added,
+  p.locations_changed, p.variants_seen, p.variants_added, p.variants_changed, p.started_at, p.synced_at, p.problem,
+  p.problem_at, coalesce(p.lease_until > now(), false) AS is_running`;
+
+export interface SyncRow {
+  shop_id: number;
+  generation: number;
+  phase: SyncPhase;
+  cursor: string | null;
+  pages: number;
+  locations_seen: number;
+  locations_added: number;
+  locations_changed: number;
+  variants_seen: number;
+  variants_added: number;
+  variants_changed: number;
+  started_at: Date | null;
+  synced_at: Date | null;
+  problem: string | null;
+  problem_at: Date | null;
+  is_running: boolean;
+}
+
+export function toSync(row: SyncRow): PlatformSync {
+  return {
+    shopId: row.shop_id,
+    generation: row.generation,
+    phase: row.phase,
+    cursor: row.cursor,
+    pages: row.pages,
+    locations: { seen: row.locations_seen, added: row.locations_added, changed: row.locations_changed },
+    variants: { seen: row.variants_seen, added: row.variants_added, changed: row.variants_changed },
+    startedAt: row.started_at?.toISOString() ?? null,
+    syncedAt: row.synced_at?.toISOString() ?? null,
+    problem: row.problem,
+    problemAt: row.problem_at?.toISOString() ?? null,
+    isRunning: row.is_running,
+  };
+}
+
+const isFree = '(p.lease_until IS NULL OR p.lease_until <= now())';
+
+/** Its time has come round, it was cut off without fault of the platform, or the shop has another platform since. */
+function isDue(domain: string): string {
+  return `(p.attempted_at <= now() - ${ms('everyMs')} OR (p.phase <> 'idle' AND p.problem IS NULL)
+    OR p.platform_domain IS DISTINCT FROM ${domain})`;
+}
+
+/** A binding in milliseconds as an interval. */
+function ms(binding: string): string {
+  return `make_interval(secs => CAST(:${binding} AS double precision) / 1000)`;
+}

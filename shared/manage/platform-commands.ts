@@ -1,0 +1,183 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { Command } from 'commander';
+import type { Gone } from '../database/platform-mirror-end.js';
+import { syncLeaseMs } from '../database/platform-syncs.js';
+import type { PlatformSync } from '../database/platform-syncs.js';
+import { findShop, listShops } from '../database/shops.js';
+import type { Shop } from '../database/shops.js';
+import type { Remark } from '../mirror/mirrored-rows.js';
+import { syncProblemMessages } from '../mirror/sync-problems.js';
+import { syncShop } from '../mirror/sync-shop.js';
+import type { SyncDeps, SyncOptions, SyncOutcome } from '../mirror/sync-shop.js';
+import { createShopifyPlatform } from '../platform/shopify/shopify-platform.js';
+import { createTokenCipher, tokenKeyProblem } from '../platform/token-cipher.js';
+import { failed, type Outcome } from '../standalone/outcome.js';
+import { formatTable } from './format-table.js';
+import { wholeNumber } from './option-parsers.js';
+import type { Answer, CommandContext, RunCommand } from './run-command.js';
+
+interface SyncCommandOptions {
+  json?: true;
+  shop?: number;
+  removeGone?: true;
+}
+
+export interface PlatformCommandDeps {
+  /** Whether a shop's platform may be a server on 127.0.0.1: the demo's stand-in. */
+  allowLoopback: boolean;
+}
+
+const exitCodeIncomplete = 1;
+const progressMs = 1_000;
+const busyRetryMs = 500;
+/** A run whose process was killed is free after its lease; one that is still held then is alive. */
+const busyMsMax = syncLeaseMs + 2_000;
+
+export function addPlatformCommands(program: Command, run: RunCommand, deps: PlatformCommandDeps): void {
+  program
+    .command('platform')
+    .description('The mirror of the commerce platform.')
+    .command('sync')
+    .description(
+      'Brings variants and locations from the platform, going on where a run was cut off. Exit code 1 where a shop is not complete.',
+    )
+    .option('--shop <id>', 'only this shop; without, every shop that has a platform', wholeNumber(1))
+    .option('--remove-gone', 'removes materials that are gone from the platform and that no bill needs')
+    .option('--json', 'one JSON document on stdout')
+    .action((options: SyncCommandOptions) => run(options, (context) => sync(context, deps, options)));
+}
+
+async function sync(
+  context: CommandContext,
+  { allowLoopback }: PlatformCommandDeps,
+  options: SyncCommandOptions,
+): Promise<Outcome<Answer>> {
+  const { database, platformTokenKey: key } = context;
+  const shops = await findShops(context, options.shop);
+  if (!shops.ok) return shops;
+  if (key === undefined) return failed('PLATFORM_TOKEN_KEY is not set, so no platform token can be opened.');
+  const problem = tokenKeyProblem(key);
+  if (problem !== undefined) return failed(`PLATFORM_TOKEN_KEY ${problem}.`);
+  const platform = createShopifyPlatform({ allowLoopback });
+  const deps: SyncDeps = { database, platform, tokenCipher: createTokenCipher(key) };
+  const reports: SyncReport[] = [];
+  for (const shop of shops.value) {
+    const progress = tellNowAndThen(context, shop);
+    const outcome = await syncWhenFree(context, deps, shop, {
+      removeGone: options.removeGone === true,
+      onProgress: progress,
+    });
+    reports.push(reportOf(shop, outcome));
+  }
+  const exitCode = reports.every(({ status }) => status === 'complete') ? 0 : exitCodeIncomplete;
+  return { ok: true, value: { data: { shops: reports }, text: describe(reports), exitCode } };
+}
+
+async function findShops({ database }: CommandContext, shopId: number | undefined): Promise<Outcome<Shop[]>> {
+  if (shopId === undefined) {
+    const shops = await listShops(database);
+    return { ok: true, value: shops.filter(({ platform }) => platform !== null) };
+  }
+  const shop = await findShop(database, shopId);
+  if (shop === undefined) return failed(`There is no shop ${shopId}.`);
+  if (shop.platform === null) {
+    return failed(`Shop ${shopId} is not connected to a commerce platform. See: shops set --help`);
+  }
+  return { ok: true, value: [shop] };
+}
+
+async function syncWhenFree(
+  { progress }: CommandContext,
+  deps: SyncDeps,
+  shop: Shop,
+  options: SyncOptions,
+): Promise<SyncOutcome> {
+  const endAtMs = performance.now() + busyMsMax;
+  for (let isFirst = true; ; isFirst = false) {
+    const outcome = await syncShop(deps, shop, options);
+    if (outcome.status !== 'not-to-be-had' || performance.now() >= endAtMs) return outcome;
+    if (isFirst) progress(`Shop ${shop.id}: another process has the run, or was killed in it; waiting`);
+    await delay(busyRetryMs);
+  }
+}
+
+function tellNowAndThen({ progress }: CommandContext, shop: Shop): (sync: PlatformSync) => void {
+  let saidAtMs = performance.now();
+  return ({ pages, locations, variants }) => {
+    if (performance.now() - saidAtMs < progressMs) return;
+    saidAtMs = performance.now();
+    progress(`Shop ${shop.id}: ${locations.seen} locations, ${variants.seen} variants, ${pages} pages`);
+  };
+}
+
+/** What `--json` prints of a shop. */
+interface SyncReport {
+  shopId: number;
+  status: 'complete' | 'failed' | 'interrupted' | 'busy';
+  /** Whether it went on with a run that was cut off. */
+  resumed: boolean;
+  /** Why it is not complete. */
+  problem: { code: string; message: string } | null;
+  sync: Omit<PlatformSync, 'shopId' | 'generation' | 'cursor' | 'isRunning' | 'problem' | 'problemAt'> | null;
+  goneCount: number;
+  gone: Gone[];
+  removedCount: number;
+  remarkCount: number;
+  remarks: Remark[];
+}
+
+const nothing = { resumed: false, goneCount: 0, gone: [], removedCount: 0, remarkCount: 0, remarks: [] };
+
+function reportOf({ id: shopId }: Shop, outcome: SyncOutcome): SyncReport {
+  if (outcome.status === 'not-to-be-had') {
+    const problem = { code: 'busy', message: 'Another process is bringing in this shop right now.' };
+    return { ...nothing, shopId, status: 'busy', problem, sync: null };
+  }
+  const { status, resumed, remarkCount, remarks } = outcome;
+  const { phase, pages, locations, variants, startedAt, syncedAt } = outcome.sync;
+  const shown = { phase, pages, locations, variants, startedAt, syncedAt };
+  const report = { ...nothing, shopId, status, resumed, problem: null, sync: shown, remarkCount, remarks };
+  if (outcome.status === 'complete') {
+    const { goneCount, gone, removedCount } = outcome;
+    return { ...report, goneCount, gone, removedCount };
+  }
+  if (outcome.status === 'interrupted') return report;
+  const { problem: code } = outcome;
+  return { ...report, problem: { code, message: syncProblemMessages[code] } };
+}
+
+function describe(reports: readonly SyncReport[]): string {
+  if (reports.length === 0) return 'No shop is connected to a commerce platform.';
+  return reports.map(describeOne).join('\n\n');
+}
+
+function describeOne(report: SyncReport): string {
+  const { shopId, status, problem, sync, resumed, goneCount, gone, removedCount, remarkCount, remarks } = report;
+  const state = problem === null ? status : `${status}: ${problem.message}`;
+  const lines = [`Shop ${shopId}: ${state}${resumed ? ' (went on with a run that was cut off)' : ''}`];
+  if (sync !== null) {
+    const head = ['', 'listed', 'added', 'changed'];
+    const row = (name: string, { seen, added, changed }: PlatformSync['variants']) => [name, seen, added, changed];
+    lines.push(formatTable(head, [row('locations', sync.locations), row('variants', sync.variants)]));
+  }
+  if (removedCount > 0) lines.push(`${removedCount} materials that are gone from the platform were removed.`);
+  if (goneCount > 0) {
+    const rows = gone.map(({ kind, id, name, since, isUsed }) => [kind, id, name, since, isUsed]);
+    lines.push(
+      `${goneCount} are gone from the platform and kept${shownOf(gone.length, goneCount)}:`,
+      formatTable(['what', 'id', 'name', 'since', 'used'], rows),
+    );
+  }
+  if (remarkCount > 0) {
+    const rows = remarks.map(({ kind, id, field, what }) => [kind, id, field, what]);
+    lines.push(
+      `${remarkCount} values could not be taken as they are${shownOf(remarks.length, remarkCount)}:`,
+      formatTable(['what', 'id', 'field', 'remark'], rows),
+    );
+  }
+  return lines.join('\n');
+}
+
+function shownOf(shown: number, all: number): string {
+  return shown < all ? ` (the first ${shown})` : '';
+}

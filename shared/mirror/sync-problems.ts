@@ -1,0 +1,23 @@
+import { platformErrorMessages } from '../platform/commerce-platform.js';
+
+/** Why a run stopped before its end, with the sentence that operators read; it quotes nothing that the platform wrote. */
+export const syncProblemMessages = {
+  ...platformErrorMessages,
+  'token-unreadable':
+    "The shop's platform token cannot be opened: PLATFORM_TOKEN_KEY is not the one that it was sealed with.",
+  'pages-repeat': 'The commerce platform lists the same entries again and again.',
+  'too-many-pages': 'The commerce platform lists more pages than a run may take.',
+  'lease-lost': 'Another process took the run over; it goes on there.',
+} as const;
+
+export type SyncProblem = keyof typeof syncProblemMessages;
+
+/** After these, a run that went on where it stopped would stop there again: the next one begins anew. */
+export function isDeadEnd(problem: SyncProblem): boolean {
+  return problem === 'invalid-response' || problem === 'pages-repeat' || problem === 'too-many-pages';
+}
+
+/** The sentence for a code that stands in the table; one that another version of the service wrote is its own. */
+export function problemMessage(code: string): string {
+  return Object.hasOwn(syncProblemMessages, code) ? syncProblemMessages[code as SyncProblem] : code;
+}

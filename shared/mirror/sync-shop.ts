@@ -1,0 +1,183 @@
+import { randomUUID } from 'node:crypto';
+import type { Database } from '../database/connect.js';
+import { finishSync } from '../database/platform-mirror-end.js';
+import type { FinishedSync } from '../database/platform-mirror-end.js';
+import { recordLocations, recordVariants } from '../database/platform-mirror.js';
+import type { RecordedPage, SyncPosition } from '../database/platform-mirror.js';
+import { releaseSync, renewSync, startSyncRun, syncLeaseMs, takeSync } from '../database/platform-syncs.js';
+import type { PlatformSync, SyncHold } from '../database/platform-syncs.js';
+import type { Shop } from '../database/shops.js';
+import type { CommercePlatform, PlatformShop } from '../platform/commerce-platform.js';
+import type { TokenCipher } from '../platform/token-cipher.js';
+import { cleanLocations, cleanVariants } from './mirrored-rows.js';
+import type { Remark } from './mirrored-rows.js';
+import { openPlatformShop } from './open-platform-shop.js';
+import { isDeadEnd } from './sync-problems.js';
+import type { SyncProblem } from './sync-problems.js';
+
+export interface SyncDeps {
+  /** Not the pool of the lanes. */
+  database: Database;
+  platform: CommercePlatform;
+  tokenCipher: TokenCipher;
+}
+
+export interface SyncOptions {
+  /** How long after the last attempt the shop is due; 0: at once. */
+  everyMs?: number;
+  /** After this the run is interrupted between two pages, so that other shops get their turn; it goes on next time. */
+  sliceMsMax?: number;
+  /** Removes materials that are gone from the platform and that no bill needs; otherwise they are kept. */
+  removeGone?: boolean;
+  pagesMax?: number;
+  signal?: AbortSignal;
+  onProgress?: (sync: PlatformSync) => void;
+}
+
+export type SyncOutcome =
+  | ({ status: 'complete'; resumed: boolean } & Remarks & FinishedSync)
+  | ({ status: 'failed'; problem: SyncProblem; resumed: boolean; sync: PlatformSync } & Remarks)
+  /** Its time was over, or the process is to end; the next run goes on where it stands. */
+  | ({ status: 'interrupted'; resumed: boolean; sync: PlatformSync } & Remarks)
+  /** Another process has it, or it is not due. */
+  | { status: 'not-to-be-had' };
+
+/** Of this run in this process; the first `remarksShownMax` of them. */
+export interface Remarks {
+  remarkCount: number;
+  remarks: Remark[];
+}
+
+const remarksShownMax = 100;
+
+/** Half a million variants; a platform whose pages never end is stopped here. */
+const pagesMaxDefault = 10_000;
+
+/**
+ * Mirrors a shop's locations and variants from its commerce platform into its tables, page by page (contract §8). Each
+ * page commits together with the place where the run stands, so that a run that was killed goes on from there, and the
+ * same page twice changes nothing. One process at a time: the hold is a row in Postgres with a lease.
+ *
+ * @throws what Postgres answers; nothing is lost by it, and the lease runs out
+ */
+export async function syncShop(deps: SyncDeps, shop: Shop, options: SyncOptions = {}): Promise<SyncOutcome> {
+  const hold: SyncHold = { shopId: shop.id, token: randomUUID() };
+  const domain = shop.platform?.domain ?? '';
+  const taken = await takeSync(deps.database, hold, { domain, everyMs: options.everyMs ?? 0 });
+  if (taken === undefined) return { status: 'not-to-be-had' };
+  // A renewal that fails is made good by the next; if none is, the page's own look at the hold refuses to write.
+  const renewal = setInterval(() => void renewSync(deps.database, hold).catch(() => undefined), syncLeaseMs / 3);
+  try {
+    const opened = openPlatformShop(shop, deps.tokenCipher);
+    const run: Run = { deps, hold, options, domain, sync: taken.sync, resumed: false, remarkCount: 0, remarks: [] };
+    if (!opened.ok) return await fail(run, opened.error);
+    return await bringIn(run, opened.platformShop, taken.isResumable);
+  } finally {
+    clearInterval(renewal);
+  }
+}
+
+interface Run {
+  deps: SyncDeps;
+  hold: SyncHold;
+  options: SyncOptions;
+  domain: string;
+  sync: PlatformSync;
+  resumed: boolean;
+  remarkCount: number;
+  remarks: Remark[];
+}
+
+async function bringIn(run: Run, platformShop: PlatformShop, isResumable: boolean): Promise<SyncOutcome> {
+  const { pagesMax = pagesMaxDefault, sliceMsMax = Infinity, signal, onProgress } = run.options;
+  const endAtMs = performance.now() + sliceMsMax;
+  run.resumed = isResumable;
+  if (!isResumable && !(await begin(run))) return lost(run);
+  for (let isFirst = true; ; isFirst = false) {
+    if (run.sync.phase === 'ending') return finish(run);
+    if (signal?.aborted === true || performance.now() >= endAtMs) return interrupt(run);
+    if (run.sync.pages >= pagesMax) return fail(run, 'too-many-pages');
+    const page = await nextPage(run, platformShop);
+    if (page.status === 'given-up') return interrupt(run);
+    if (page.status === 'failed') {
+      // A cursor may be refused after a while: then the run that went on from it begins anew, once.
+      const isStale = run.resumed && isFirst && page.problem === 'invalid-response' && run.sync.cursor !== null;
+      if (!isStale) return fail(run, page.problem);
+      run.resumed = false;
+      if (!(await begin(run))) return lost(run);
+      continue;
+    }
+    if (page.recorded === undefined) return lost(run);
+    run.sync = page.recorded.sync;
+    onProgress?.(run.sync);
+    if (page.recorded.freshCount === 0 && run.sync.cursor !== null) return fail(run, 'pages-repeat');
+  }
+}
+
+type Page =
+  | { status: 'recorded'; recorded: RecordedPage | undefined }
+  | { status: 'failed'; problem: SyncProblem }
+  | { status: 'given-up' };
+
+/** One page from the platform into the tables: of the locations, and after their last of the variants. */
+async function nextPage(run: Run, platformShop: PlatformShop): Promise<Page> {
+  const { deps, hold, sync, options } = run;
+  const { database, platform } = deps;
+  try {
+    if (sync.phase !== 'variants') {
+      const listed = await platform.listLocations(platformShop, sync.cursor, options.signal);
+      if (!listed.ok) return { status: 'failed', problem: listed.error };
+      const { items, next } = listed.data;
+      const then: SyncPosition = { phase: next === null ? 'variants' : 'locations', cursor: next };
+      const recorded = await recordLocations(database, hold, remarked(run, cleanLocations(items)), then);
+      return { status: 'recorded', recorded };
+    }
+    const listed = await platform.listVariants(platformShop, sync.cursor, options.signal);
+    if (!listed.ok) return { status: 'failed', problem: listed.error };
+    const { items, next } = listed.data;
+    const then: SyncPosition = { phase: next === null ? 'ending' : 'variants', cursor: next };
+    const recorded = await recordVariants(database, hold, remarked(run, cleanVariants(items)), then);
+    return { status: 'recorded', recorded };
+  } catch (error) {
+    if (options.signal?.aborted === true) return { status: 'given-up' };
+    throw error;
+  }
+}
+
+function remarked<Row>(run: Run, { rows, remarks }: { rows: Row[]; remarks: Remark[] }): Row[] {
+  run.remarkCount += remarks.length;
+  run.remarks.push(...remarks.slice(0, remarksShownMax - run.remarks.length));
+  return rows;
+}
+
+async function begin(run: Run): Promise<boolean> {
+  const sync = await startSyncRun(run.deps.database, run.hold, run.domain);
+  if (sync !== undefined) run.sync = sync;
+  return sync !== undefined;
+}
+
+async function finish(run: Run): Promise<SyncOutcome> {
+  // Whoever lists nothing at all has rather lost the right to see its variants than its variants.
+  const removeGone = run.options.removeGone === true && run.sync.variants.seen > 0;
+  const finished = await finishSync(run.deps.database, run.hold, { removeGone });
+  return finished === undefined ? lost(run) : { status: 'complete', ...finished, ...told(run) };
+}
+
+async function fail(run: Run, problem: SyncProblem): Promise<SyncOutcome> {
+  await releaseSync(run.deps.database, run.hold, { problem, abandon: isDeadEnd(problem) });
+  return { status: 'failed', problem, sync: run.sync, ...told(run) };
+}
+
+async function interrupt(run: Run): Promise<SyncOutcome> {
+  await releaseSync(run.deps.database, run.hold, { problem: null, abandon: false });
+  return { status: 'interrupted', sync: run.sync, ...told(run) };
+}
+
+/** The new holder's run is not ours to speak of: nothing is written. */
+function lost(run: Run): SyncOutcome {
+  return { status: 'failed', problem: 'lease-lost', sync: run.sync, ...told(run) };
+}
+
+function told({ resumed, remarkCount, remarks }: Run): Remarks & { resumed: boolean } {
+  return { resumed, remarkCount, remarks };
+}

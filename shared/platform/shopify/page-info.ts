@@ -1,0 +1,29 @@
+/** Where a page of a connection ends (https://shopify.dev/docs/api/usage/pagination-graphql). */
+export interface PageInfo {
+  hasNextPage: boolean;
+  endCursor: string | null;
+}
+
+/** A cursor is stored between pages, so it must be text that Postgres takes; `cursorCharactersMax` is the table's too. */
+export const pageInfoSchema = {
+  type: 'object',
+  required: ['hasNextPage', 'endCursor'],
+  properties: {
+    hasNextPage: { type: 'boolean' },
+    endCursor: { type: ['string', 'null'], minLength: 1, maxLength: 4_096, format: 'text' },
+  },
+} as const;
+
+/**
+ * The cursor to go on with, or null after the last page; a sentence for operators where there should be more and no way
+ * leads there: an empty page, no cursor, or the one that was just asked for, which would come again and again.
+ */
+export function nextCursor(
+  { hasNextPage, endCursor }: PageInfo,
+  page: { after: string | null; size: number },
+): { ok: true; next: string | null } | { ok: false; detail: string } {
+  if (!hasNextPage) return { ok: true, next: null };
+  if (page.size === 0) return { ok: false, detail: 'an empty page that is not the last' };
+  if (endCursor === null || endCursor === page.after) return { ok: false, detail: 'the cursor does not move' };
+  return { ok: true, next: endCursor };
+}

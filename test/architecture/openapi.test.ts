@@ -1,0 +1,130 @@
+import { execFile } from 'node:child_process';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { expect } from 'chai';
+import { agentMethods } from '../../api/http/agent.js';
+import { healthPaths } from '../../api/http/public-paths.js';
+import { documentPath, openApiDocument } from '../../api/reference/document.js';
+import { operations } from '../../api/reference/operations.js';
+import { createReference } from '../../api/reference/reference.js';
+import { routes } from '../../api/rest/routes.js';
+import { statusByCode } from '../../shared/domain/errors.js';
+import { document, expectValid } from '../support/documented.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+const run = promisify(execFile);
+const lintMsMax = 60_000;
+
+/** Every operation of the document as `METHOD path`. */
+const documented = Object.entries(document.paths).flatMap(([path, item]) =>
+  Object.keys(item).map((method) => `${method.toUpperCase()} ${path}`),
+);
+
+const routed = routes.flatMap(({ method, path }) =>
+  typeof path === 'string' ? [`${method} ${documentPath(path)}`] : [],
+);
+
+/** A part of the document, and every object in it. */
+function* objectsIn(value: unknown): Generator<Record<string, unknown>> {
+  if (typeof value !== 'object' || value === null) return;
+  if (!Array.isArray(value)) yield value as Record<string, unknown>;
+  for (const member of Object.values(value)) yield* objectsIn(member);
+}
+
+describe('the OpenAPI document', () => {
+  it('has every route, and nothing that is none', () => {
+    const files = [...createReference(routes).keys()].map((path) => path.replace(/^\/docs\/.*/, '/docs/{file}'));
+    const publicPaths = [...new Set([...healthPaths, ...files])];
+    expect(agentMethods('/mcp')).to.equal('POST');
+    const expected = [...routed, 'POST /mcp', ...publicPaths.flatMap((path) => [`GET ${path}`, `HEAD ${path}`])];
+    expect(documented.sort()).to.deep.equal(expected.sort());
+  });
+
+  it('describes no route that is gone', () => {
+    expect(Object.keys(operations).sort()).to.deep.equal(routed.sort());
+  });
+
+  it('is not made where a route is not described', () => {
+    const strange = { method: 'GET', path: '/v1/strange', scope: 'read' } as const;
+    expect(() => openApiDocument([...routes, strange])).to.throw('GET /v1/strange is not described');
+  });
+
+  it('has every error code, under its own status and with an example that is of its schema', () => {
+    const shown = new Set<string>();
+    for (const [name, response] of Object.entries(document.components.responses)) {
+      const json = (response['content'] as Record<string, { schema: object; examples: object }>)['application/json']!;
+      for (const [code, { value }] of Object.entries(json.examples) as [
+        keyof typeof statusByCode,
+        { value: object },
+      ][]) {
+        expectValid(`${name}, ${code}`, json.schema, value);
+        expect(value).to.have.nested.property('error.code', code);
+        shown.add(code);
+      }
+    }
+    expect([...shown].sort()).to.deep.equal(Object.keys(statusByCode).sort());
+    for (const item of Object.values(document.paths)) {
+      for (const { responses } of Object.values(item) as { responses: Record<string, { $ref?: string }> }[]) {
+        for (const [status, { $ref }] of Object.entries(responses)) {
+          // Without one it is no error of the contract's: a success, or what JSON-RPC has for one.
+          if ($ref === undefined) continue;
+          const component = document.components.responses[$ref.split('/').at(-1)!]!;
+          const codes = [...(component['description'] as string).matchAll(/`([A-Z_]+)`: /g)].map(([, code]) => code!);
+          expect(codes).to.not.be.empty;
+          for (const code of codes) expect(statusByCode[code as keyof typeof statusByCode]).to.equal(Number(status));
+        }
+      }
+    }
+  });
+
+  it('names every schema once, and each reference in it leads somewhere', () => {
+    for (const { $ref } of objectsIn(document)) {
+      if (typeof $ref !== 'string') continue;
+      const target = $ref
+        .slice(2)
+        .split('/')
+        .reduce<unknown>((at, step) => (at as Record<string, unknown> | undefined)?.[step], document);
+      expect(target, $ref).to.be.an('object');
+    }
+  });
+
+  it('says what scope each route needs, and which paths need no key', () => {
+    for (const [path, item] of Object.entries(document.paths)) {
+      for (const [method, operation] of Object.entries(item)) {
+        const scope = method === 'patch' ? 'write' : 'read';
+        const expected = /^\/(v1\/|mcp$)/.test(path) ? [{ apiKey: [scope] }] : [];
+        expect(operation['security'], `${method} ${path}`).to.deep.equal(expected);
+      }
+    }
+  });
+
+  it('leads to no other host', () => {
+    const text = JSON.stringify(document);
+    expect(text.match(/https?:\/\/[\w.-]+/g) ?? []).to.deep.equal([]);
+    expect(document['servers']).to.have.length(1);
+    expect(document).to.have.nested.property('servers[0].url', '/');
+  });
+
+  it("is clean by the strict rules of Redocly's linter", async function () {
+    this.timeout(lintMsMax);
+    const folder = await temporaryFolder();
+    try {
+      const file = join(folder.path, 'openapi.json');
+      await writeFile(file, JSON.stringify(document));
+      const cli = fileURLToPath(new URL('../../node_modules/@redocly/cli/bin/cli.js', import.meta.url));
+      const env = { ...process.env, REDOCLY_TELEMETRY: 'off', REDOCLY_SUPPRESS_UPDATE_NOTICE: 'true' };
+      const options = { cwd: folder.path, env, timeout: lintMsMax };
+      const args = [cli, 'lint', file, '--extends=recommended-strict', '--format=json'];
+      // The linter ends with 1 where it finds something, and says what on its output.
+      const { stdout } = await run(process.execPath, args, options).catch(
+        (error: unknown) => error as { stdout: string },
+      );
+      const report = JSON.parse(stdout) as { totals: unknown; problems: { message: string; location: unknown }[] };
+      expect(report.problems.map(({ message, location }) => ({ message, location }))).to.deep.equal([]);
+    } finally {
+      await folder.remove();
+    }
+  });
+});

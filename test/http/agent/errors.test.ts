@@ -1,0 +1,147 @@
+import { ProtocolError } from '@modelcontextprotocol/client';
+import { expect } from 'chai';
+import { createMaterials } from '../../../shared/database/create-materials.js';
+import { withLockedTable, withoutTable } from '../../support/broken-storage.js';
+import { expectUntouched } from '../../support/footprint.js';
+import { useHttpService, useWorkerlessService } from '../../support/http-service.js';
+import { createTestShop } from '../../support/shop.js';
+import type { TestShop } from '../../support/shop.js';
+import { call, dataOf, errorOf, withAgent } from './agent-client.js';
+
+describe('POST /mcp: what is refused', () => {
+  const http = useHttpService();
+  const agentOf = ({ writeKey: key }: TestShop) => ({ baseUrl: http.baseUrl, key });
+  const good = [{ locationId: '1001', delta: 1 }];
+
+  const faulty: [name: string, args: (variantId: string) => Record<string, unknown>, paths: string[]][] = [
+    ['list_raw_materials', () => ({ pageSize: 1_001, page: '2', vendor: 'x' }), ['/vendor', '/page', '/pageSize']],
+    ['list_raw_materials', () => ({ search: 'x'.repeat(17_000) }), ['']],
+    ['list_raw_materials', () => ({ search: 'a\u0000b' }), ['/search']],
+    ['get_raw_material', () => ({}), ['/variantId']],
+    ['get_raw_material', () => ({ variantId: 'gid://shopify/ProductVariant/1' }), ['/variantId']],
+    ['get_raw_material', (variantId) => ({ variantId, includeConnections: 'yes' }), ['/includeConnections']],
+    ['get_inventory', (variantId) => ({ variantId, locationIds: '1001' }), ['/locationIds']],
+    ['get_inventory_history', (variantId) => ({ variantId, cursor: 'x' }), ['/cursor']],
+    ['get_inventory_history', (variantId) => ({ variantId, limit: 0, from: 'soon' }), ['/limit', '/from']],
+    ['update_raw_material', (variantId) => ({ variantId }), ['/changes']],
+    ['update_raw_material', (variantId) => ({ variantId, changes: { unitcost: 1 } }), ['/changes/unitcost']],
+    ['update_raw_material', (variantId) => ({ variantId, changes: { unitCost: '1' } }), ['/changes/unitCost']],
+    ['update_raw_material', () => ({ variantId: '42', changes: { sku: 'S' } }), ['/variantId']],
+    ['adjust_inventory', (variantId) => ({ variantId, updates: [] }), ['/updates']],
+    ['adjust_inventory', (variantId) => ({ variantId, updates: [...good, { locationId: '1' }] }), ['/updates/1']],
+    ['adjust_inventory', () => ({ variantId: '42', updates: good }), ['/variantId']],
+    ['adjust_inventory', (variantId) => ({ variantId, updates: good, dryrun: true }), ['/dryrun']],
+    ['adjust_inventory', (variantId) => ({ variantId, updates: good, idempotencyKey: 'a b' }), ['/idempotencyKey']],
+  ];
+
+  it('bad arguments are a tool error that points at every fault, and nothing is queued or stored', async () => {
+    const shop = await createTestShop(http.database);
+    await withAgent(agentOf(shop), async (client) => {
+      for (const [name, args, paths] of faulty) {
+        const error = await expectUntouched(http, shop.shopId, () =>
+          errorOf(client, name, args(shop.materialIds[0] ?? ''), 'INVALID_INPUT'),
+        );
+        expect(error.details?.map(({ path }) => path).sort(), `${name} ${error.message}`).to.deep.equal(paths.sort());
+      }
+    });
+  });
+
+  it("an unknown material and another shop's are the same NOT_FOUND for every tool", async () => {
+    const [shop, other] = [await createTestShop(http.database), await createTestShop(http.database)];
+    await withAgent(agentOf(shop), async (client) => {
+      for (const name of ['get_raw_material', 'get_inventory', 'get_inventory_history']) {
+        const messages = [];
+        for (const variantId of [other.materialIds[0], 'VMAT-VAR-unknown', 'VMAT-a:b', '987']) {
+          messages.push(await errorOf(client, name, { variantId }, 'NOT_FOUND'));
+        }
+        expect(new Set(messages.map((error) => JSON.stringify(error))).size, name).to.equal(1);
+      }
+      for (const variantId of [other.materialIds[0], 'VMAT-VAR-unknown', 'VMAT-a:b']) {
+        await errorOf(client, 'adjust_inventory', { variantId, updates: good }, 'NOT_FOUND');
+        await errorOf(client, 'update_raw_material', { variantId, changes: { sku: 'S' } }, 'NOT_FOUND');
+      }
+    });
+  });
+
+  it('a batch whose rows differ is no error and says which failed; one whose rows all fail alike is', async () => {
+    const shop = await createTestShop(http.database);
+    const [variantId = ''] = shop.materialIds;
+    const nowhere = { locationId: 'nowhere', delta: 1 };
+    await withAgent(agentOf(shop), async (client) => {
+      const mixed = (await dataOf(client, 'adjust_inventory', { variantId, updates: [nowhere, ...good] })) as {
+        results: { error?: { code: string } }[];
+      };
+      expect(mixed).to.include({ okCount: 1, failedCount: 1 });
+      expect(mixed.results[0]?.error?.code).to.equal('NOT_FOUND');
+      const error = await errorOf(client, 'adjust_inventory', { variantId, updates: [nowhere, nowhere] }, 'NOT_FOUND');
+      expect(error.details?.map(({ path }) => path)).to.deep.equal(['/updates/0', '/updates/1']);
+      const stale = { locationId: '1001', delta: 1, expected: 9 };
+      await errorOf(client, 'adjust_inventory', { variantId, updates: [stale] }, 'CONFLICT');
+    });
+  });
+
+  it('a tool that is not there is an error of the protocol', async () => {
+    const shop = await createTestShop(http.database);
+    await withAgent(agentOf(shop), async (client) => {
+      for (const name of ['drop_tables', 'toString', '']) {
+        const refusal = await call(client, name, {}).catch((error: unknown) => error);
+        expect(refusal, name).to.be.instanceOf(ProtocolError);
+        expect((refusal as ProtocolError).code).to.equal(-32602);
+      }
+    });
+  });
+
+  it('a platform that cannot be asked is UPSTREAM_ERROR, and its materials are read all the same', async () => {
+    const shop = await createTestShop(http.database);
+    await createMaterials(http.database, shop.shopId, [{ id: '8001', origin: 'platform', productName: 'Lamp' }]);
+    await withAgent(agentOf(shop), async (client) => {
+      await errorOf(client, 'get_inventory', { variantId: '8001' }, 'UPSTREAM_ERROR');
+      expect(await dataOf(client, 'get_raw_material', { variantId: '8001' })).to.include({ origin: 'platform' });
+      const history: unknown = await dataOf(client, 'get_inventory_history', { variantId: '8001' });
+      expect(history).to.deep.equal({ items: [], nextCursor: null });
+    });
+  });
+
+  it('a fault of ours says nothing of the inside, and the next call is served', async () => {
+    const shop = await createTestShop(http.database);
+    const args = { variantId: shop.materialIds[0] ?? '', includeConnections: true };
+    await withAgent(agentOf(shop), async (client) => {
+      const error = await withoutTable(http.database, 'bills', () =>
+        errorOf(client, 'get_raw_material', args, 'INTERNAL_ERROR'),
+      );
+      expect(error.message).not.to.match(/bills|relation|select/i);
+      await dataOf(client, 'get_raw_material', args);
+    });
+  });
+
+  it('Postgres that does not answer is SERVICE_UNAVAILABLE with the time to wait', async () => {
+    const shop = await createTestShop(http.database);
+    const args = { variantId: shop.materialIds[0] ?? '' };
+    await http.withApi({ READ_TIMEOUT_MS: '300' }, ({ baseUrl }) =>
+      withAgent({ baseUrl, key: shop.readKey }, async (client) => {
+        const error = await withLockedTable(http.database, 'materials', () =>
+          errorOf(client, 'get_raw_material', args, 'SERVICE_UNAVAILABLE'),
+        );
+        expect(error).to.include({ retryAfterSeconds: 1 });
+        await dataOf(client, 'get_raw_material', args);
+      }),
+    );
+  });
+});
+
+describe('POST /mcp: without workers', () => {
+  const http = useWorkerlessService();
+
+  it('a write is refused before it is queued, and says when to come again; reads go on', async () => {
+    const shop = await createTestShop(http.database);
+    const variantId = shop.materialIds[0] ?? '';
+    await withAgent({ baseUrl: http.baseUrl, key: shop.writeKey }, async (client) => {
+      const updates = [{ locationId: '1001', delta: 2 }];
+      const error = await expectUntouched(http, shop.shopId, () =>
+        errorOf(client, 'adjust_inventory', { variantId, updates }, 'SERVICE_UNAVAILABLE'),
+      );
+      expect(error).to.have.property('retryAfterSeconds').that.is.within(1, 3);
+      expect(await dataOf(client, 'get_inventory', { variantId })).to.include({ totalQuantity: 0 });
+    });
+  });
+});

@@ -1,0 +1,157 @@
+import { expect } from 'chai';
+import { useHttpService } from '../../support/http-service.js';
+import type { Answer } from '../../support/http.js';
+import { request } from '../../support/http.js';
+import { createTestShop } from '../../support/shop.js';
+
+const revision = 'io.modelcontextprotocol/protocolVersion';
+const envelope = {
+  [revision]: '2026-07-28',
+  'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+  'io.modelcontextprotocol/clientCapabilities': {},
+};
+const junk = [null, 0, -1, 1.5, 1e308, '', 'x', 'toString', true, [], [1], {}, { a: {} }, '\u0000', '\ud800'];
+
+/** Every place of a message in turn holds every kind of junk, or nothing. */
+function* spoilt(message: Record<string, unknown>): Generator<Record<string, unknown>> {
+  for (const key of Object.keys(message)) {
+    const { [key]: value, ...without } = message;
+    yield without;
+    for (const other of junk) yield { ...message, [key]: other };
+    if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
+      for (const inner of spoilt(value as Record<string, unknown>)) yield { ...message, [key]: inner };
+    }
+  }
+}
+
+function isToolError(text: string): boolean {
+  return (JSON.parse(text) as { result: { isError?: boolean } }).result.isError === true;
+}
+
+describe('POST /mcp: hostile messages', () => {
+  const http = useHttpService();
+  let key = '';
+  let materialId = '';
+
+  before('a shop', async () => {
+    const shop = await createTestShop(http.database);
+    key = shop.writeKey;
+    materialId = shop.materialIds[0] ?? '';
+  });
+
+  const post = (body: unknown, headers: Record<string, string> = {}): Promise<Answer> =>
+    request(http.baseUrl, { method: 'POST', path: '/mcp', key, body, headers, deadlineMs: 5_000 });
+
+  const call = (name: string, args: object) => ({
+    jsonrpc: '2.0',
+    id: 1,
+    method: 'tools/call',
+    params: { name, arguments: args, _meta: { progressToken: 1 } },
+  });
+  const modern = ({ params, ...message }: ReturnType<typeof call>) => ({
+    ...message,
+    params: { ...params, _meta: envelope },
+  });
+  const modernHeaders = {
+    'mcp-protocol-version': '2026-07-28',
+    'mcp-method': 'tools/call',
+    'mcp-name': 'get_inventory',
+  };
+
+  it('a message spoilt in any one place is answered in time, and never as a fault of ours', async () => {
+    const change = call('update_raw_material', { variantId: materialId, changes: { sku: 'S' }, idempotencyKey: 'k' });
+    const adjust = call('adjust_inventory', { variantId: materialId, updates: [{ locationId: '1001', absolute: 1 }] });
+    const read = call('get_inventory', { variantId: materialId, locationIds: ['1001'] });
+    const initialize = {
+      jsonrpc: '2.0',
+      id: 'a',
+      method: 'initialize',
+      params: { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'x', version: '1' } },
+    };
+    const all = [
+      ...[initialize, change, adjust, read].flatMap((message) => [...spoilt(message)]).map((body) => ({ body })),
+      ...[...spoilt(modern(read))].map((body) => ({ body, headers: modernHeaders })),
+    ];
+    expect(all).to.have.length.above(500);
+    for (const { body, headers } of all as { body: object; headers?: Record<string, string> }[]) {
+      const { status, text, headers: answered } = await post(body, headers);
+      expect(status, `${JSON.stringify(body)} → ${text}`).to.be.within(200, 404);
+      expect(answered['x-request-id']).to.be.a('string');
+      expect(text).not.to.match(/code\\?":\\?"(INTERNAL_ERROR|SERVICE_UNAVAILABLE|OUTCOME_UNKNOWN)|\.js:\d/);
+    }
+  }).timeout(120_000);
+
+  it('methods of the protocol that are not offered, and odd headers, are refused or let pass without harm', async () => {
+    const methods = ['resources/list', 'prompts/get', 'tasks/list', 'logging/setLevel', 'completion/complete', 'x', ''];
+    for (const method of [...methods, 'subscriptions/listen', 'server/discover', 'sampling/createMessage']) {
+      for (const params of [{}, { notifications: { toolsListChanged: true }, _meta: envelope }]) {
+        const message = { jsonrpc: '2.0', id: 1, method, params };
+        for (const headers of [{}, { 'mcp-protocol-version': '2026-07-28', 'mcp-method': method || 'x' }]) {
+          const { status, text } = await post(message, headers);
+          expect(status, `${method} → ${text}`).to.be.within(200, 404);
+        }
+      }
+    }
+    const ping = { jsonrpc: '2.0', id: 1, method: 'ping' };
+    for (const name of [
+      'mcp-protocol-version',
+      'mcp-session-id',
+      'mcp-method',
+      'mcp-name',
+      'mcp-param-x',
+      'last-event-id',
+    ]) {
+      for (const value of ['', 'x', '2026-07-28', '9999-01-01', '\u00ff', '=?base64?!?=', 'a, b']) {
+        const { status, text } = await post(ping, { [name]: value });
+        expect(status, `${name}: ${value} → ${text}`).to.be.within(200, 400);
+      }
+    }
+  });
+
+  it('a notification and an answer to nothing are taken without a body', async () => {
+    for (const body of [
+      { jsonrpc: '2.0', method: 'notifications/initialized' },
+      { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } },
+      { jsonrpc: '2.0', id: 7, result: {} },
+      { jsonrpc: '2.0', id: 7, error: { code: 1, message: 'x' } },
+    ]) {
+      const { status, text, headers } = await post(body);
+      expect(status).to.equal(202);
+      expect(text).to.equal('');
+      expect(headers['content-length']).to.equal('0');
+    }
+  });
+
+  it('a megabyte of junk in the arguments is refused within a second', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`f${String(index)}`, 1]));
+    const few = Object.fromEntries(Object.entries(fields).slice(0, 30));
+    const rows = Array.from({ length: 1_000 }, () => few);
+    for (const args of [
+      fields,
+      { variantId: materialId, changes: fields },
+      { variantId: materialId, changes: { specifications: fields } },
+      { variantId: materialId, updates: rows },
+      { variantId: 'VMAT-'.padEnd(900_000, 'x'), changes: {} },
+      { variantId: materialId, changes: {}, idempotencyKey: 'x'.repeat(900_000) },
+    ]) {
+      for (const name of ['update_raw_material', 'adjust_inventory', 'list_raw_materials']) {
+        const startedAtMs = performance.now();
+        const { status, text } = await post(call(name, args));
+        expect(performance.now() - startedAtMs, name).to.be.below(1_000);
+        expect(status).to.equal(200);
+        expect(isToolError(text), name).to.equal(true);
+      }
+    }
+  });
+
+  it('names of an object’s prototype are no arguments', async () => {
+    const text = JSON.stringify(call('get_raw_material', { variantId: 'P' }));
+    for (const spoilt of [
+      text.replace('"variantId":"P"', `"__proto__":{"variantId":"${materialId}"}`),
+      text.replace('"variantId":"P"', `"constructor":{"prototype":{"variantId":"${materialId}"}}`),
+    ]) {
+      const { text: answer } = await post(spoilt);
+      expect(isToolError(answer), spoilt).to.equal(true);
+    }
+  });
+});

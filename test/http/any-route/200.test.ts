@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { parseKey } from '../../../shared/keys/api-key-format.js';
+import { raw } from '../../support/http.js';
+import { useHttpService } from '../../support/http-service.js';
+import { listPath } from '../../support/material-paths.js';
+import { parseAnswer, parseAnswers, rawUntilClosed } from '../../support/raw-exchange.js';
+import { checkReply, expectData } from '../../support/reply.js';
+import { routes } from '../../support/routes.js';
+import { createTestShop } from '../../support/shop.js';
+import { until } from '../../support/until.js';
+
+describe('every route: 200', () => {
+  const http = useHttpService();
+
+  for (const { title, asked } of routes) {
+    it(`${title} answers with data and meta alone, whatever Accept says`, async () => {
+      const shop = await createTestShop(http.database);
+      for (const accept of ['application/json', 'text/html', '*/*;q=0', 'nonsense']) {
+        const answer = await http.ask({ ...asked(shop), key: shop.writeKey, headers: { accept } });
+        expect(answer.status).to.equal(200);
+        expect(Object.keys(answer.body as object)).to.deep.equal(['data', 'meta']);
+        expect(answer.headers).to.include.keys('ratelimit', 'ratelimit-policy');
+      }
+    });
+  }
+
+  it('the use of a key is noted, at most once a minute', async () => {
+    const shop = await createTestShop(http.database);
+    const { id } = parseKey(shop.readKey)!;
+    const lastUsed = async () => {
+      const { rows } = await http.database.raw<{ rows: { last_used_at: Date | null }[] }>(
+        'SELECT last_used_at FROM api_keys WHERE id = ?',
+        [id],
+      );
+      return rows[0]?.last_used_at ?? undefined;
+    };
+    expect(await lastUsed()).to.equal(undefined);
+    expectData(await http.ask({ path: listPath, key: shop.readKey }), 'list');
+    const first = await until(lastUsed, { deadlineMs: 5_000, what: 'the use to be noted' });
+    expectData(await http.ask({ path: listPath, key: shop.readKey }), 'list');
+    expect(await lastUsed()).to.deep.equal(first);
+  });
+
+  it('the target of a request may be a whole address, as a proxy sends it', async () => {
+    const { readKey } = await createTestShop(http.database);
+    const text = `GET http://service.test${listPath}?page=1 HTTP/1.1\r\nHost: service.test\r\n`;
+    const answer = parseAnswer(await raw(http.port, `${text}Authorization: Bearer ${readKey}\r\n\r\n`));
+    expectData(answer, 'list');
+  });
+
+  it('requests sent one behind the other on one connection are answered in their order', async () => {
+    const shop = await createTestShop(http.database);
+    const text = (path: string, more = '') =>
+      `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.readKey}\r\n${more}\r\n`;
+    const bytes = text(listPath) + text('/healthz') + text(`${listPath}?page=0`, 'Connection: close\r\n');
+    const answers = parseAnswers(await rawUntilClosed(http.port, bytes));
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 400]);
+    answers.forEach((answer) => checkReply(answer));
+  });
+});

@@ -1,0 +1,106 @@
+import { expect } from 'chai';
+import { connect } from 'node:net';
+import { expectUntouched } from '../../support/footprint.js';
+import { raw } from '../../support/http.js';
+import { useHttpService } from '../../support/http-service.js';
+import { inventoryPath, listPath, materialPath } from '../../support/material-paths.js';
+import { parseAnswer, parseAnswers, rawUntilClosed } from '../../support/raw-exchange.js';
+import { expectData, expectError, expectFaults } from '../../support/reply.js';
+import { createTestShop } from '../../support/shop.js';
+import type { TestShop } from '../../support/shop.js';
+
+const badTexts = ['%E0%A4%A', '%00', '%ED%A0%80', '%C0%80', '%E2%82', '%zz', '%'];
+
+describe('every path: 400', () => {
+  const http = useHttpService();
+  let shop: TestShop;
+
+  before(async () => {
+    shop = await createTestShop(http.database);
+  });
+
+  describe('a path that is not percent-encoded UTF-8 without U+0000', () => {
+    for (const text of badTexts) {
+      it(`${text} in a path, known or not: nothing is queued and nothing stored`, async () => {
+        for (const path of [materialPath(`VMAT-${text}`), inventoryPath(text), `/v1/${text}`]) {
+          for (const method of ['GET', 'PATCH', 'DELETE']) {
+            const asked = { method, path, key: shop.writeKey, ...(method === 'PATCH' && { body: {} }) };
+            expectFaults(await expectUntouched(http, shop.shopId, () => http.ask(asked)), ['path']);
+          }
+        }
+      });
+    }
+  });
+
+  describe("what Node's parser refuses", () => {
+    const chunked = 'Transfer-Encoding: chunked\r\n';
+    const patchHead = () =>
+      `PATCH ${inventoryPath(shop.materialIds[0]!)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.writeKey}\r\n` +
+      'Content-Type: application/json\r\n';
+    const batch = '{"updates":[{"locationId":"1001","delta":1}]}';
+    const hexLength = batch.length.toString(16);
+
+    const cases: { title: string; text: () => string }[] = [
+      { title: 'what is not HTTP', text: () => 'hello\r\n\r\n' },
+      { title: 'a TLS greeting', text: () => '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03' },
+      { title: 'an unknown version', text: () => `GET ${listPath} HTTP/9.9\r\nHost: x\r\n\r\n` },
+      { title: 'a made-up verb whose line is cut short', text: () => `BREW ${listPath}` },
+      { title: 'a made-up verb without a path', text: () => 'BREW HTTP/1.1\r\nHost: x\r\n\r\n' },
+      { title: 'a header without a colon', text: () => `GET ${listPath} HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n` },
+      { title: 'a blank before the colon', text: () => `GET ${listPath} HTTP/1.1\r\nHost : x\r\n\r\n` },
+      { title: 'a NUL in a header', text: () => `GET ${listPath} HTTP/1.1\r\nHost: x\0y\r\n\r\n` },
+      {
+        title: 'Content-Length and Transfer-Encoding at once',
+        text: () => `${patchHead()}Content-Length: 4\r\n${chunked}\r\n${hexLength}\r\n${batch}\r\n0\r\n\r\n`,
+      },
+      {
+        title: 'two lengths',
+        text: () => `${patchHead()}Content-Length: ${batch.length}\r\nContent-Length: 1\r\n\r\n${batch}`,
+      },
+      { title: 'a length that is none', text: () => `${patchHead()}Content-Length: 1x\r\n\r\n${batch}` },
+      { title: 'a chunk whose size is none', text: () => `${patchHead()}${chunked}\r\nzz\r\n${batch}\r\n0\r\n\r\n` },
+      { title: 'a chunk longer than said', text: () => `${patchHead()}${chunked}\r\n3\r\n${batch}\r\n0\r\n\r\n` },
+    ];
+    for (const { title, text } of cases) {
+      it(`${title}: one whole answer in our JSON, then the connection ends; nothing queued, nothing stored`, async () => {
+        const answer = await expectUntouched(http, shop.shopId, async () =>
+          parseAnswer(await rawUntilClosed(http.port, Buffer.from(text(), 'latin1'))),
+        );
+        expectError(answer, 'INVALID_INPUT');
+        expect(answer.headers['connection']).to.equal('close');
+      });
+    }
+
+    it('a body that ends before its length: nothing queued, nothing stored, and the service goes on', async () => {
+      await expectUntouched(http, shop.shopId, async () => {
+        const socket = connect({ port: http.port, host: '127.0.0.1' });
+        socket.end(`${patchHead()}Content-Length: ${batch.length + 1}\r\n\r\n${batch}`);
+        const closed = new Promise((resolve) => socket.once('close', resolve));
+        socket.resume();
+        await closed;
+        expectData(await http.ask({ path: listPath, key: shop.readKey }), 'list');
+      });
+    });
+
+    it('behind a whole request: that one is answered, and nothing is written behind its answer', async () => {
+      const request = `GET ${listPath} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.readKey}\r\n\r\n`;
+      const answers = parseAnswers(await rawUntilClosed(http.port, `${request}hello there\r\n\r\n`));
+      expect(answers.map(({ status }) => status)).to.deep.equal([200]);
+      expectData(answers[0]!, 'list');
+    });
+
+    it('behind several whole requests: each is answered, in their order', async () => {
+      const request = (path: string) =>
+        `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.readKey}\r\n\r\n`;
+      const bytes = [listPath, '/nowhere', inventoryPath(shop.materialIds[0]!)].map(request).join('');
+      const answers = parseAnswers(await rawUntilClosed(http.port, `${bytes}hello there\r\n\r\n`));
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 404, 200]);
+    });
+  });
+
+  it('HTTP/1.1 without a Host is refused, HTTP/1.0 without one is answered', async () => {
+    const headers = `Authorization: Bearer ${shop.readKey}\r\n`;
+    expectFaults(parseAnswer(await raw(http.port, `GET ${listPath} HTTP/1.1\r\n${headers}\r\n`)), ['Host']);
+    expectData(parseAnswer(await raw(http.port, `GET ${listPath} HTTP/1.0\r\n${headers}\r\n`)), 'list');
+  });
+});

@@ -1,0 +1,153 @@
+import { expect } from 'chai';
+import { insertKey, revokeKey } from '../../../shared/database/api-keys.js';
+import { mintKey, parseKey } from '../../../shared/keys/api-key-format.js';
+import { withLockedTable } from '../../support/broken-storage.js';
+import { expectUntouched } from '../../support/footprint.js';
+import type { Answer } from '../../support/http.js';
+import { ask, useOwnHttpService } from '../../support/http-service.js';
+import { listPath } from '../../support/material-paths.js';
+import { expectData, expectError } from '../../support/reply.js';
+import { routes } from '../../support/routes.js';
+import { createTestShop } from '../../support/shop.js';
+import type { TestShop } from '../../support/shop.js';
+import { until } from '../../support/until.js';
+
+/** Without a token there is nothing to call invalid (RFC 6750 §3.1). */
+const challenge = 'Bearer realm="raw-materials"';
+const challengeOfToken = 'Bearer realm="raw-materials", error="invalid_token"';
+
+function expectRefused(answer: Answer, wanted: string): void {
+  expectError(answer, 'UNAUTHORIZED');
+  expect(answer.headers['www-authenticate']).to.equal(wanted);
+  expect(answer.headers, 'who is not known has no limit').not.to.have.any.keys('ratelimit', 'ratelimit-policy');
+}
+
+/** The same key with one character changed to another of the alphabet. */
+function withTypo(key: string, at: number): string {
+  return key.slice(0, at) + (key.charAt(at) === 'a' ? 'b' : 'a') + key.slice(at + 1);
+}
+
+describe('every route: 401', () => {
+  // Of its own, since its failures count against the address of all tests: 60 in a minute, and good keys are refused.
+  const http = useOwnHttpService({});
+  let shop: TestShop;
+
+  before(async () => {
+    shop = await createTestShop(http.database);
+  });
+
+  for (const { title, asked } of routes) {
+    it(`${title} without a key: nothing is queued and nothing stored`, async () => {
+      const answer = await expectUntouched(http, shop.shopId, () => http.ask(asked(shop)));
+      expectRefused(answer, challenge);
+    });
+
+    it(`${title} with a key that is not known: nothing is queued and nothing stored`, async () => {
+      const answer = await expectUntouched(http, shop.shopId, () => http.ask({ ...asked(shop), key: mintKey().key }));
+      expectRefused(answer, challengeOfToken);
+    });
+  }
+
+  for (const path of ['/', '/v1', '/v1/unknown', '/healthz/', '/metrics']) {
+    it(`${path} is not told to be there or not without a key`, async () => {
+      expectRefused(await http.ask({ path }), challenge);
+    });
+  }
+
+  const headers: { title: string; of: (key: string) => string; wanted: string }[] = [
+    { title: 'the key without a scheme', of: (key) => key, wanted: challenge },
+    { title: 'another scheme', of: (key) => `Basic ${key}`, wanted: challenge },
+    { title: 'an empty header', of: () => '', wanted: challenge },
+    { title: 'a scheme without a key', of: () => 'Bearer ', wanted: challenge },
+    { title: 'two keys', of: (key) => `Bearer ${key} ${key}`, wanted: challenge },
+    { title: 'a key in quotes', of: (key) => `Bearer "${key}"`, wanted: challengeOfToken },
+    { title: 'another prefix', of: (key) => `Bearer ${key.replace('rmk_', 'rmx_')}`, wanted: challengeOfToken },
+    { title: 'a key cut short', of: (key) => `Bearer ${key.slice(0, -1)}`, wanted: challengeOfToken },
+    { title: 'a key with more behind it', of: (key) => `Bearer ${key}a`, wanted: challengeOfToken },
+    { title: 'a typo in the id', of: (key) => `Bearer ${withTypo(key, 6)}`, wanted: challengeOfToken },
+    { title: 'a typo in the secret', of: (key) => `Bearer ${withTypo(key, 20)}`, wanted: challengeOfToken },
+    { title: 'a typo in the checksum', of: (key) => `Bearer ${withTypo(key, 53)}`, wanted: challengeOfToken },
+    { title: 'the case of the prefix', of: (key) => `Bearer ${key.replace('rmk', 'RMK')}`, wanted: challengeOfToken },
+  ];
+  for (const { title, of, wanted } of headers) {
+    it(`Authorization with ${title}`, async () => {
+      expectRefused(await http.ask({ path: listPath, headers: { authorization: of(shop.readKey) } }), wanted);
+    });
+  }
+
+  it('the scheme may be in any case', async () => {
+    const authorization = `bEARER  ${shop.readKey}`;
+    expectData(await http.ask({ path: listPath, headers: { authorization } }), 'list');
+  });
+
+  it('a key in the query is none', async () => {
+    expectRefused(await http.ask({ path: `${listPath}?access_token=${shop.readKey}` }), challenge);
+  });
+
+  it('the id of a good key with the secret of another', async () => {
+    const minted = mintKey();
+    const stored = { ...minted, secretHash: parseKey(shop.readKey)!.secretHash };
+    await insertKey(http.database, shop.shopId, { ...stored, label: 'x', scope: 'read', expiresAt: null });
+    expectRefused(await http.ask({ path: listPath, key: minted.key }), challengeOfToken);
+  });
+
+  it('an expired key; one that has not expired is good until then', async () => {
+    const issue = async (expiresInMs: number) => {
+      const minted = mintKey();
+      const expiresAt = new Date(Date.now() + expiresInMs);
+      await insertKey(http.database, shop.shopId, { ...minted, label: 'x', scope: 'read', expiresAt });
+      return minted.key;
+    };
+    expectRefused(await http.ask({ path: listPath, key: await issue(-1) }), challengeOfToken);
+    const key = await issue(1_500);
+    expectData(await http.ask({ path: listPath, key }), 'list');
+    const answer = await until(
+      async () => {
+        const later = await http.ask({ path: listPath, key });
+        return later.status !== 200 && later;
+      },
+      { deadlineMs: 5_000, what: 'the key to expire' },
+    );
+    expectRefused(answer, challengeOfToken);
+  });
+
+  it('a key is good from its issue on, and refused by every process within a second of its revocation', async () => {
+    const minted = mintKey();
+    expectRefused(await http.ask({ path: listPath, key: minted.key }), challengeOfToken);
+    await insertKey(http.database, shop.shopId, { ...minted, label: 'x', scope: 'read', expiresAt: null });
+    await http.withApi({}, async ({ baseUrl }) => {
+      const asked = { path: listPath, key: minted.key };
+      expectData(await http.ask(asked), 'list');
+      expectData(await ask(baseUrl, asked), 'list');
+      await revokeKey(http.database, shop.shopId, minted.id, new Date());
+      const revokedAtMs = performance.now();
+      const lastGoodMs = await Promise.all(
+        [http.baseUrl, baseUrl].map(async (url) => {
+          let last = revokedAtMs;
+          await until(
+            async () => {
+              const sentAtMs = performance.now();
+              const { status } = await ask(url, asked);
+              if (status === 200) last = sentAtMs;
+              return status === 401;
+            },
+            { deadlineMs: 5_000, what: `${url} to refuse the revoked key` },
+          );
+          return last - revokedAtMs;
+        }),
+      );
+      for (const ms of lastGoodMs)
+        expect(ms, 'a request sent so long after the revocation was served').to.be.below(1_000);
+    });
+  });
+
+  it('what cannot be a key is refused without a look-up: also while Postgres does not answer one', async () => {
+    const good = mintKey().key;
+    await withLockedTable(http.database, 'api_keys', async () => {
+      expectRefused(await http.ask({ path: listPath }), challenge);
+      expectRefused(await http.ask({ path: listPath, key: withTypo(good, 20) }), challengeOfToken);
+      expectError(await http.ask({ path: listPath, key: good }), 'SERVICE_UNAVAILABLE');
+    });
+    expectRefused(await http.ask({ path: listPath, key: good }), challengeOfToken);
+  });
+});

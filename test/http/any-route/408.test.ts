@@ -1,0 +1,29 @@
+import { expect } from 'chai';
+import { expectUntouched } from '../../support/footprint.js';
+import { useHttpService } from '../../support/http-service.js';
+import { inventoryPath, listPath } from '../../support/material-paths.js';
+import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
+import { expectError } from '../../support/reply.js';
+import { createTestShop } from '../../support/shop.js';
+
+describe('every path: 408', () => {
+  const http = useHttpService();
+
+  it('a head and a body that do not arrive in time are answered in our JSON and cut off, nothing is queued', async () => {
+    const shop = await createTestShop(http.database);
+    const head = `PATCH ${inventoryPath(shop.materialIds[0]!)} HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n`;
+    const slow = [
+      `GET ${listPath} HTTP/1.1\r\nHost: x\r\n`,
+      `${head}Content-Type: application/json\r\nAuthorization: Bearer ${shop.writeKey}\r\n\r\n{"updates":`,
+    ];
+    await http.withApi({ HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' }, async ({ port }) => {
+      const answers = await expectUntouched(http, shop.shopId, () =>
+        Promise.all(slow.map(async (text) => parseAnswer(await rawUntilClosed(port, text)))),
+      );
+      for (const answer of answers) {
+        expectError(answer, 'REQUEST_TIMEOUT');
+        expect(answer.headers['connection']).to.equal('close');
+      }
+    });
+  });
+});

@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import { gzipSync } from 'node:zlib';
+import { expectUntouched } from '../../support/footprint.js';
+import { raw } from '../../support/http.js';
+import { useHttpService } from '../../support/http-service.js';
+import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
+import { expectData, expectError } from '../../support/reply.js';
+import { routes } from '../../support/routes.js';
+import { createTestShop } from '../../support/shop.js';
+import type { TestShop } from '../../support/shop.js';
+
+const bodyBytesMax = 1_048_576;
+/** A field update of exactly so many bytes, of which nothing is recognised. */
+const ofBytes = (bytes: number) => `{"junk":"${'x'.repeat(bytes - 11)}"}`;
+
+describe('every write: 413', () => {
+  const http = useHttpService();
+  let shop: TestShop;
+
+  before(async () => {
+    shop = await createTestShop(http.database);
+  });
+
+  it('a body of 1 MiB is not too large', async () => {
+    const path = `/v1/raw-materials/${shop.materialIds[0]!}`;
+    const body = ofBytes(bodyBytesMax);
+    expect(body.length).to.equal(bodyBytesMax);
+    expectData(await http.ask({ method: 'PATCH', path, key: shop.writeKey, body }), 'material');
+  });
+
+  for (const { title, asked } of routes.filter(({ scope }) => scope === 'write')) {
+    const head = () =>
+      `PATCH ${asked(shop).path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.writeKey}\r\n` +
+      'Content-Type: application/json\r\n';
+    const refuse = async (bytes: Buffer | string) => {
+      const answer = await expectUntouched(http, shop.shopId, async () =>
+        parseAnswer(await rawUntilClosed(http.port, bytes)),
+      );
+      expectError(answer, 'PAYLOAD_TOO_LARGE');
+      expect(answer.headers['connection'], 'what follows on it is the rest of a body').to.equal('close');
+    };
+
+    it(`${title} with a byte more than 1 MiB`, () =>
+      refuse(`${head()}Content-Length: ${bodyBytesMax + 1}\r\n\r\n${ofBytes(bodyBytesMax + 1)}`));
+
+    it(`${title} with a length over the limit is refused at once, without waiting for the body`, async () => {
+      const answer = parseAnswer(await raw(http.port, `${head()}Content-Length: 9007199254740991\r\n\r\n{`));
+      expectError(answer, 'PAYLOAD_TOO_LARGE');
+    });
+
+    it(`${title} with 3 MiB in chunks of unknown number: the whole answer arrives while they are sent`, () => {
+      const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
+      return refuse(`${head()}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(48)}0\r\n\r\n`);
+    });
+
+    it(`${title} with 20 MB in a gzip of 20 KB`, () => {
+      const bomb = gzipSync(ofBytes(20_000_000), { level: 9 });
+      const lines = `Content-Encoding: gzip\r\nContent-Length: ${bomb.length}\r\n\r\n`;
+      expect(bomb.length).to.be.below(25_000);
+      return refuse(Buffer.concat([Buffer.from(head() + lines, 'latin1'), bomb]));
+    });
+  }
+});

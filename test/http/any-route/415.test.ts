@@ -1,0 +1,87 @@
+import { expect } from 'chai';
+import { gzipSync } from 'node:zlib';
+import { expectUntouched } from '../../support/footprint.js';
+import { raw } from '../../support/http.js';
+import { useHttpService } from '../../support/http-service.js';
+import { parseAnswer } from '../../support/raw-exchange.js';
+import { expectError } from '../../support/reply.js';
+import { routes } from '../../support/routes.js';
+import { createTestShop } from '../../support/shop.js';
+import type { TestShop } from '../../support/shop.js';
+
+const taken: Record<string, string> = {
+  'PATCH /v1/raw-materials/{variantId}': 'application/json, application/merge-patch+json',
+  'PATCH /v1/raw-materials/{variantId}/inventory': 'application/json',
+};
+const types = [
+  'text/plain',
+  'text/json',
+  'application/xml',
+  'application/x-www-form-urlencoded',
+  'multipart/form-data; boundary=x',
+  'application/json-patch+json',
+  'application/jsonx',
+  'application/json; charset=iso-8859-1',
+  'application/json; charset=utf-16',
+  '*/*',
+  'json',
+  '',
+];
+
+describe('every write: 415', () => {
+  const http = useHttpService();
+  let shop: TestShop;
+
+  before(async () => {
+    shop = await createTestShop(http.database);
+  });
+
+  for (const { title, asked } of routes.filter(({ scope }) => scope === 'write')) {
+    const refused = title.endsWith('/inventory') ? [...types, 'application/merge-patch+json'] : types;
+
+    async function refuse(headers: Record<string, string>, body: unknown): Promise<void> {
+      const answer = await expectUntouched(http, shop.shopId, () =>
+        http.ask({ ...asked(shop), key: shop.writeKey, headers, body }),
+      );
+      expectError(answer, 'UNSUPPORTED_MEDIA_TYPE');
+      expect(answer.headers['accept-patch']).to.equal(taken[title]);
+    }
+
+    for (const type of refused) {
+      it(`${title} with Content-Type: ${type}`, () => refuse({ 'content-type': type }, asked(shop).body));
+    }
+
+    it(`${title} without a Content-Type, with a body and without one`, async () => {
+      for (const body of ['{}', '']) {
+        // Over a socket: the client of the other tests names a type for a body by itself.
+        const head = `PATCH ${asked(shop).path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.writeKey}\r\n`;
+        const text = `${head}Content-Length: ${body.length}\r\n\r\n${body}`;
+        const answer = parseAnswer(await expectUntouched(http, shop.shopId, () => raw(http.port, text)));
+        expectError(answer, 'UNSUPPORTED_MEDIA_TYPE');
+        expect(answer.headers['accept-patch']).to.equal(taken[title]);
+      }
+    });
+
+    for (const encoding of ['zstd', 'compress', 'x-unknown', 'gzip, gzip']) {
+      it(`${title} with Content-Encoding: ${encoding}`, () =>
+        refuse({ 'content-encoding': encoding }, gzipSync(JSON.stringify(asked(shop).body))));
+    }
+
+    for (const encoding of ['gzip', 'identity']) {
+      it(`${title} with Content-Encoding: ${encoding} is taken`, async () => {
+        const text = JSON.stringify(asked(shop).body);
+        const body = encoding === 'gzip' ? gzipSync(text) : text;
+        const headers = { 'content-encoding': encoding };
+        expect((await http.ask({ ...asked(shop), key: shop.writeKey, headers, body })).status).to.equal(200);
+      });
+    }
+  }
+
+  it('a read takes no body, so its Content-Type means nothing', async () => {
+    for (const { asked, scope } of routes) {
+      if (scope !== 'read') continue;
+      const headers = { 'content-type': 'text/plain', accept: 'text/html' };
+      expect((await http.ask({ ...asked(shop), key: shop.readKey, headers })).status).to.equal(200);
+    }
+  });
+});

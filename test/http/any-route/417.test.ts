@@ -1,0 +1,33 @@
+import { expect } from 'chai';
+import { expectUntouched } from '../../support/footprint.js';
+import { raw } from '../../support/http.js';
+import { useHttpService } from '../../support/http-service.js';
+import { inventoryPath } from '../../support/material-paths.js';
+import { parseAnswer } from '../../support/raw-exchange.js';
+import { expectData, expectError } from '../../support/reply.js';
+import { createTestShop } from '../../support/shop.js';
+
+const batch = '{"updates":[{"locationId":"1001","delta":1}]}';
+
+describe('every path: 417', () => {
+  const http = useHttpService();
+
+  it('an expectation that is not known: nothing is queued and nothing stored', async () => {
+    const shop = await createTestShop(http.database);
+    const head = `PATCH ${inventoryPath(shop.materialIds[0]!)} HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n`;
+    const text = `${head}Authorization: Bearer ${shop.writeKey}\r\nContent-Type: application/json\r\n`;
+    const answer = await expectUntouched(http, shop.shopId, async () =>
+      parseAnswer(await raw(http.port, `${text}Content-Length: ${batch.length}\r\n\r\n${batch}`)),
+    );
+    expectError(answer, 'EXPECTATION_FAILED');
+  });
+
+  it('100-continue is met: the client is told to go on, and its request is served', async () => {
+    const shop = await createTestShop(http.database);
+    const head = `PATCH ${inventoryPath(shop.materialIds[0]!)} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n`;
+    const text = `${head}Authorization: Bearer ${shop.writeKey}\r\nContent-Type: application/json\r\n`;
+    const bytes = await raw(http.port, `${text}Content-Length: ${batch.length}\r\n\r\n${batch}`);
+    expect(bytes.startsWith('HTTP/1.1 100 Continue\r\n\r\n')).to.equal(true);
+    expect(expectData(parseAnswer(bytes), 'batch')).to.include({ okCount: 1 });
+  });
+});

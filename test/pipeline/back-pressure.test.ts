@@ -1,0 +1,139 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../shared/database/connect.js';
+import type { Database } from '../../shared/database/connect.js';
+import { keys } from '../../shared/queue/names.js';
+import { addOne, totalOf } from '../support/change.js';
+import { request } from '../support/http.js';
+import type { Answer } from '../support/http.js';
+import { openQueueRoom } from '../support/queue-room.js';
+import type { QueueRoom } from '../support/queue-room.js';
+import { pipelineKeys } from '../support/redis-keys.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { stopProcess } from '../support/service-process.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const soonMsMax = 15_000;
+const [shopMax, processMax] = [4, 6];
+
+describe('back-pressure', () => {
+  let service: Service;
+  let database: Database;
+  let room: QueueRoom;
+  let shop: TestShop;
+  before(async () => {
+    const apiEnv = { IN_FLIGHT_SHOP_MAX: String(shopMax), IN_FLIGHT_MAX: String(processMax) };
+    service = await startService({ apis: 1, workers: 1, apiEnv });
+    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+    room = await openQueueRoom(service.redisUrl);
+  });
+  after(async () => {
+    room.close();
+    await database.destroy();
+    await service.stop();
+  });
+  beforeEach(async () => (shop = await createTestShop(database, { materials: 3 })));
+
+  const baseUrl = () => service.baseUrls[0] ?? '';
+  const isReady = async () => (await request(baseUrl(), { path: '/readyz' })).status === 200;
+  const untilReady = (wanted: boolean) =>
+    until(async () => (await isReady()) === wanted, {
+      deadlineMs: soonMsMax,
+      what: wanted ? 'the service to be ready' : 'the service to see what is away',
+    });
+  const expectRefusal = ({ status, body, headers }: Answer, message: RegExp) => {
+    expect(status).to.equal(503);
+    expect(body).to.have.nested.property('error.code', 'SERVICE_UNAVAILABLE');
+    expect(body).to.have.nested.property('error.message').that.matches(message);
+    expect(headers['retry-after']).to.match(/^[1-9]\d*$/);
+  };
+  const scriptCalls = async () =>
+    [...(await room.redis.info('commandstats')).matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)]
+      .map(([, calls]) => Number(calls))
+      .reduce((sum, calls) => sum + calls, 0);
+  /** Sends so many at once to a worker that stands still, and says what is refused before the others are answered. */
+  const flood = async (senders: TestShop[]) => {
+    service.workers[0]?.kill('SIGSTOP');
+    let refused = 0;
+    const sent = senders.map(async (each, index) => {
+      const answer = await addOne(baseUrl(), each, { materialId: each.materialIds[index % 3] ?? '' });
+      if (answer.status === 503) refused += 1;
+      return answer;
+    });
+    return { sent, refused: () => refused };
+  };
+
+  it('refuses at once what a shop has beyond its writes in flight, and takes it again when they are done', async () => {
+    const { sent, refused } = await flood(Array.from({ length: shopMax + 2 }, () => shop));
+    await until(() => refused() === 2, { deadlineMs: soonMsMax, what: 'two refusals' });
+    service.workers[0]?.kill('SIGCONT');
+    const answers = await Promise.all(sent);
+    expect(answers.filter(({ status }) => status === 200)).to.have.length(shopMax);
+    for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, /shop has too many writes/);
+    expect((await addOne(baseUrl(), shop)).status).to.equal(200);
+    const totals = await Promise.all(shop.materialIds.map((id) => totalOf(database, shop, id)));
+    expect(totals.reduce((sum, total) => sum + total)).to.equal(shopMax + 1);
+  });
+
+  it('refuses what a process has beyond its writes in flight, whoever sends it', async () => {
+    const shops = [
+      shop,
+      await createTestShop(database, { materials: 3 }),
+      await createTestShop(database, { materials: 3 }),
+    ];
+    const { sent, refused } = await flood([...shops, ...shops, ...shops]);
+    await until(() => refused() === 3, { deadlineMs: soonMsMax, what: 'three refusals' });
+    service.workers[0]?.kill('SIGCONT');
+    const answers = await Promise.all(sent);
+    expect(answers.filter(({ status }) => status === 200)).to.have.length(processMax);
+    for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, /Too many writes/);
+  });
+
+  it('refuses new work while the head of the ready list waits too long', async () => {
+    service.workers[0]?.kill('SIGSTOP');
+    const waiting = '1.VMAT-VAR-waiting';
+    await room.redis.rpush(keys.ready, waiting);
+    await room.redis.hset(keys.since, waiting, Date.now() - 10_000);
+    // With the worker standing still only the API calls scripts: twice, and it has seen the list as it is now.
+    const before = await scriptCalls();
+    await until(async () => (await scriptCalls()) >= before + 2, {
+      deadlineMs: soonMsMax,
+      what: 'the API to ask twice',
+    });
+    const refusal = await addOne(baseUrl(), shop);
+    service.workers[0]?.kill('SIGCONT');
+    await room.redis.hdel(keys.since, waiting);
+    expectRefusal(refusal, /backlog/);
+    await until(async () => (await addOne(baseUrl(), shop)).status === 200, {
+      deadlineMs: soonMsMax,
+      what: 'work to be taken again',
+    });
+  });
+
+  it('refuses at once where no worker is alive, queues nothing, and takes work again by itself', async () => {
+    await Promise.all(service.workers.splice(0).map(stopProcess));
+    await untilReady(false);
+    await until(async () => (await pipelineKeys(service.redisUrl)).length === 0, {
+      deadlineMs: soonMsMax,
+      what: 'the materials to be idle',
+    });
+    const before = await totalOf(database, shop);
+    for (let count = 0; count < 10; count += 1) expectRefusal(await addOne(baseUrl(), shop), /No worker/);
+    expect(await pipelineKeys(service.redisUrl)).to.deep.equal([]);
+    expect((await request(baseUrl(), { path: '/v1/raw-materials', key: shop.readKey })).status).to.equal(200);
+    await service.startWorker();
+    await untilReady(true);
+    expect((await addOne(baseUrl(), shop)).status).to.equal(200);
+    expect(await totalOf(database, shop)).to.equal(before + 1);
+  });
+
+  it('sees within seconds that the last worker was killed with −9', async () => {
+    service.workers.splice(0).forEach((worker) => {
+      worker.kill('SIGKILL');
+    });
+    await untilReady(false);
+    expectRefusal(await addOne(baseUrl(), shop), /No worker/);
+  });
+});

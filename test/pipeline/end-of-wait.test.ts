@@ -1,0 +1,156 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../shared/database/connect.js';
+import type { Database } from '../../shared/database/connect.js';
+import { queueName, queuePrefix } from '../../shared/queue/names.js';
+import { addOne, recordOf, totalOf } from '../support/change.js';
+import type { Answer } from '../support/http.js';
+import { openQueueRoom } from '../support/queue-room.js';
+import type { QueueRoom } from '../support/queue-room.js';
+import { pipelineKeys } from '../support/redis-keys.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const waitMs = 1_000;
+const soonMsMax = 10_000;
+
+describe('the end of the wait', () => {
+  let service: Service;
+  let database: Database;
+  let room: QueueRoom;
+  let shop: TestShop;
+  before(async () => {
+    service = await startService({ apis: 1, workers: 1, apiEnv: { WAIT_MS: String(waitMs) } });
+    database = connectDatabase({ url: service.databaseUrl, poolMax: 4, applicationName: 'test' });
+    room = await openQueueRoom(service.redisUrl);
+  });
+  after(async () => {
+    room.close();
+    await database.destroy();
+    await service.stop();
+  });
+  beforeEach(async () => (shop = await createTestShop(database)));
+
+  const [baseUrl, worker] = [() => service.baseUrls[0] ?? '', () => service.workers[0]];
+  const idOf = ({ headers }: Answer) => String(headers['x-request-id']);
+  const untilIdle = () =>
+    until(async () => (await pipelineKeys(service.redisUrl)).length === 0, {
+      deadlineMs: soonMsMax,
+      what: 'every material to be idle',
+    });
+  const addOneSurely = (idempotencyKey: string) =>
+    until(
+      async () => {
+        const answer = await addOne(baseUrl(), shop, { idempotencyKey });
+        return answer.status === 200 ? answer : undefined;
+      },
+      { deadlineMs: soonMsMax, what: `${idempotencyKey} to be executed` },
+    );
+  /** Holds the material's row as any other session might, while `work` runs. */
+  const whileLocked = (work: () => Promise<void>) =>
+    database.transaction(async (transaction) => {
+      await transaction.raw('SELECT 1 FROM stock WHERE shop_id = ? FOR UPDATE', [shop.shopId]);
+      await work();
+    });
+
+  it('withdraws what no worker came to: 503, and it is never applied, even when its job turns up later', async () => {
+    worker()?.kill('SIGSTOP');
+    const answers = await Promise.all([1, 2, 3].map(() => addOne(baseUrl(), shop)));
+    expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503]);
+    for (const answer of answers) {
+      expect(answer.headers['retry-after']).to.match(/^[1-9]\d*$/);
+      expect(await recordOf(database, idOf(answer))).to.equal('cancelled');
+    }
+    expect(await room.jobs({ ...shop, materialId: shop.materialIds[0] ?? '' }, 'wait')).to.have.length(1);
+    worker()?.kill('SIGCONT');
+    await untilIdle();
+    expect(await totalOf(database, shop)).to.equal(0);
+  });
+
+  it('is bounded for requests that queue up behind others on the material', async () => {
+    worker()?.kill('SIGSTOP');
+    const first = addOne(baseUrl(), shop);
+    await until(async () => (await pipelineKeys(service.redisUrl)).length > 0, {
+      deadlineMs: soonMsMax,
+      what: 'the first to be queued',
+    });
+    // These wait in the API process, behind the first one's job, and never leave it.
+    const answers = await Promise.all([first, ...[1, 2, 3].map(() => addOne(baseUrl(), shop))]);
+    worker()?.kill('SIGCONT');
+    expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503, 503]);
+    await untilIdle();
+    expect(await totalOf(database, shop)).to.equal(0);
+  });
+
+  it('runs the same key afresh after such a 503', async () => {
+    worker()?.kill('SIGSTOP');
+    const refused = await addOne(baseUrl(), shop, { idempotencyKey: 'withdrawn' });
+    worker()?.kill('SIGCONT');
+    expect(refused.status).to.equal(503);
+    const answer = await addOneSurely('withdrawn');
+    expect(answer.headers['idempotency-replayed']).to.equal(undefined);
+    expect(await totalOf(database, shop)).to.equal(1);
+  });
+
+  it('is 504 where a session holds the material beyond it, and the key settles what became of it', async () => {
+    let open: Answer | undefined;
+    await whileLocked(async () => {
+      open = await addOne(baseUrl(), shop, { idempotencyKey: 'held' });
+    });
+    expect(open?.status).to.equal(504);
+    expect(open?.body).to.have.nested.property('error.code', 'OUTCOME_UNKNOWN');
+    await addOneSurely('held');
+    await untilIdle();
+    expect(await totalOf(database, shop)).to.equal(1);
+  });
+
+  it('leaves a 504 without a key open: it is applied once, or not at all', async () => {
+    let open: Answer | undefined;
+    await whileLocked(async () => {
+      open = await addOne(baseUrl(), shop);
+    });
+    expect(open?.status).to.equal(504);
+    await untilIdle();
+    const record = await recordOf(database, idOf(open as Answer));
+    expect(await totalOf(database, shop)).to.equal(record === 'executed' ? 1 : 0);
+    expect(record).to.equal('executed');
+  });
+
+  it('does not hold up other materials while a session holds one', async () => {
+    const second = await createTestShop(database);
+    await whileLocked(async () => {
+      const held = addOne(baseUrl(), shop);
+      for (let count = 1; count <= 5; count += 1) expect((await addOne(baseUrl(), second)).status).to.equal(200);
+      await held;
+    });
+    expect(await totalOf(database, second)).to.equal(5);
+    await untilIdle();
+  });
+
+  it('does not count the deliveries of a job whose material another session holds', async () => {
+    const ref = { ...shop, materialId: shop.materialIds[0] ?? '' };
+    await whileLocked(async () => {
+      const held = addOne(baseUrl(), shop);
+      const [jobId = ''] = await until(
+        async () => {
+          const jobs = [...(await room.jobs(ref, 'wait')), ...(await room.jobs(ref, 'active'))];
+          return jobs.length > 0 ? jobs : undefined;
+        },
+        { deadlineMs: soonMsMax, what: 'the job' },
+      );
+      await held;
+      // The wait of a second and its grace are enough for several attempts on the locked material.
+      const deliveries = await until(
+        async () => {
+          if ((await room.jobs(ref, 'wait')).length === 0) return undefined;
+          return Number((await room.redis.hget(`${queuePrefix}:${queueName(ref)}:${jobId}`, 'ats')) ?? 0);
+        },
+        { deadlineMs: soonMsMax, what: 'the job to be given back' },
+      );
+      expect(deliveries).to.be.at.most(1);
+    });
+    await untilIdle();
+  });
+});

@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import {
+  connectLimiterRedis,
+  connectProducerRedis,
+  connectRepliesRedis,
+  connectWakeRedis,
+  connectWorkerRedis,
+  untilReady,
+} from '../../shared/redis/connections.js';
+import { startTestRedis } from '../support/servers.js';
+import type { TestRedis } from '../support/servers.js';
+import { until } from '../support/until.js';
+
+const soonMsMax = 10_000;
+
+describe('a Redis connection', () => {
+  let server: TestRedis;
+  before(async () => (server = await startTestRedis()));
+  after(() => server.stop());
+
+  for (const [use, connect] of Object.entries({
+    producer: connectProducerRedis,
+    replies: connectRepliesRedis,
+    limiter: connectLimiterRedis,
+    worker: connectWorkerRedis,
+    wake: connectWakeRedis,
+  })) {
+    it(`of the ${use} rejects what was in flight when it is lost, sends nothing twice, and comes back by itself`, async () => {
+      const redis = connect(server.url, () => undefined);
+      try {
+        await untilReady(redis);
+        const inFlight = redis.blpop('nothing', 60).then(
+          () => 'answered',
+          () => 'rejected',
+        );
+        const counted = redis
+          .pipeline()
+          .rpush('once', use)
+          .exec()
+          .then(
+            () => 'answered',
+            () => 'rejected',
+          );
+        await isBlocked(redis);
+        await server.kill();
+        expect(await settled(inFlight)).to.equal('rejected');
+        expect(await settled(counted)).to.equal('rejected');
+        await server.restart();
+        await until(() => redis.status === 'ready', { deadlineMs: soonMsMax, what: 'the connection' });
+        expect(await redis.ping()).to.equal('PONG');
+        expect(await redis.lrange('once', 0, -1)).to.not.contain(use);
+      } finally {
+        redis.disconnect();
+      }
+    });
+  }
+
+  /** Until the server holds the blocking command; the one behind it then waits unread. */
+  async function isBlocked(redis: Redis): Promise<void> {
+    const observer = redis.duplicate({ connectionName: 'observer' });
+    observer.on('error', () => undefined);
+    try {
+      await until(async () => String(await observer.client('LIST')).includes('flags=b'), {
+        deadlineMs: soonMsMax,
+        what: 'the connection to block',
+      });
+    } finally {
+      observer.disconnect();
+    }
+  }
+
+  function settled(outcome: Promise<string>): Promise<string> {
+    let result: string | undefined;
+    void outcome.then((value) => (result = value));
+    return until(() => result, { deadlineMs: soonMsMax, what: 'the command to settle' });
+  }
+});

@@ -1,0 +1,163 @@
+import { spawn } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { createShop } from '../../../shared/database/shops.js';
+import { standInAccessToken } from '../../../shared/standalone/stand-in-platform.js';
+import { connectPlatform, platformTokenKey } from '../../support/platform.js';
+import { until } from '../../support/until.js';
+import { createCli } from '../manage/run-manage.js';
+import type { Cli } from '../manage/run-manage.js';
+import { readMirror, useDatabase } from './fixtures.js';
+import { manyVariants, startGatedPlatform } from './gated-platform.js';
+import type { GatedPlatform } from './gated-platform.js';
+
+const entry = fileURLToPath(new URL('../../../dist/shared/manage/main.js', import.meta.url));
+
+interface Count {
+  seen: number;
+  added: number;
+  changed: number;
+}
+
+interface Answer {
+  shops: {
+    shopId: number;
+    status: string;
+    resumed: boolean;
+    problem: { code: string; message: string } | null;
+    sync: { pages: number; locations: Count; variants: Count; syncedAt: string | null };
+    goneCount: number;
+  }[];
+}
+
+interface Listed {
+  shops: {
+    id: number;
+    sync: { syncedAt: string | null; problem: { code: string; message: string; at: string } | null } | null;
+  }[];
+}
+
+describe('npm run manage -- platform sync', () => {
+  const postgres = useDatabase();
+  const variants = manyVariants(520);
+  let platform: GatedPlatform;
+  let env: Record<string, string>;
+  let cli: Cli;
+
+  before(async () => {
+    platform = await startGatedPlatform(variants);
+    env = {
+      DATABASE_URL: postgres.url,
+      PLATFORM_TOKEN_KEY: platformTokenKey,
+      PLATFORM_ALLOW_LOOPBACK: 'true',
+    };
+    cli = createCli(env);
+  });
+  after(() => platform.stop());
+
+  async function connectedShop(token = standInAccessToken): Promise<number> {
+    const { id } = await createShop(postgres.database, { name: 'CLI', plan: 'enhanced' });
+    await connectPlatform(postgres.database, id, platform.url, token);
+    return id;
+  }
+
+  const sync = (shopId: number, ...options: string[]) =>
+    cli.answer<Answer>(['platform', 'sync', '--shop', String(shopId), ...options]);
+  const listed = async (shopId: number) =>
+    (await cli.answer<Listed>(['shops', 'list'])).shops.find(({ id }) => id === shopId)?.sync;
+
+  it('brings a shop in, says what it did, and shops list says when', async () => {
+    const shopId = await connectedShop();
+    expect(await listed(shopId)).to.equal(null);
+    const { shops } = await sync(shopId);
+    expect(shops).to.have.lengthOf(1);
+    expect(shops[0]).to.deep.include({ shopId, status: 'complete', resumed: false, problem: null, goneCount: 0 });
+    expect(shops[0]?.sync.locations).to.deep.equal({ seen: 3, added: 3, changed: 0 });
+    expect(shops[0]?.sync.variants).to.deep.equal({ seen: 520, added: 520, changed: 0 });
+    const again = await sync(shopId);
+    expect(again.shops[0]?.sync.variants).to.deep.equal({ seen: 520, added: 0, changed: 0 });
+    expect(await listed(shopId)).to.deep.equal({
+      syncedAt: again.shops[0]?.sync.syncedAt,
+      isRunning: false,
+      problem: null,
+    });
+  });
+
+  it('killed with −9 half way, it goes on there when run again: complete, nothing twice, nothing asked twice', async () => {
+    const shopId = await connectedShop();
+    const before = platform.requests;
+    // One page of locations and eleven of variants: the seventh request is never answered.
+    platform.shutAt(before + 7);
+    const child = spawn(process.execPath, [entry, 'platform', 'sync', '--shop', String(shopId)], {
+      cwd: tmpdir(),
+      env: { PATH: process.env['PATH'], ...env },
+      stdio: 'ignore',
+    });
+    const exited = new Promise((resolve) => child.once('exit', (_code, signal) => resolve(signal)));
+    await until(() => platform.requests >= before + 7, { what: 'the seventh request', deadlineMs: 20_000 });
+    expect(child.kill('SIGKILL')).to.equal(true);
+    expect(await exited).to.equal('SIGKILL');
+    expect((await readMirror(postgres.database, shopId)).materials).to.have.lengthOf(250);
+
+    platform.open();
+    const { code, stdout, stderr } = await cli.run(['platform', 'sync', '--shop', String(shopId), '--json']);
+    expect(code, stderr).to.equal(0);
+    expect(stderr).to.match(/^Shop \d+: another process has the run, or was killed in it; waiting\n/);
+    const [report] = (JSON.parse(stdout) as Answer).shops;
+    expect(report).to.include({ status: 'complete', resumed: true });
+    expect(report?.sync.variants).to.deep.equal({ seen: 520, added: 520, changed: 0 });
+    expect(platform.requests).to.equal(before + 7 + 6);
+    const { materials } = await readMirror(postgres.database, shopId);
+    expect(materials.map(({ id }) => id)).to.deep.equal(variants.map(({ id }) => id));
+    for (const { version } of materials) expect(version).to.equal(1);
+  });
+
+  it('without --shop, takes every shop that has a platform, and ends with 1 where one is not complete', async () => {
+    const [good, refused] = [await connectedShop(), await connectedShop('another-token')];
+    const without = await createShop(postgres.database, { name: 'None', plan: 'basic' });
+    const { code, stdout } = await cli.run(['platform', 'sync', '--json']);
+    expect(code).to.equal(1);
+    const byShop = new Map((JSON.parse(stdout) as Answer).shops.map((report) => [report.shopId, report]));
+    expect(byShop.get(good)).to.include({ status: 'complete' });
+    expect(byShop.get(refused)).to.deep.include({
+      status: 'failed',
+      problem: { code: 'unauthorized', message: "The commerce platform refused the shop's credentials." },
+    });
+    expect(byShop.has(without.id)).to.equal(false);
+    expect((await listed(refused))?.problem).to.include({ code: 'unauthorized' });
+    const people = await cli.run(['platform', 'sync', '--shop', String(refused)]);
+    expect(people.stdout).to.match(/^Shop \d+: failed: The commerce platform refused/);
+    expect((await cli.run(['shops', 'list'])).stdout)
+      .to.match(/last problem/)
+      .and.match(/refused the shop's credentials/);
+  });
+
+  it('refuses an unknown shop, one without a platform, and to work without the key or with a bad one', async () => {
+    const shopId = await connectedShop();
+    const { id: without } = await createShop(postgres.database, { name: 'None', plan: 'basic' });
+    const refusal = (id: number, more?: Record<string, string>) =>
+      cli.refusal(['platform', 'sync', '--shop', String(id)], more);
+    expect(await refusal(999_999)).to.equal('There is no shop 999999.');
+    expect(await refusal(without)).to.match(/is not connected to a commerce platform/);
+    expect(await refusal(shopId, { PLATFORM_TOKEN_KEY: '' })).to.match(/PLATFORM_TOKEN_KEY is not set/);
+    expect(await refusal(shopId, { PLATFORM_TOKEN_KEY: 'abc' })).to.match(/PLATFORM_TOKEN_KEY must be 32/);
+  });
+
+  it('calls no server on loopback unless that is allowed', async () => {
+    const shopId = await connectedShop();
+    const before = platform.requests;
+    const { stdout } = await cli.run(['platform', 'sync', '--shop', String(shopId), '--json'], {
+      PLATFORM_ALLOW_LOOPBACK: '',
+    });
+    expect((JSON.parse(stdout) as Answer).shops[0]?.problem).to.include({ code: 'not-connected' });
+    expect(platform.requests).to.equal(before);
+  });
+
+  it('never shows the platform token', async () => {
+    const shopId = await connectedShop();
+    const { stdout, stderr } = await cli.run(['platform', 'sync', '--shop', String(shopId)]);
+    expect(stdout + stderr).to.not.contain(standInAccessToken);
+    expect(stdout).to.match(/^Shop \d+: complete\n/);
+  });
+});

@@ -1,0 +1,98 @@
+import type { Database } from '../shared/database/connect.js';
+import { isInfrastructureError } from '../shared/database/errors.js';
+import { findDueShops } from '../shared/database/platform-syncs.js';
+import { findShop } from '../shared/database/shops.js';
+import { syncProblemMessages } from '../shared/mirror/sync-problems.js';
+import { syncShop } from '../shared/mirror/sync-shop.js';
+import type { SyncDeps, SyncOutcome } from '../shared/mirror/sync-shop.js';
+import type { Logger } from '../shared/runtime/logger.js';
+
+export interface MirrorRounds {
+  /** Gives up a page under way, so that it takes no longer than a statement of Postgres. */
+  stop(): Promise<void>;
+}
+
+/** A shop that was connected, or whose run was cut off with its process, is found within this. */
+const lookEveryMs = 60_000;
+const shopsALookMax = 100;
+/** A shop with a long catalogue, or a slow platform, lets others go first after this. */
+const sliceMsMax = 120_000;
+
+/**
+ * Keeps the mirrors of the shops' platforms fresh (contract §8): looks every minute which shops are due and brings them
+ * in, one after the other, each held by one worker at a time. On a pool of its own, so that the lanes never wait for it.
+ *
+ * @param deps `everyMs`: how often a shop is due; the first look is at once
+ */
+export function startMirrorRounds(deps: SyncDeps & { everyMs: number; logger: Logger }): MirrorRounds {
+  const abort = new AbortController();
+  let round: Promise<void> | undefined;
+  const look = () => {
+    round ??= runRound(deps, abort.signal).finally(() => (round = undefined));
+  };
+  look();
+  const timer = setInterval(look, lookEveryMs);
+  return {
+    async stop() {
+      clearInterval(timer);
+      abort.abort();
+      await round;
+    },
+  };
+}
+
+async function runRound(deps: SyncDeps & { everyMs: number; logger: Logger }, signal: AbortSignal): Promise<void> {
+  const { database, everyMs, logger } = deps;
+  try {
+    for (const shopId of await findDueShops(database, { everyMs, limit: shopsALookMax })) {
+      if (signal.aborted) return;
+      await syncOne(deps, shopId, signal);
+    }
+  } catch (error) {
+    // Without Postgres no other shop would fare better; the next look tries again.
+    logger.warn({ err: error }, 'The platform mirrors could not be looked after.');
+  }
+}
+
+async function syncOne(
+  deps: SyncDeps & { everyMs: number; logger: Logger },
+  shopId: number,
+  signal: AbortSignal,
+): Promise<void> {
+  const { database, everyMs, logger } = deps;
+  try {
+    const shop = await findDue(database, shopId);
+    if (shop === undefined) return;
+    tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal }));
+  } catch (error) {
+    if (isInfrastructureError(error)) throw error;
+    logger.error({ err: error, shopId }, 'A platform mirror met a fault of ours; other shops go on.');
+  }
+}
+
+/** Its platform may have been taken away since the look. */
+async function findDue(database: Database, shopId: number): ReturnType<typeof findShop> {
+  const shop = await findShop(database, shopId);
+  return shop?.platform == null ? undefined : shop;
+}
+
+function tell(logger: Logger, shopId: number, outcome: SyncOutcome): void {
+  switch (outcome.status) {
+    case 'not-to-be-had':
+      return;
+    case 'complete': {
+      const { sync, goneCount, remarkCount, resumed } = outcome;
+      const { pages, locations, variants } = sync;
+      logger.info({ shopId, pages, locations, variants, goneCount, remarkCount, resumed }, 'platform mirrored');
+      return;
+    }
+    case 'interrupted':
+      logger.info({ shopId, pages: outcome.sync.pages }, 'platform mirror interrupted; it goes on where it stands');
+      return;
+    case 'failed':
+      logger.warn(
+        { shopId, problem: outcome.problem, pages: outcome.sync.pages },
+        syncProblemMessages[outcome.problem],
+      );
+  }
+}

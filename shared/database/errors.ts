@@ -6,9 +6,12 @@
 const transientStates = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', '25006']);
 const transientClasses = ['08', '53', '57P', '58'];
 
-/** What node-postgres, Knex' pool and the socket say without an SQLSTATE when the server is away or goes away. */
+/**
+ * What node-postgres, Knex' pool and the socket say without an SQLSTATE when the server is away or goes away. Knex puts
+ * the statement and a dash before what the driver said.
+ */
 const connectionFailure =
-  /^(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout|Timeout acquiring a connection|Knex: Timeout acquiring a connection|the database system is|timeout exceeded when trying to connect|the transaction ended with)/;
+  /(?:^| - )(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout|Timeout acquiring a connection|Knex: Timeout acquiring a connection|the database system is|timeout exceeded when trying to connect|the transaction ended with)/;
 const socketFailure = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

@@ -1,0 +1,48 @@
+import { expect } from 'chai';
+import { isInfrastructureError } from '../../../shared/database/errors.js';
+
+const withCode = (code: string, constraint?: string) => Object.assign(new Error('from Postgres'), { code, constraint });
+
+describe('an error of the database', () => {
+  const passing: [what: string, error: unknown][] = [
+    ['a serialisation failure', withCode('40001')],
+    ['a deadlock', withCode('40P01')],
+    ['a lock that was not to be had', withCode('55P03')],
+    ['a statement timeout', withCode('57014')],
+    ['a server that shuts down', withCode('57P01')],
+    ['a server that starts', withCode('57P03')],
+    ['a lost connection', withCode('08006')],
+    ['too many connections', withCode('53300')],
+    ['a full disk', withCode('58030')],
+    ['a standby', withCode('25006')],
+    ['a refused connection', withCode('ECONNREFUSED')],
+    ['an operation that is on record already', withCode('23505', 'operations_pkey')],
+    ['a connection that ended', new Error('Connection terminated unexpectedly')],
+    ['a silence', new Error('Query read timeout')],
+    ['a silence, as Knex tells it', new Error('SELECT 1 - Query read timeout')],
+    ['a full pool', new Error('Knex: Timeout acquiring a connection. The pool is probably full.')],
+    ['every address refused', new AggregateError([withCode('ECONNREFUSED'), withCode('ECONNREFUSED')])],
+  ];
+  for (const [what, error] of passing) {
+    it(`is worth another try: ${what}`, () => {
+      expect(isInfrastructureError(error)).to.equal(true);
+    });
+  }
+
+  const lasting: [what: string, error: unknown][] = [
+    ['a violated check', withCode('23514', 'ledger_sum')],
+    ['another unique key', withCode('23505', 'ledger_op_row_key')],
+    ['a syntax error', withCode('42601')],
+    ['invalid text', withCode('22021')],
+    ['a fault in our code', new TypeError('x is not a function')],
+    ['one that only quotes a failure', new Error('the client sent "Query read timeout"')],
+    ['a mix of failures', new AggregateError([withCode('ECONNREFUSED'), withCode('42601')])],
+    ['what is no error', 'Connection terminated'],
+    ['nothing', undefined],
+  ];
+  for (const [what, error] of lasting) {
+    it(`is not: ${what}`, () => {
+      expect(isInfrastructureError(error)).to.equal(false);
+    });
+  }
+});

@@ -61,7 +61,7 @@ async function syncOne(
 ): Promise<void> {
   const { database, everyMs, logger } = deps;
   try {
-    const shop = await findDue(database, shopId);
+    const shop = await findConnected(database, shopId);
     if (shop === undefined) return;
     tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal }));
   } catch (error) {
@@ -71,9 +71,9 @@ async function syncOne(
 }
 
 /** Its platform may have been taken away since the look. */
-async function findDue(database: Database, shopId: number): ReturnType<typeof findShop> {
+async function findConnected(database: Database, shopId: number): ReturnType<typeof findShop> {
   const shop = await findShop(database, shopId);
-  return shop?.platform == null ? undefined : shop;
+  return shop === undefined || shop.platform === null ? undefined : shop;
 }
 
 function tell(logger: Logger, shopId: number, outcome: SyncOutcome): void {

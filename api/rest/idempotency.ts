@@ -1,8 +1,8 @@
-import { createHash } from 'node:crypto';
 import { fail, succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Idempotency } from '../../shared/domain/operation.js';
 import type { RouteRequest } from '../http/route.js';
+import { canonicalJson, idempotencyOf } from '../operations/idempotency.js';
 
 /**
  * What an `Idempotency-Key` makes of a write (contract §7): the scope in which the key is remembered, and a sum of
@@ -14,10 +14,8 @@ export function readIdempotency(request: RouteRequest): Result<Idempotency | und
   const key = idempotencyKey(String(header));
   if (key === undefined) return fail('INVALID_INPUT', badKey.message, { details: [badKey] });
   const { caller, method, path, body, querystring, headers } = request;
-  return succeed({
-    scope: sha256([String(caller.shop.id), method, path, key]),
-    requestHash: sha256([canonicalJson(body), querystring, textOf(headers['prefer']), textOf(headers['if-match'])]),
-  });
+  const meaning = [canonicalJson(body), querystring, textOf(headers['prefer']), textOf(headers['if-match'])];
+  return succeed(idempotencyOf({ shopId: caller.shop.id, method, path, key }, meaning));
 }
 
 const badKey = {
@@ -30,19 +28,6 @@ export function idempotencyKey(header: string): string | undefined {
   const [, quoted] = /^"(.*)"$/.exec(header) ?? [];
   const key = quoted ?? header;
   return /^[\x21-\x7e]{1,255}$/.test(key) ? key : undefined;
-}
-
-/** The same text for the same JSON value, in whatever order its members came. At most as deep as a body may be. */
-export function canonicalJson(value: unknown): string {
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value);
-  if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
-  const members = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
-  return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`;
-}
-
-/** Of the parts and of where they end, so that no two lists of parts share a sum. */
-function sha256(parts: readonly string[]): string {
-  return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }
 
 function textOf(header: string | string[] | undefined): string {

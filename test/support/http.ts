@@ -1,5 +1,6 @@
 import { Agent, request as nodeRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
+import { expectDocumented } from './documented.js';
 
 export interface Answer {
   status: number;
@@ -45,7 +46,14 @@ export function request(baseUrl: string, asked: Asked): Promise<Answer> {
       response.once('error', reject);
       response.once('end', () => {
         const text = Buffer.concat(chunks).toString('utf8');
-        resolve({ status: response.statusCode ?? 0, headers: response.headers, body: parsed(text), text });
+        const answer = { status: response.statusCode ?? 0, headers: response.headers, body: parsed(text), text };
+        // Every reply of the suite is one that the OpenAPI document describes.
+        try {
+          expectDocumented(asked, answer);
+          resolve(answer);
+        } catch (error) {
+          reject(error as Error);
+        }
       });
     });
     sent.once('error', (error) => {

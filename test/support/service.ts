@@ -1,6 +1,7 @@
-import { closeConnections } from './http.js';
+import { closeConnections, request } from './http.js';
 import { createTestDatabase, startTestRedis, type TestRedis } from './servers.js';
 import { startProcess, stopProcess, type Env, type Proc } from './service-process.js';
+import { until } from './until.js';
 
 export interface ServiceOptions {
   apis?: number;
@@ -27,6 +28,8 @@ export interface Service {
   startWorker(env?: Env): Promise<Proc>;
   stop(): Promise<void>;
 }
+
+const servingMsMax = 10_000;
 
 /** For tests alone: 32 bytes that protect nothing. */
 const testTokenKey = '00'.repeat(32);
@@ -80,7 +83,14 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     await service.stop().catch(() => undefined);
     throw failure.reason;
   }
+  // An API that was there before its worker asks again within half a second; until then it refuses every write.
+  if (workers > 0) await Promise.all(service.baseUrls.map(untilServing));
   return service;
+}
+
+async function untilServing(baseUrl: string): Promise<void> {
+  const isServing = async () => (await request(baseUrl, { path: '/readyz' })).status === 200;
+  await until(isServing, { deadlineMs: servingMsMax, what: `${baseUrl} to have its worker` });
 }
 
 function armed(specification: string | undefined): Env {

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { RouteRequest } from '../../../api/http/route.js';
-import { canonicalJson, idempotencyKey, readIdempotency } from '../../../api/rest/idempotency.js';
+import { canonicalJson } from '../../../api/operations/idempotency.js';
+import { idempotencyKey, readIdempotency } from '../../../api/rest/idempotency.js';
 
 const base = {
   caller: { shop: { id: 1 } },

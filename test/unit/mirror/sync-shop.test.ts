@@ -150,7 +150,7 @@ describe('the mirror of a platform', () => {
       await connectPlatform(postgres.database, virtual.shopId, domain, 'token-of-the-shop');
       const state = async () => ({
         virtual: (await readMirror(postgres.database, virtual.shopId)).materials.filter(({ id }) =>
-          /^V/.test(String(id)),
+          String(id).startsWith('VMAT-'),
         ),
         other: await readMirror(postgres.database, other.shopId),
         levels: (await postgres.database.raw<{ rows: object[] }>('SELECT * FROM levels ORDER BY id')).rows,

@@ -1,4 +1,4 @@
-import nock from 'nock';
+import type nock from 'nock';
 import { locationsQuery } from '../../../shared/platform/shopify/locations-query.js';
 import { variantsQuery } from '../../../shared/platform/shopify/variants-query.js';
 import { onShop, path } from './fixtures.js';

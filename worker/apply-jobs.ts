@@ -4,6 +4,7 @@ import type { OperationOutcome } from '../shared/domain/operation.js';
 import { applyOperations } from '../shared/inventory/apply-operations.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { jobVersion } from '../shared/queue/job-format.js';
+import type { Held } from '../shared/queue/leases.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
 import type { WorkerDeps } from './deps.js';
 import type { Job } from './fetch-jobs.js';
@@ -13,6 +14,9 @@ export interface AppliedJobs {
   /** Queues of the materials that another session holds: nothing was done for them. */
   leftOut: Set<string>;
 }
+
+/** When the jobs were taken: in Redis' clock, and in this process's. */
+type Taken = Pick<Held, 'nowMs' | 'readAtMs'>;
 
 /** How often a transaction that met a passing fault runs again at once, before its materials are given back. */
 const attemptsMax = 3;
@@ -27,7 +31,7 @@ const deliveriesMax = 25;
  *
  * @throws an infrastructure error that did not pass; nothing is lost, the jobs stand where they stood
  */
-export async function applyJobs(deps: WorkerDeps, jobs: Job[], nowMs: number): Promise<AppliedJobs> {
+export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: Taken): Promise<AppliedJobs> {
   for (const { content, queue, id } of jobs) {
     if (content === undefined) deps.logger.error({ queue, job: id }, 'A job holds nothing of ours and is removed.');
   }
@@ -35,11 +39,11 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], nowMs: number): P
   const exhausted = groupByMaterial(jobs.filter((job) => !isSound(job)));
   const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
   try {
-    return merge([failed, await apply(deps, groups, nowMs)]);
+    return merge([failed, await apply(deps, groups, taken)]);
   } catch (error) {
     if (isInfrastructureError(error)) throw error;
     deps.logger.error({ err: error, jobs: jobs.length }, 'A cycle failed; its operations run one at a time.');
-    return merge([failed, ...(await applyOneByOne(deps, groups, nowMs))]);
+    return merge([failed, ...(await applyOneByOne(deps, groups, taken))]);
   }
 }
 
@@ -57,11 +61,12 @@ function groupByMaterial(jobs: Job[]): OperationGroup[] {
   return [...groups.values()];
 }
 
-async function apply(deps: WorkerDeps, groups: OperationGroup[], nowMs: number): Promise<AppliedJobs> {
+async function apply(deps: WorkerDeps, groups: OperationGroup[], { nowMs, readAtMs }: Taken): Promise<AppliedJobs> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const { outcomes, leftOut } = await applyOperations(deps.database, groups, {
         nowMs,
+        readAtMs,
         keyMemoryMs: deps.keyMemoryMs,
       });
       return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
@@ -72,12 +77,12 @@ async function apply(deps: WorkerDeps, groups: OperationGroup[], nowMs: number):
   }
 }
 
-async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], nowMs: number): Promise<AppliedJobs[]> {
+async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], taken: Taken): Promise<AppliedJobs[]> {
   const results: AppliedJobs[] = [];
   for (const group of groups) {
     for (const operation of group.operations) {
       const alone = [{ ...group, operations: [operation] }];
-      const result = await applyAlone(deps, alone, nowMs);
+      const result = await applyAlone(deps, alone, taken);
       results.push(result);
       // Its later operations must not overtake the one that found it locked.
       if (result.leftOut.size > 0) break;
@@ -86,13 +91,13 @@ async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], nowMs: 
   return results;
 }
 
-async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], nowMs: number): Promise<AppliedJobs> {
+async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], taken: Taken): Promise<AppliedJobs> {
   try {
-    return await apply(deps, alone, nowMs);
+    return await apply(deps, alone, taken);
   } catch (first) {
     if (isInfrastructureError(first)) throw first;
     try {
-      return await apply(deps, alone, nowMs);
+      return await apply(deps, alone, taken);
     } catch (second) {
       if (isInfrastructureError(second)) throw second;
       return failGroups(deps, alone, second);

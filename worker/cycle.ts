@@ -37,7 +37,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, takeMore: boolean):
     }
     // A material that one slice found locked must wait whole, or its later jobs would overtake its earlier ones.
     const open = slice.filter(({ queue }) => !locked.has(queue));
-    const { outcomes, leftOut } = await applyJobs(deps, open, held.nowMs);
+    const { outcomes, leftOut } = await applyJobs(deps, open, held);
     // fail-point: after-commit
     for (const queue of leftOut) locked.add(queue);
     const done = open.filter(({ queue }) => !locked.has(queue));
@@ -56,7 +56,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, takeMore: boolean):
   const kept = readKept(workedOff, answers.pop());
   if (kept.lost > 0)
     deps.logger.warn({ lost: kept.lost }, 'Leases were lost; what was applied under them is on record.');
-  return { nowMs: kept.nowMs, materials: [...kept.materials, ...taken] };
+  return { nowMs: kept.nowMs, readAtMs: kept.readAtMs, materials: [...kept.materials, ...taken] };
 }
 
 async function answersOf(pipeline: ChainableCommander): Promise<unknown[]> {

@@ -50,8 +50,10 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     const due = all.filter((waiter) => isSent(waiter) && !waiter.isGivenUp && waiter.nextLookUpMs <= nowMs);
     if (isLookingUp || due.length === 0) return;
     isLookingUp = true;
-    for (const waiter of due) waiter.nextLookUpMs = nowMs + lookUpEveryMs;
-    await lookUp(deps, due.slice(0, batchSize)).catch((error: unknown) => {
+    // Those beyond the batch stay due, so that the next tick comes to them.
+    const batch = due.slice(0, batchSize);
+    for (const waiter of batch) waiter.nextLookUpMs = nowMs + lookUpEveryMs;
+    await lookUp(deps, batch).catch((error: unknown) => {
       deps.logger.warn({ err: error, waiting: due.length }, 'Outcomes could not be looked up.');
     });
     isLookingUp = false;
@@ -66,9 +68,12 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     const open = due.filter(({ operation }) => deps.waiters.has(operation.id));
     if (isCancelling || open.length === 0) return;
     isCancelling = true;
-    await cancel(deps, open.slice(0, batchSize)).catch((error: unknown) => {
-      deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be withdrawn.');
-    });
+    // All of them, since those at the head may be locked for as long as the grace lasts.
+    for (let start = 0; start < open.length; start += batchSize) {
+      await cancel(deps, open.slice(start, start + batchSize)).catch((error: unknown) => {
+        deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be withdrawn.');
+      });
+    }
     isCancelling = false;
   }
 

@@ -18,6 +18,8 @@ export interface ApplyReport {
 export interface ApplyOptions {
   /** Milliseconds in the clock of `acceptedAtMs`. */
   nowMs: number;
+  /** When that was read, by `performance.now()`; until they are decided the operations grow older. Absent: just now. */
+  readAtMs?: number;
   /** How long an `Idempotency-Key` is remembered (contract §7). */
   keyMemoryMs?: number;
 }
@@ -34,12 +36,14 @@ export interface ApplyOptions {
 export async function applyOperations(
   database: Database,
   groups: OperationGroup[],
-  { nowMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
+  { nowMs, readAtMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
 ): Promise<ApplyReport> {
   if (groups.length === 0) return { outcomes: new Map(), leftOut: [] };
   const question = ask(groups, keyMemoryMs);
   return pipelinedTransaction(database, openingQueries(question), (answers) => {
-    const { outcomes, leftOut, writes } = decide(groups, readSnapshot(question, answers), nowMs);
+    // A process that stood still since the take must not apply by then what has expired meanwhile, and been told so.
+    const sinceMs = readAtMs === undefined ? 0 : Math.round(performance.now() - readAtMs);
+    const { outcomes, leftOut, writes } = decide(groups, readSnapshot(question, answers), nowMs + sinceMs);
     return {
       writing: writingQueries(writes),
       conclude: (written) => ({

@@ -15,6 +15,8 @@ export interface HeldMaterial {
 export interface Held {
   /** Milliseconds of Redis' clock at the take; what tells whether an operation has expired. */
   nowMs: number;
+  /** The moment of it in the monotonic clock of this process, which also tells how long the process stood still. */
+  readAtMs: number;
   materials: HeldMaterial[];
 }
 
@@ -41,7 +43,7 @@ export function readTaken(token: string, answer: unknown): Held {
     const [queue, waiting, leftBehind] = fields.slice(i, i + 3) as [string, number, number];
     materials.push({ queue, token, waiting, leftBehind });
   }
-  return { nowMs, materials };
+  return { nowMs, readAtMs: performance.now(), materials };
 }
 
 /** Queues on a pipeline the step that lets idle materials go and keeps the rest; `readKept` understands its answer. */
@@ -58,7 +60,7 @@ export function readKept(held: HeldMaterial[], answer: unknown): Held & { lost: 
     if (waiting === notOwned) lost += 1;
     else if (waiting >= 0) materials.push({ ...material, waiting, leftBehind });
   });
-  return { nowMs, materials, lost };
+  return { nowMs, readAtMs: performance.now(), materials, lost };
 }
 
 const notOwned = -2;

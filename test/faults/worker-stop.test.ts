@@ -25,7 +25,7 @@ describe('T7: workers stopped past their lease that go on afterwards', () => {
   });
 
   it('at five places under load: everything is applied once, in an order that agrees with every answer', async () => {
-    const run = await startFaultRun({ title: 'T7', service, database, materials: 6 });
+    const run = await startFaultRun({ title: 'T7', service, database });
     await run.progress(200);
     const zombies = await Promise.all(
       places.map((place) => service.startWorker({ FAIL_POINTS: `${place}=stop:${String(1 + run.dice.below(10))}` })),

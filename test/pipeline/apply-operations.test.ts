@@ -12,6 +12,7 @@ import type { Operation, OperationOutcome } from '../../shared/domain/operation.
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
 import { operationExpiryMs } from '../../shared/inventory/time-limits.js';
+import { racingDatabase, recordCancelled } from '../support/racing-database.js';
 import { createTestDatabase } from '../support/servers.js';
 import type { TestDatabase } from '../support/servers.js';
 import { createTestShop, operationOf } from '../support/shop.js';
@@ -133,9 +134,9 @@ describe('the apply step', () => {
   it('rolls the whole cycle back where another writer records one of its operations meanwhile', async () => {
     // The worker has read that X is not on record; then a cancel of X commits; then the worker writes.
     const [cancelled, other] = [book(here, 3), book(here, 4)];
-    const raced: Database = Object.create(database, {
-      client: { value: racingClient(database, () => recordCancelled(database, shop, materialId, cancelled.id)) },
-    }) as Database;
+    const raced = racingDatabase(database, () =>
+      recordCancelled(database, { shopId: shop.shopId, materialId, id: cancelled.id }),
+    );
     const groups = [{ shopId: shop.shopId, materialId, operations: [cancelled, other] }];
     const failure: unknown = await applyOperations(raced, groups, { nowMs: Date.now() }).catch(
       (error: unknown) => error,
@@ -285,37 +286,3 @@ describe('the apply step', () => {
     expect(await ledgerOf()).to.have.length(3);
   });
 });
-
-/** A pool whose connections run `between` once, after the first message was answered and before the second is sent. */
-function racingClient(database: Database, between: () => Promise<void>): unknown {
-  const client = database.client as {
-    acquireConnection(): Promise<{ query(query: { text: string }): Promise<unknown> }>;
-  };
-  let isDone = false;
-  return Object.create(client, {
-    acquireConnection: {
-      value: async () => {
-        const connection = await client.acquireConnection();
-        const query = connection.query.bind(connection);
-        connection.query = async (asked) => {
-          const answer = await query(asked);
-          if (asked.text.includes("'clock'") && !isDone) {
-            isDone = true;
-            connection.query = query;
-            await between();
-          }
-          return answer;
-        };
-        return connection;
-      },
-    },
-  });
-}
-
-/** As a cancel would record it that did not have to wait for the lock. */
-async function recordCancelled(database: Database, shop: TestShop, materialId: string, id: string): Promise<void> {
-  await database.raw(
-    `INSERT INTO operations (op_id, shop_id, material_id, status, recorded_at) VALUES (?, ?, ?, 'cancelled', now())`,
-    [id, shop.shopId, materialId],
-  );
-}

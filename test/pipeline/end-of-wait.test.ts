@@ -22,7 +22,8 @@ describe('the end of the wait', () => {
   let room: QueueRoom;
   let shop: TestShop;
   before(async () => {
-    service = await startService({ apis: 1, workers: 1, apiEnv: { WAIT_MS: String(waitMs) } });
+    const apiEnv = { WAIT_MS: String(waitMs), IN_FLIGHT_MAX: '3000', IN_FLIGHT_SHOP_MAX: '3000' };
+    service = await startService({ apis: 1, workers: 1, apiEnv });
     database = connectDatabase({ url: service.databaseUrl, poolMax: 4, applicationName: 'test' });
     room = await openQueueRoom(service.redisUrl);
   });
@@ -127,6 +128,22 @@ describe('the end of the wait', () => {
     });
     expect(await totalOf(database, second)).to.equal(5);
     await untilIdle();
+  });
+
+  it('withdraws also what stands behind a thousand others that cannot be withdrawn', async () => {
+    const many = await createTestShop(database, { materials: 1_050 });
+    const last = await createTestShop(database);
+    worker()?.kill('SIGSTOP');
+    await database.transaction(async (transaction) => {
+      await transaction.raw('SELECT 1 FROM stock WHERE shop_id = ? FOR UPDATE', [many.shopId]);
+      const held = many.materialIds.map((materialId) => addOne(baseUrl(), many, { materialId }));
+      expect((await addOne(baseUrl(), last)).status).to.equal(503);
+      const statuses = new Set((await Promise.all(held)).map(({ status }) => status));
+      expect([...statuses]).to.deep.equal([504]);
+    });
+    worker()?.kill('SIGCONT');
+    await untilIdle();
+    expect(await totalOf(database, last)).to.equal(0);
   });
 
   it('does not count the deliveries of a job whose material another session holds', async () => {

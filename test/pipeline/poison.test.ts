@@ -130,6 +130,25 @@ describe('an operation that cannot be applied', () => {
     expect(await totalOf(database, shop)).to.equal(1);
   });
 
+  it('since it expired while its worker stood still with it is not applied', async () => {
+    const [standing] = service.workers.splice(0);
+    const worker = await service.startWorker({ FAIL_POINTS: 'after-take=stop:1' });
+    standing?.kill('SIGTERM');
+    await standing?.exited;
+    const acceptedAtMs = Date.now() - tenMinutesMs + 2_000;
+    const operation = add(1, { acceptedAtMs });
+    await room.add(ref(), { operations: [operation] });
+    await worker.fired('after-take');
+    await until(() => Date.now() > acceptedAtMs + tenMinutesMs, {
+      deadlineMs: soonMsMax,
+      what: 'ten minutes to be over',
+    });
+    worker.kill('SIGCONT');
+    expect(await recorded(operation.id)).to.equal('expired');
+    expect(await totalOf(database, shop)).to.equal(0);
+    await untilIdle();
+  });
+
   it('since its job was handed out too often is recorded as failed; what it did before stands', async () => {
     const [first, second] = [add(1), add(1)];
     await room.add(ref(), { operations: [first] });

@@ -42,7 +42,7 @@ export async function startFaultRun({
   service,
   database,
   clients = 32,
-  materials = 4,
+  materials = 16,
 }: FaultRunOptions): Promise<FaultRun> {
   const dice = createDice(title);
   const shop = await createTestShop(database, { materials });

@@ -106,6 +106,10 @@ function serviceEnv(databaseUrl: string, redisUrl: string): Env {
   return {
     PATH: process.env.PATH,
     NODE_ENV: 'test',
+    // Under `npm run test:coverage` the processes count what they run of dist/ as well.
+    NODE_V8_COVERAGE: process.env.NODE_V8_COVERAGE,
+    // A round of the mirror would call a test's scripted platform; where the mirror is tested it is switched on.
+    PLATFORM_SYNC_EVERY_MINUTES: '0',
     DATABASE_URL: databaseUrl,
     REDIS_URL: redisUrl,
     HOST: '127.0.0.1',

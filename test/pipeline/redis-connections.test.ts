@@ -34,6 +34,7 @@ describe('a Redis connection', () => {
           () => 'answered',
           () => 'rejected',
         );
+        await isBlocked();
         const counted = redis
           .pipeline()
           .rpush('once', use)
@@ -43,7 +44,6 @@ describe('a Redis connection', () => {
             (answers) => (answers?.every(([error]) => error !== null) === true ? 'rejected' : 'answered'),
             () => 'rejected',
           );
-        await isBlocked();
         await server.kill();
         expect(await settled(inFlight)).to.equal('rejected');
         expect(await settled(counted)).to.equal('rejected');

@@ -10,7 +10,6 @@ export interface Dice {
 /** @param title printed with the seed, so that a failed run can be repeated */
 export function createDice(title: string): Dice {
   const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 0xffff_ffff));
-  // eslint-disable-next-line no-console -- a run without its seed cannot be repeated
   console.log(`      ${title}: TEST_SEED=${String(seed)}`);
   let state = seed >>> 0;
   // Mulberry32: 32 bits of state are plenty for choosing what a test does next.

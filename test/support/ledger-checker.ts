@@ -137,7 +137,7 @@ function faultsOfIntent(intent: Intent, operations: LedgerOperation[]): string[]
       if (isBooked && operation === undefined) return [`${tag} was acknowledged and is lost`];
       if (!isBooked && operation !== undefined) return [`${tag} was refused with ${answer.status} and yet applied`];
       return [
-        ...faultsOfReply(intent, answer.status, answer.body, operation),
+        ...faultsOfReply(intent, answer.status, answer.body as BatchReply, operation),
         ...(operation === undefined ? [] : faultsOfWholeness(intent, operation)),
       ];
     }
@@ -168,14 +168,17 @@ function micros(units: number | undefined): number | undefined {
 }
 
 interface BatchReply {
-  data?: { okCount: number; results: { index: number; ok: boolean; error?: { code: string } }[] };
+  data?: {
+    results?: { index: number; ok: boolean; error?: { code: string } }[];
+    inventoryQuantity?: number;
+  };
   error?: { code: string };
 }
 
 function faultsOfReply(
   intent: Intent,
   status: number,
-  body: BatchReply & { data?: { inventoryQuantity?: number } },
+  body: BatchReply,
   operation: LedgerOperation | undefined,
 ): string[] {
   const { change, tag } = intent;
@@ -186,7 +189,7 @@ function faultsOfReply(
   }
   const isAllUnknown = bookedRows(intent)?.length === 0;
   if (isAllUnknown) return status === 404 ? [] : [`${tag} was answered ${String(status)} instead of 404`];
-  const codes = body.data?.results.map(({ index, ok, error }) => [index, ok, error?.code]);
+  const codes = body.data?.results?.map(({ index, ok, error }) => [index, ok, error?.code]);
   const wanted = change.rows.map(({ locationId }, index) =>
     locationId === 'nowhere' ? [index, false, 'NOT_FOUND'] : [index, true, undefined],
   );

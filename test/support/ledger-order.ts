@@ -1,4 +1,4 @@
-import type { Intent } from './history.js';
+import type { Attempt, Intent } from './history.js';
 import { isExecuted } from './history.js';
 import type { LedgerOperation, MaterialLedger } from './ledger-rows.js';
 
@@ -39,17 +39,22 @@ export function faultsOfOrder(
     const blocker = byAnswer[earliest] ?? '';
     const operation = byId.get(first ?? '');
     if (first === undefined || operation === undefined) {
-      return { ordered, faults: [`no order agrees with all levels: torn apart are ${heads.join(', ')}`] };
+      return { ordered: withRest(), faults: [`no order agrees with all levels: torn apart are ${heads.join(', ')}`] };
     }
     if (blocker !== first && at(blocker).answeredMs < at(first).sentMs) {
       const fault = `${describe(blocker)} was answered before ${describe(first)} was sent, and comes after it`;
-      return { ordered, faults: [fault] };
+      return { ordered: withRest(), faults: [fault] };
     }
     placed.add(first);
     ordered.push(operation);
     for (const chain of chains) if (chain.ids[chain.next] === first) chain.next += 1;
   }
   return { ordered, faults: [] };
+
+  /** Whose the others are can be told without an order. */
+  function withRest(): LedgerOperation[] {
+    return [...ordered, ...operations.filter(({ id }) => !placed.has(id))];
+  }
 
   function describe(id: string): string {
     const { sentMs, answeredMs } = at(id);
@@ -67,7 +72,8 @@ function timesOf(
   // An update whose every connection broke cannot be told from here; it is then free to stand anywhere.
   if (intent === undefined) return { sentMs: -Infinity, answeredMs: Infinity };
   const own = intent.attempts.find(({ answer }) => answer?.headers['x-request-id'] === id);
-  const heard = intent.attempts.find(({ answer }) => answer !== undefined && isExecuted(answer));
+  const isHeard = ({ answer }: Attempt) => answer !== undefined && isExecuted(answer);
+  const heard = own !== undefined && isHeard(own) ? own : intent.attempts.find(isHeard);
   return {
     sentMs: (own ?? intent.attempts[0])?.sentMs ?? -Infinity,
     answeredMs: heard?.answeredMs ?? Infinity,

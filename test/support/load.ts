@@ -64,7 +64,7 @@ export function startLoad(options: LoadOptions): Load {
 }
 
 /** Makes one attempt, or, with a key, as many as it takes until the intent is settled. */
-export async function settle(
+async function settle(
   { baseUrls, shop, dice }: Pick<LoadOptions, 'baseUrls' | 'shop' | 'dice'>,
   intent: Intent,
 ): Promise<void> {
@@ -101,7 +101,10 @@ async function readLevels({ baseUrls, shop, dice }: LoadOptions, reads: LevelRea
   const sentMs = performance.now();
   const path = `/v1/raw-materials/${materialId}/inventory`;
   const answer = await answerOrNone(request(dice.pick(baseUrls()), { path, key: shop.readKey }));
-  if (answer?.status !== 200) return void (await delay(retryMs));
+  if (answer?.status !== 200) {
+    await delay(retryMs);
+    return;
+  }
   const { levels } = (answer.body as { data: { levels: { locationId: string; quantity: number }[] } }).data;
   reads.push({
     materialId,

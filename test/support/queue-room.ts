@@ -5,9 +5,14 @@ import { operationsJob } from '../../shared/queue/job-format.js';
 import type { OperationsJob } from '../../shared/queue/job-format.js';
 import { createMaterialQueues } from '../../shared/queue/material-queues.js';
 import type { FetchedJob, MaterialQueues } from '../../shared/queue/material-queues.js';
-import { queueName, queuePrefix } from '../../shared/queue/names.js';
+import { readKept, releaseIdleOn, takeMaterials } from '../../shared/queue/leases.js';
+import type { HeldMaterial } from '../../shared/queue/leases.js';
+import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addScript, defineScripts, runScript } from '../../shared/queue/run-script.js';
 import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
+
+/** What a cycle takes at most. */
+const takenMax = 32;
 
 /** The queue room on a Redis, as a worker and an API process have it, for tests that take one step at a time. */
 export interface QueueRoom {
@@ -20,6 +25,12 @@ export interface QueueRoom {
   fetch(queue: string, token: string): Promise<FetchedJob | undefined>;
   /** Completes and removes an active job, and returns BullMQ's answer: 0, or a negative code. */
   finish(queue: string, jobId: string, token: string): Promise<unknown>;
+  /** Takes what is ready. */
+  take(max?: number): Promise<HeldMaterial[]>;
+  /** Lets idle materials go, and says which are kept and how many leases were lost. */
+  release(held: HeldMaterial[]): Promise<ReturnType<typeof readKept>>;
+  /** As if the lease of a material, or its turn, had run out. */
+  runOut(queue: string): Promise<unknown>;
   sweep(): Promise<unknown>;
   /** Ids of the jobs in a list of the material's queue, the one that is next first. */
   jobs(ref: MaterialRef, list: 'wait' | 'active'): Promise<string[]>;
@@ -59,6 +70,14 @@ export async function openQueueRoom(redisUrl: string): Promise<QueueRoom> {
       if (error !== null) throw error;
       return answer;
     },
+    take: async (max = takenMax) => (await takeMaterials(redis, max)).materials,
+    async release(held) {
+      const pipeline = queues.pipeline();
+      releaseIdleOn(pipeline, held);
+      const [[, answer] = [null, []]] = (await pipeline.exec()) ?? [];
+      return readKept(held, answer);
+    },
+    runOut: (queue) => redis.zadd(keys.scheduled, 1, queue),
     sweep: () => runScript(redis, 'rmSweep', 100),
     // New jobs come in on the left, and the next is taken on the right; active holds the newest on the left.
     jobs: async (ref, list) => (await redis.lrange(`${queuePrefix}:${queueName(ref)}:${list}`, 0, -1)).reverse(),

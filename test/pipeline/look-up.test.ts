@@ -1,0 +1,94 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../shared/database/connect.js';
+import type { Database } from '../../shared/database/connect.js';
+import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
+import { addOne, totalOf } from '../support/change.js';
+import type { Answer } from '../support/http.js';
+import { openQueueRoom } from '../support/queue-room.js';
+import type { QueueRoom } from '../support/queue-room.js';
+import { pipelineKeys } from '../support/redis-keys.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const soonMsMax = 10_000;
+
+describe('a request that hears nothing', () => {
+  let service: Service;
+  let database: Database;
+  let room: QueueRoom;
+  let shop: TestShop;
+  before(async () => {
+    service = await startService({ apis: 1, workers: 1 });
+    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+    room = await openQueueRoom(service.redisUrl);
+  });
+  after(async () => {
+    room.close();
+    await database.destroy();
+    await service.stop();
+  });
+  beforeEach(async () => (shop = await createTestShop(database)));
+
+  const ref = () => ({ shopId: shop.shopId, materialId: shop.materialIds[0] ?? '' });
+  /** Sends requests to a worker that stands still, and lets something happen to what is in Redis of them. */
+  const meanwhile = async (count: number, happen: (jobId: string) => Promise<unknown>): Promise<Answer[]> => {
+    service.workers[0]?.kill('SIGSTOP');
+    const asked = Array.from({ length: count }, () => addOne(service.baseUrls[0] ?? '', shop));
+    const jobId = await until(async () => (await room.jobs(ref(), 'wait'))[0], {
+      deadlineMs: soonMsMax,
+      what: 'the job',
+    });
+    await happen(jobId);
+    service.workers[0]?.kill('SIGCONT');
+    return Promise.all(asked);
+  };
+  const expectApplied = async (answers: Answer[]) => {
+    expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 200));
+    expect(await totalOf(database, shop)).to.equal(answers.length);
+    await until(async () => (await pipelineKeys(service.redisUrl)).length === 0, {
+      deadlineMs: soonMsMax,
+      what: 'the material to be idle',
+    });
+  };
+
+  it('since its announcement was lost is announced again', async () => {
+    await expectApplied(await meanwhile(5, () => room.redis.del(keys.scheduled, keys.ready, keys.since, keys.wake)));
+  });
+
+  it('since its job was lost has it added again, and holds up nothing behind it', async () => {
+    const lose = async (jobId: string) => {
+      const base = `${queuePrefix}:${queueName(ref())}`;
+      await room.redis.del(`${base}:wait`, `${base}:${jobId}`);
+    };
+    await expectApplied(await meanwhile(5, lose));
+  });
+
+  it('since Redis was flushed has its job added and announced again', async () => {
+    await expectApplied(await meanwhile(5, () => room.redis.flushall()));
+  });
+
+  it('since the reply was lost finds its answer on record, even with no worker left', async () => {
+    const doomed = await service.startWorker({ FAIL_POINTS: 'after-commit=kill:1' });
+    const [standing] = service.workers;
+    standing?.kill('SIGSTOP');
+    const asked = addOne(service.baseUrls[0] ?? '', shop);
+    await doomed.fired('after-commit');
+    await doomed.exited;
+    expect((await asked).status).to.equal(200);
+    standing?.kill('SIGCONT');
+    await expectApplied([await asked]);
+  });
+
+  it('since the connection for replies was lost finds its answer on record', async () => {
+    await expectApplied(
+      await meanwhile(3, async () => {
+        const list = String(await room.redis.client('LIST'));
+        const [, id = ''] = /id=(\d+) .*name=raw-materials-replies/.exec(list) ?? [];
+        await room.redis.client('KILL', 'ID', id);
+      }),
+    );
+  });
+});

@@ -3,7 +3,7 @@ import type { Answer } from './http.js';
 import { expectError } from './reply.js';
 
 /** An answer with what differs from request to request taken out of it: its id, the time, and what is left of the limit. */
-export function withoutTraces({ status, headers, text }: Answer): unknown {
+function withoutTraces({ status, headers, text }: Answer): unknown {
   const id = String(headers['x-request-id']);
   const { date, ratelimit, ...others } = headers;
   expect(date, 'Date').to.be.a('string');

@@ -51,7 +51,11 @@ export function agentOperation(
           '200': {
             description: 'The answer to a request.',
             headers,
-            content: { 'application/json': { schema: message } },
+            content: {
+              'application/json': { schema: message },
+              // To `subscriptions/listen`, for whom there is nothing to hear: it begins, and ends at once.
+              'text/event-stream': { schema: { type: 'string' } },
+            },
           },
           '202': { description: 'A notification was taken; there is no answer.', headers },
           ...errorsOf(errors),

@@ -1,16 +1,27 @@
+import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 
 const loopback = '127.0.0.1';
 const connectMsMax = 1_000;
 
 /**
- * A port of the loopback that nobody listens on, chosen by the operating system. Between this answer and its use another
- * process may take it: whoever starts a server on it must be ready to ask again.
+ * Below the ports that Linux (32768) and macOS (49152) give to outgoing connections: a server that was killed must find
+ * its port again, and there any client could have been given it meanwhile.
+ */
+const portsFrom = 20_000;
+const portsTo = 32_767;
+const attemptsMax = 100;
+
+/**
+ * A port of the loopback that nobody listens on. Between this answer and its use another process may take it: whoever
+ * starts a server on it must be ready to ask again.
  */
 export async function freePort(): Promise<number> {
-  const port = await listenBriefly(0);
-  if (port === undefined) throw new Error('The operating system gives out no free port on 127.0.0.1.');
-  return port;
+  for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
+    const port = await listenBriefly(randomInt(portsFrom, portsTo + 1));
+    if (port !== undefined) return port;
+  }
+  throw new Error(`No free port was found on 127.0.0.1 between ${portsFrom} and ${portsTo}.`);
 }
 
 /** The wanted port when it is free, else another: busy ports move (platform §1). 0 asks for any. */

@@ -45,6 +45,7 @@ const readyMsMax = 30_000;
 const adoptMsMax = 5_000;
 const pollMs = 20;
 const portAttemptsMax = 5;
+const portFreedMsMax = 1_000;
 const logTailBytes = 4_096;
 /** SIGINT is Postgres' fast shutdown, SIGQUIT its immediate one, which recovers at the next start like a crash. */
 const stopSteps = [
@@ -69,9 +70,21 @@ export async function startPostgres(options: PostgresOptions): Promise<Outcome<P
   const folder = await preparePostgresFolder({ ...options, user: user.value, binaries: binaries.value });
   if (!folder.ok) return folder;
 
+  const wasKilled = readPidFile(folder.value.cluster) !== undefined;
   const running = await adopt(folder.value, options.say);
   if (running) return { ok: true, value: server(running, folder.value, binaries.value, true) };
-  return launch(options, folder.value, binaries.value, user.value);
+  const port = await choosePort(options.port ?? 0, wasKilled);
+  return launch({ ...options, port }, folder.value, binaries.value, user.value);
+}
+
+/** The sockets of a server that was killed close a moment after it, so its own port is worth that moment. */
+async function choosePort(wanted: number, wasKilled: boolean): Promise<number> {
+  const deadline = performance.now() + (wasKilled ? portFreedMsMax : 0);
+  for (;;) {
+    const port = await portOrFree(wanted);
+    if (wanted === 0 || port === wanted || performance.now() >= deadline) return port;
+    await delay(pollMs);
+  }
 }
 
 interface Running {
@@ -119,12 +132,12 @@ function removeIfZombies(pid: number, cluster: string): void {
 }
 
 async function launch(
-  options: PostgresOptions,
+  options: PostgresOptions & { port: number },
   folder: PostgresFolder,
   binaries: PostgresBinaries,
   user: ServerUser | undefined,
 ): Promise<Outcome<PostgresServer>> {
-  let port = await portOrFree(options.port ?? 0);
+  let { port } = options;
   const deadline = performance.now() + readyMsMax;
   let attempts = 0;
   for (;;) {

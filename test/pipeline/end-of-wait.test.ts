@@ -32,7 +32,16 @@ describe('the end of the wait', () => {
     await database.destroy();
     await service.stop();
   });
-  beforeEach(async () => (shop = await createTestShop(database)));
+  // What the test before did to the worker is known to the API within half a second; until then it refuses writes.
+  beforeEach(async () => {
+    const probe = await createTestShop(database);
+    await until(async () => (await addOne(baseUrl(), probe)).status === 200, {
+      deadlineMs: soonMsMax,
+      what: 'writes to be taken',
+    });
+    await untilIdle();
+    shop = await createTestShop(database);
+  });
 
   const [baseUrl, worker] = [() => service.baseUrls[0] ?? '', () => service.workers[0]];
   const idOf = ({ headers }: Answer) => String(headers['x-request-id']);

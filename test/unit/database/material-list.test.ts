@@ -42,8 +42,14 @@ describe('the list of materials', () => {
     database = connectDatabase({ url: testDatabase.url, poolMax: 4, applicationName: 'test' });
     shopId = (await createShop(database, { name: 'one', plan: 'enhanced' })).id;
     otherShopId = (await createShop(database, { name: 'two', plan: 'enhanced' })).id;
-    // One after the other: in one statement all have the same moment, and updatedAt is a key to sort by.
-    for (const material of materials) await createMaterials(database, shopId, [material]);
+    await createMaterials(database, shopId, materials);
+    // In one statement all have the same moment, and updatedAt is a key to sort by: a second apart, in the order given.
+    for (const [index, { id }] of materials.entries()) {
+      await database.raw(
+        `UPDATE stock SET updated_at = updated_at + ? * interval '1 second' WHERE shop_id = ? AND material_id = ?`,
+        [index, shopId, id],
+      );
+    }
     const foreign = { id: 'VMAT-a', origin: 'virtual', productName: 'banana', vendor: 'Foreign' } as const;
     await createMaterials(database, otherShopId, [foreign]);
     const components = ['VMAT-a', '77'].map((materialId) => ({ materialId, quantity: 1_000_000 }));

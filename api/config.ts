@@ -1,33 +1,15 @@
-import { tokenKeyProblem } from '../shared/platform/token-cipher.js';
-import { addressOf } from '../shared/runtime/settings.js';
+import { platformSettings } from '../shared/platform/platform-settings.js';
+import { processSettings } from '../shared/runtime/process-settings.js';
 import type { SettingsDeclaration, SettingsValues } from '../shared/runtime/settings.js';
 import { dispatchSettings } from './dispatch/settings.js';
 import { trustedProxiesProblem } from './trusted-proxies.js';
 
 /** The environment of the API process. */
 export const settings = {
-  DATABASE_URL: {
-    type: 'string',
-    required: true,
-    secret: true,
-    check: addressOf('postgres', 'postgresql'),
-    description: 'Postgres, with user, password and database.',
-  },
-  REDIS_URL: {
-    type: 'string',
-    required: true,
-    secret: true,
-    check: addressOf('redis', 'rediss'),
-    description: 'Redis or Valkey, shared by the API and the workers.',
-  },
+  ...processSettings,
+  ...platformSettings,
   HOST: { type: 'string', default: '127.0.0.1', description: 'The address to listen on; 0.0.0.0 for every one.' },
   PORT: { type: 'integer', default: 3_000, minimum: 0, maximum: 65_535, description: 'The port; 0 takes a free one.' },
-  LOG_LEVEL: {
-    type: 'string',
-    default: 'info',
-    enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
-    description: 'The least severe messages to log; at debug the API has a line for each request.',
-  },
   API_INSTANCES: {
     type: 'integer',
     default: 1,
@@ -47,18 +29,6 @@ export const settings = {
     description: 'Requests a shop may make in a window, unless it has a limit of its own.',
   },
   RATE_LIMIT_WINDOW_SECONDS: { type: 'integer', default: 60, minimum: 1, description: 'The length of that window.' },
-  PLATFORM_TOKEN_KEY: {
-    type: 'string',
-    secret: true,
-    check: tokenKeyProblem,
-    description: "The key that shops' platform tokens are sealed with; without it no platform is called.",
-  },
-  PLATFORM_ALLOW_LOOPBACK: {
-    type: 'boolean',
-    default: false,
-    description:
-      "Whether a shop's platform may be a server on 127.0.0.1, as the demo's stand-in is; not in production.",
-  },
   DATABASE_POOL_MAX: { type: 'integer', default: 10, minimum: 1, description: 'Postgres connections of the process.' },
   READ_TIMEOUT_MS: {
     type: 'integer',

@@ -1,0 +1,26 @@
+import { addressOf } from './settings.js';
+import type { SettingsDeclaration } from './settings.js';
+
+/** What every process of the service reads: where the two stores are, and how much is logged. */
+export const processSettings = {
+  DATABASE_URL: {
+    type: 'string',
+    required: true,
+    secret: true,
+    check: addressOf('postgres', 'postgresql'),
+    description: 'Postgres, with user, password and database.',
+  },
+  REDIS_URL: {
+    type: 'string',
+    required: true,
+    secret: true,
+    check: addressOf('redis', 'rediss'),
+    description: 'Redis or Valkey, shared by the API and the workers.',
+  },
+  LOG_LEVEL: {
+    type: 'string',
+    default: 'info',
+    enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
+    description: 'The least severe messages to log; at debug the API has a line for each request.',
+  },
+} as const satisfies SettingsDeclaration;

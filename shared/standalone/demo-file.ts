@@ -8,7 +8,6 @@ export interface DemoAddresses {
   baseUrl: string;
   docsUrl: string;
   mcpUrl: string;
-  adminUrl: string;
 }
 
 /** What `npm start` offers, as written for programs: addresses, keys, ids. */

@@ -132,13 +132,11 @@ async function startProcesses(deps: StackDeps, urls: Record<string, string>): Pr
   const { terminal, shutdown, abort } = deps;
   const port = await portOrFree(deps.port);
   if (deps.port !== 0 && port !== deps.port) terminal.say(`Port ${String(deps.port)} is busy: ${String(port)} it is`);
-  const adminPort = await portOrFree(port + 1);
   const env = {
     ...deps.env,
     ...urls,
     HOST: '127.0.0.1',
     PORT: String(port),
-    ADMIN_PORT: String(adminPort),
     API_INSTANCES: '1',
     // The demo shop's platform is the stand-in; anywhere else a loopback platform is refused (contract §8).
     PLATFORM_ALLOW_LOOPBACK: 'true',
@@ -163,7 +161,7 @@ async function startProcesses(deps: StackDeps, urls: Record<string, string>): Pr
   const api = run('api', '../../api/main.js');
   shutdown.register('API', () => api.stop());
   try {
-    return { ok: true, value: await allServe(api, workers, { port, adminPort }, abort) };
+    return { ok: true, value: await allServe(api, workers, port, abort) };
   } catch (error) {
     abort.throwIfAborted();
     return failed(`${(error as Error).message}\nTheir logs are in ${join(deps.dataFolder, 'logs')}.`);
@@ -173,12 +171,12 @@ async function startProcesses(deps: StackDeps, urls: Record<string, string>): Pr
 async function allServe(
   api: Supervised,
   workers: Supervised[],
-  wanted: { port: number; adminPort: number },
+  wantedPort: number,
   abort: AbortSignal,
 ): Promise<DemoAddresses> {
   const late = AbortSignal.any([abort, AbortSignal.timeout(readyMsMax)]);
   const [report] = await orAbort(Promise.all([api.ready, ...workers.map((worker) => worker.ready)]), late);
-  const { port, adminPort } = { ...wanted, ...report };
+  const port = report.port ?? wantedPort;
   const origin = `http://127.0.0.1:${String(port)}`;
   while (!(await isReady(`${origin}/readyz`))) {
     if (late.aborted) throw new Error(`${origin}/readyz is not good after ${String(readyMsMax)} ms.`);
@@ -188,7 +186,6 @@ async function allServe(
     baseUrl: `${origin}/v1`,
     docsUrl: `${origin}/docs`,
     mcpUrl: `${origin}/mcp`,
-    adminUrl: `http://127.0.0.1:${String(adminPort)}`,
   };
 }
 

@@ -4,10 +4,9 @@ import type { Readable } from 'node:stream';
 import { openLogFile, type LogFile } from './log-file.js';
 import { endProcess, signal } from './processes.js';
 
-/** What a process says over its IPC channel once it serves: the API with its ports, the worker without. */
+/** What a process says over its IPC channel once it serves: the API with its port, the worker without. */
 export interface ReadyReport {
   port?: number;
-  adminPort?: number;
 }
 
 export interface Supervised {
@@ -164,8 +163,5 @@ function follow(state: State, stream: Readable): void {
 function asReady(message: unknown): ReadyReport | undefined {
   if (typeof message !== 'object' || message === null || !('type' in message)) return undefined;
   if (message.type !== 'listening' && message.type !== 'ready') return undefined;
-  const port = 'port' in message && typeof message.port === 'number' ? { port: message.port } : {};
-  const adminPort =
-    'adminPort' in message && typeof message.adminPort === 'number' ? { adminPort: message.adminPort } : {};
-  return { ...port, ...adminPort };
+  return 'port' in message && typeof message.port === 'number' ? { port: message.port } : {};
 }

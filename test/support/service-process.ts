@@ -14,8 +14,6 @@ export interface Proc {
   pid: number;
   /** The port an API listens on. */
   port?: number;
-  /** The port of its metrics and queue page, where it has one. */
-  adminPort?: number;
   baseUrl?: string;
   kill(signal: NodeJS.Signals): void;
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
@@ -36,7 +34,6 @@ interface Ended {
 interface ReadyMessage {
   type: 'listening' | 'ready';
   port?: number;
-  adminPort?: number;
 }
 
 /** What is known of a process so far. */
@@ -77,9 +74,8 @@ export async function startProcess(kind: 'api' | 'worker', env: Env): Promise<Pr
     throw error;
   }
   if (!seen.ready) throw new Error(`${proc.name} ended (${JSON.stringify(seen.end)}) before it was ready; ${said()}`);
-  const { port, adminPort } = seen.ready;
+  const { port } = seen.ready;
   if (port !== undefined) Object.assign(proc, { port, baseUrl: `http://127.0.0.1:${String(port)}` });
-  if (adminPort !== undefined) Object.assign(proc, { adminPort });
   return proc;
 }
 

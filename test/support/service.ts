@@ -114,7 +114,6 @@ function serviceEnv(databaseUrl: string, redisUrl: string): Env {
     REDIS_URL: redisUrl,
     HOST: '127.0.0.1',
     PORT: '0',
-    ADMIN_PORT: '0',
     API_INSTANCES: '1',
     PLATFORM_TOKEN_KEY: testTokenKey,
     PLATFORM_ALLOW_LOOPBACK: 'true',

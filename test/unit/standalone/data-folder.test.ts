@@ -18,7 +18,6 @@ const demo: Demo = {
   baseUrl: 'http://127.0.0.1:3000/v1',
   docsUrl: 'http://127.0.0.1:3000/docs',
   mcpUrl: 'http://127.0.0.1:3000/mcp',
-  adminUrl: 'http://127.0.0.1:3001',
   shopId: 1,
   readKey: 'rmk_read',
   writeKey: 'rmk_write',

@@ -33,6 +33,11 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
     backlogAgeMs = ageMs;
     redisAnsweredMs = performance.now();
   });
+  // What was heard before the connection broke says nothing of the Redis behind the next one, nor of its workers.
+  const forget = () => (redisAnsweredMs = -Infinity);
+  const askAfresh = () => void askRedis();
+  redis.on('close', forget).on('ready', askAfresh);
+
   const askPostgres = single(async () => {
     await database.raw('SELECT 1');
     postgresAnsweredMs = performance.now();
@@ -62,6 +67,7 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
     redisNowMs: () => Math.round(Date.now() + redisOffsetMs),
     stop() {
       clearInterval(timer);
+      redis.off('close', forget).off('ready', askAfresh);
     },
   };
 }

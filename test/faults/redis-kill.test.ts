@@ -69,7 +69,10 @@ describe('T5: Redis killed with −9, and flushed', () => {
     expect(await totalOf(database, shop)).to.equal(0);
     await redis.restart();
     await untilServing(service);
-    for (const baseUrl of service.baseUrls) expect((await addOne(baseUrl, shop)).status).to.equal(200);
+    for (const baseUrl of service.baseUrls) {
+      const answer = await addOne(baseUrl, shop);
+      expect(answer.status, answer.text).to.equal(200);
+    }
     expect(await totalOf(database, shop)).to.equal(2);
     expect([...service.apis, ...service.workers].filter((each) => each.hasExited())).to.deep.equal([]);
   });

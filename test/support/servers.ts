@@ -61,6 +61,12 @@ export async function migrateTestDatabase(server: TestServer): Promise<TestDatab
   return database;
 }
 
+/** A database without a schema, on the run's Postgres. */
+export async function createEmptyDatabase(): Promise<TestDatabase> {
+  const server = await testPostgres();
+  return createDatabaseOn(server.url, `test_empty_${randomBytes(4).toString('hex')}`, 'template1');
+}
+
 /** A Postgres of a suite's own, to be killed and restarted. The suite stops it. */
 export function startTestPostgres(): Promise<TestServer> {
   return startServer('a Postgres', 'postgres', false);

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { createTestDatabase } from '../../support/servers.js';
+import { createEmptyDatabase, createTestDatabase } from '../../support/servers.js';
 
 const entry = fileURLToPath(new URL('../../../dist/shared/database/migrate.js', import.meta.url));
 
@@ -10,6 +10,14 @@ describe('npm run migrate', () => {
     const database = await createTestDatabase();
     const { code, stdout } = await migrate(database.url);
     expect({ code, stdout }).to.deep.equal({ code: 0, stdout: 'The schema is up to date.\n' });
+    await database.drop();
+  });
+
+  it('may run in several places at once on an empty database: one migrates, and all end with 0', async () => {
+    const database = await createEmptyDatabase();
+    const runs = await Promise.all(Array.from({ length: 4 }, () => migrate(database.url)));
+    expect(runs.map(({ code, stderr }) => ({ code, stderr }))).to.deep.equal(runs.map(() => ({ code: 0, stderr: '' })));
+    expect(runs.filter(({ stdout }) => stdout.startsWith('Migrated: 0001')).length).to.equal(1);
     await database.drop();
   });
 

@@ -1,35 +1,23 @@
 import { expect } from 'chai';
 import { findKeyWithShop } from '../../../shared/database/api-keys.js';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { readLevels } from '../../../shared/database/levels.js';
 import type { Material } from '../../../shared/domain/material.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
-import { createCli } from './run-manage.js';
+import { openManagedShop } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 
 describe('npm run manage', () => {
-  let testDatabase: TestDatabase;
   let database: Database;
   let cli: Cli;
   let shopId: string;
+  let close: () => Promise<void>;
 
   before(async () => {
-    testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
-    cli = createCli({ DATABASE_URL: testDatabase.url });
-    shopId = String((await cli.answer<{ id: number }>(['shops', 'create', '--name', 'Shop'])).id);
-    for (const id of ['70001', 'b=c'])
-      await cli.answer(['locations', 'add', '--shop', shopId, '--id', id, '--name', id]);
+    ({ database, cli, shopId, close } = await openManagedShop());
   });
-
-  after(async () => {
-    await database.destroy();
-    await testDatabase.drop();
-  });
+  after(() => close());
 
   describe('keys', () => {
     it('issue shows a key that works, this once, and stores its hash', async () => {

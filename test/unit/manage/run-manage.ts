@@ -1,3 +1,6 @@
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createTestDatabase } from '../../support/servers.js';
 import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
@@ -60,4 +63,26 @@ export function createCli(standing: Record<string, string>): Cli {
       return stderr.trim();
     },
   };
+}
+
+/** A database with a shop of two locations, and the command line on it. */
+export interface ManagedShop {
+  databaseUrl: string;
+  database: Database;
+  cli: Cli;
+  shopId: string;
+  close: () => Promise<void>;
+}
+
+export async function openManagedShop(env: Record<string, string> = {}): Promise<ManagedShop> {
+  const testDatabase = await createTestDatabase();
+  const database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
+  const cli = createCli({ DATABASE_URL: testDatabase.url, ...env });
+  const shopId = String((await cli.answer<{ id: number }>(['shops', 'create', '--name', 'Shop'])).id);
+  for (const id of ['70001', 'b=c']) await cli.answer(['locations', 'add', '--shop', shopId, '--id', id, '--name', id]);
+  const close = async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  };
+  return { databaseUrl: testDatabase.url, database, cli, shopId, close };
 }

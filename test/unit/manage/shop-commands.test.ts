@@ -1,35 +1,23 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { findShop } from '../../../shared/database/shops.js';
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
-import { createCli } from './run-manage.js';
+import { openManagedShop } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 
 const tokenKey = randomBytes(32).toString('hex');
 
 describe('npm run manage', () => {
-  let testDatabase: TestDatabase;
   let database: Database;
   let cli: Cli;
   let shopId: string;
+  let close: () => Promise<void>;
 
   before(async () => {
-    testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
-    cli = createCli({ DATABASE_URL: testDatabase.url, PLATFORM_TOKEN_KEY: tokenKey });
-    shopId = String((await cli.answer<{ id: number }>(['shops', 'create', '--name', 'Shop'])).id);
-    for (const id of ['70001', 'b=c'])
-      await cli.answer(['locations', 'add', '--shop', shopId, '--id', id, '--name', id]);
+    ({ database, cli, shopId, close } = await openManagedShop({ PLATFORM_TOKEN_KEY: tokenKey }));
   });
-
-  after(async () => {
-    await database.destroy();
-    await testDatabase.drop();
-  });
+  after(() => close());
 
   describe('shops', () => {
     it('create answers the shop: Enhanced, negative inventory not allowed, unless said otherwise', async () => {

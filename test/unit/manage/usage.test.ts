@@ -1,30 +1,17 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
-import type { Database } from '../../../shared/database/connect.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
-import { createCli } from './run-manage.js';
+import { openManagedShop } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 
 describe('npm run manage', () => {
-  let testDatabase: TestDatabase;
-  let database: Database;
+  let databaseUrl: string;
   let cli: Cli;
   let shopId: string;
+  let close: () => Promise<void>;
 
   before(async () => {
-    testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
-    cli = createCli({ DATABASE_URL: testDatabase.url });
-    shopId = String((await cli.answer<{ id: number }>(['shops', 'create', '--name', 'Shop'])).id);
-    for (const id of ['70001', 'b=c'])
-      await cli.answer(['locations', 'add', '--shop', shopId, '--id', id, '--name', id]);
+    ({ databaseUrl, cli, shopId, close } = await openManagedShop());
   });
-
-  after(async () => {
-    await database.destroy();
-    await testDatabase.drop();
-  });
+  after(() => close());
 
   describe('on the command line', () => {
     const wrong: string[][] = [
@@ -75,7 +62,7 @@ describe('npm run manage', () => {
     });
 
     it('a database without schema says what to run', async () => {
-      const url = new URL(testDatabase.url);
+      const url = new URL(databaseUrl);
       url.pathname = '/template1';
       const { code, stderr } = await cli.run(['shops', 'list'], { DATABASE_URL: url.href });
       expect([code, stderr.trim()]).to.deep.equal([1, 'The database has no schema yet. Run: npm run migrate']);

@@ -43,6 +43,9 @@ describe('the end of the wait', () => {
     shop = await createTestShop(database);
   });
 
+  // A test that fails half-way must not leave a stopped worker to the next.
+  afterEach(() => worker()?.kill('SIGCONT'));
+
   const [baseUrl, worker] = [() => service.baseUrls[0] ?? '', () => service.workers[0]];
   const idOf = ({ headers }: Answer) => String(headers['x-request-id']);
   const untilIdle = () =>
@@ -66,17 +69,20 @@ describe('the end of the wait', () => {
     });
 
   it('withdraws what no worker came to: 503, and it is never applied, even when its job turns up later', async () => {
+    // A material each, so that each is a job of its own: on one, those that come a moment later wait in the API process.
+    const many = await createTestShop(database, { materials: 3 });
     worker()?.kill('SIGSTOP');
-    const answers = await Promise.all([1, 2, 3].map(() => addOne(baseUrl(), shop)));
+    const answers = await Promise.all(many.materialIds.map((materialId) => addOne(baseUrl(), many, { materialId })));
     expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503]);
     for (const answer of answers) {
       expect(answer.headers['retry-after']).to.match(/^[1-9]\d*$/);
       expect(await recordOf(database, idOf(answer))).to.equal('cancelled');
     }
-    expect(await room.jobs({ ...shop, materialId: shop.materialIds[0] ?? '' }, 'wait')).to.have.length(1);
+    for (const materialId of many.materialIds)
+      expect(await room.jobs({ ...many, materialId }, 'wait')).to.have.length(1);
     worker()?.kill('SIGCONT');
     await untilIdle();
-    expect(await totalOf(database, shop)).to.equal(0);
+    for (const materialId of many.materialIds) expect(await totalOf(database, many, materialId)).to.equal(0);
   });
 
   it('is bounded for requests that queue up behind others on the material', async () => {

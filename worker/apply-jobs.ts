@@ -7,7 +7,7 @@ import { jobVersion } from '../shared/queue/job-format.js';
 import type { Held } from '../shared/queue/leases.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
 import type { WorkerDeps } from './deps.js';
-import type { Job } from './fetch-jobs.js';
+import type { Job } from './open-jobs.js';
 
 export interface AppliedJobs {
   outcomes: Map<string, OperationOutcome>;

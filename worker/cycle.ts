@@ -1,10 +1,10 @@
 import type { ChainableCommander } from 'ioredis';
-import { giveBackUntriedOn, readKept, readTaken, releaseIdleOn, takeMaterialsOn } from '../shared/queue/leases.js';
+import { advanceOn, giveBackUntriedOn, readAdvanced } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
 import { applyJobs } from './apply-jobs.js';
 import type { WorkerDeps } from './deps.js';
-import { fetchJobs } from './fetch-jobs.js';
-import type { Job } from './fetch-jobs.js';
+import { openJobs } from './open-jobs.js';
+import type { Job } from './open-jobs.js';
 import { publishOn } from './reply.js';
 
 /** Materials a cycle holds at most, all folded in one transaction (pipeline §2 "Limits"). */
@@ -17,23 +17,23 @@ const rowsATransactionMax = 10_000;
 const lockedRetryMs = 100;
 
 /**
- * One cycle over the materials that a lane holds (pipeline §2.5–2.8): fetch their waiting jobs → apply them in one
- * transaction → reply → finish → let idle materials go, keep those with more, and take others into the room.
+ * One cycle over the materials that a lane holds (pipeline §2.5–2.8): apply their jobs in one transaction → reply →
+ * finish them, let idle materials go, keep those with more, take others into the room, and fetch the jobs of all.
  *
- * Replies go out before the finish, and both before the look for more work, in one round trip and in this order: a look
- * that overtook a finish would leave its material hanging until the sweep.
+ * Everything after the transaction is one round trip, in this order. What is finished, what is left and what comes next
+ * is one script: nothing can come between a finish and the look for more.
  *
  * @returns what the lane holds after it
  * @throws what Redis or Postgres answers; nothing that was acknowledged is lost by it, and the leases run out
  */
 export async function runCycle(deps: WorkerDeps, held: Held, takeMore: boolean): Promise<Held> {
-  const { materials, jobs } = await fetchJobs(deps.redis, deps.queues, held.materials);
   const locked = new Set<string>();
-  let pipeline = deps.queues.pipeline();
-  for (const slice of slices(jobs)) {
+  const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
+  let pipeline = deps.redis.pipeline();
+  for (const slice of slices(openJobs(held.materials))) {
     if (pipeline.length > 0) {
       await answersOf(pipeline);
-      pipeline = deps.queues.pipeline();
+      pipeline = deps.redis.pipeline();
     }
     // A material that one slice found locked must wait whole, or its later jobs would overtake its earlier ones.
     const open = slice.filter(({ queue }) => !locked.has(queue));
@@ -42,21 +42,23 @@ export async function runCycle(deps: WorkerDeps, held: Held, takeMore: boolean):
     for (const queue of leftOut) locked.add(queue);
     const done = open.filter(({ queue }) => !locked.has(queue));
     publishOn(pipeline, done, outcomes);
-    for (const { queue, id, token } of done) deps.queues.finishOn(pipeline, queue, id, token);
+    for (const { queue, id } of done) finished.get(queue)?.push(id);
   }
 
-  const lockedMaterials = materials.filter(({ queue }) => locked.has(queue));
-  const workedOff = materials.filter(({ queue }) => !locked.has(queue));
-  giveBackUntriedOn(pipeline, lockedMaterials, lockedRetryMs);
-  releaseIdleOn(pipeline, workedOff);
-  const token = takeMore ? takeMaterialsOn(pipeline, materialsACycleMax - workedOff.length) : undefined;
+  giveBackUntriedOn(
+    pipeline,
+    held.materials.filter(({ queue }) => locked.has(queue)),
+    lockedRetryMs,
+  );
+  const worked = held.materials
+    .filter(({ queue }) => !locked.has(queue))
+    .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
+  const token = advanceOn(pipeline, worked, takeMore ? materialsACycleMax : 0);
   const answers = await answersOf(pipeline);
   // fail-point: after-reply
-  const taken = token === undefined ? [] : readTaken(token, answers.pop()).materials;
-  const kept = readKept(workedOff, answers.pop());
-  if (kept.lost > 0)
-    deps.logger.warn({ lost: kept.lost }, 'Leases were lost; what was applied under them is on record.');
-  return { nowMs: kept.nowMs, readAtMs: kept.readAtMs, materials: [...kept.materials, ...taken] };
+  const { lost, ...next } = readAdvanced(token, worked, answers.pop());
+  if (lost > 0) deps.logger.warn({ lost }, 'Leases were lost; what was applied under them is on record.');
+  return next;
 }
 
 async function answersOf(pipeline: ChainableCommander): Promise<unknown[]> {

@@ -1,13 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { Database } from '../shared/database/connect.js';
-import type { MaterialQueues } from '../shared/queue/material-queues.js';
 import type { Logger } from '../shared/runtime/logger.js';
 
 /** What the lanes of a worker process share. */
 export interface WorkerDeps {
   /** For every command that does not block. */
   redis: Redis;
-  queues: MaterialQueues;
   database: Database;
   logger: Logger;
   /** How long an `Idempotency-Key` is remembered. */

@@ -1,7 +1,6 @@
 import { connectDatabase } from '../shared/database/connect.js';
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
-import { createMaterialQueues } from '../shared/queue/material-queues.js';
 import { defineScripts } from '../shared/queue/run-script.js';
 import { connectWakeRedis, connectWorkerRedis, untilReady } from '../shared/redis/connections.js';
 import { createLogger } from '../shared/runtime/logger.js';
@@ -58,12 +57,11 @@ shutdown.register('waker', () => {
 
 await Promise.all([untilReady(redis), untilReady(wakeRedis), database.raw('SELECT 1')]);
 defineScripts(redis);
-const queues = await createMaterialQueues(redis, onRedisError);
 
 const housekeeping = startHousekeeping({ redis, database, logger });
 shutdown.register('housekeeping', () => housekeeping.stop());
 
-const deps = { redis, queues, database, logger, keyMemoryMs: KEY_MEMORY_MS };
+const deps = { redis, database, logger, keyMemoryMs: KEY_MEMORY_MS };
 const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker));
 shutdown.register('lanes', async () => {
   for (const lane of lanes) lane.stop();

@@ -32,7 +32,7 @@ export function createAdmission(settings: DispatchSettings, health: Health): Adm
       return 'The shop has too many writes in flight.';
     if (inFlight >= settings.IN_FLIGHT_MAX) return 'Too many writes are in flight.';
     if (bytesInFlight + bytes > bytesInFlightMax) return 'Too much data is in flight.';
-    return health.refusal();
+    return health.refusal(shopId);
   }
 
   return {

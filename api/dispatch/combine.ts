@@ -18,7 +18,6 @@ export interface Combiner {
 interface Line {
   inFlight: SentJob | undefined;
   waiting: Waiter[];
-  isFlushing: boolean;
 }
 
 /** Bounds of one job (pipeline §2 "Limits"). */
@@ -27,7 +26,8 @@ const rowsAJobMax = 2_000;
 const bytesAJobMax = 2 * 1_024 * 1_024;
 
 export interface CombinerDeps {
-  send: (job: SentJob) => Promise<Enqueued>;
+  /** Sends jobs of different materials together; what becomes of one becomes of all. */
+  send: (jobs: SentJob[]) => Promise<Enqueued>;
   settle: (waiter: Waiter, outcome: DispatchOutcome) => void;
   /** For waiters whose job may or may not stand in the queue. */
   giveUp: (waiters: Waiter[]) => void;
@@ -36,42 +36,52 @@ export interface CombinerDeps {
 export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner {
   const lines = new Map<string, Line>();
 
-  function flushSoon(name: string, line: Line): void {
-    if (line.isFlushing || line.inFlight !== undefined) return;
-    line.isFlushing = true;
-    // After this turn of the event loop, so that requests that arrived in one read of the sockets go as one job.
-    setImmediate(() => {
-      line.isFlushing = false;
-      flush(name, line);
-    });
+  /** Names of the lines that may have a job to send at the end of this turn. */
+  const due = new Set<string>();
+
+  function flushSoon(name: string): void {
+    // After this turn of the event loop, so that what arrived in one read of the sockets goes as one job a material, and
+    // all of these jobs in one transaction.
+    if (due.size === 0) setImmediate(flush);
+    due.add(name);
   }
 
-  function flush(name: string, line: Line): void {
-    const open = nextJob(line.waiting);
+  function flush(): void {
+    const jobs = [...due].flatMap((name) => nextJob(name) ?? []);
+    due.clear();
+    for (const together of batches(jobs)) void dispatch(together);
+  }
+
+  async function dispatch(jobs: SentJob[]): Promise<void> {
+    const enqueued = await send(jobs);
+    const open = jobs.flatMap((job) => [...job.open]);
+    if (enqueued === 'not-queued') for (const waiter of open) settle(waiter, notApplied('The queue is not reachable.'));
+    if (enqueued === 'uncertain') giveUp(open);
+  }
+
+  /** The next job of a line, if it is free and anything waits in it. */
+  function nextJob(name: string): SentJob | undefined {
+    const line = lines.get(name);
+    if (line === undefined || line.inFlight !== undefined) return undefined;
+    const open = takeOneJob(line.waiting);
     const [first] = open;
     if (first === undefined) {
       lines.delete(name);
-      return;
+      return undefined;
     }
     const job: SentJob = { id: randomUUID(), ref: first.ref, open: new Set(open) };
     for (const waiter of open) waiter.job = job;
     line.inFlight = job;
-    void send(job).then((enqueued) => {
-      const stillOpen = [...job.open];
-      if (enqueued === 'not-queued') {
-        for (const waiter of stillOpen) settle(waiter, notApplied('The queue is not reachable.'));
-      }
-      if (enqueued === 'uncertain') giveUp(stillOpen);
-    });
+    return job;
   }
 
   return {
     add(waiter) {
       const name = queueName(waiter.ref);
-      const line = lines.get(name) ?? { inFlight: undefined, waiting: [], isFlushing: false };
+      const line = lines.get(name) ?? { inFlight: undefined, waiting: [] };
       lines.set(name, line);
       line.waiting.push(waiter);
-      flushSoon(name, line);
+      if (line.inFlight === undefined) flushSoon(name);
     },
     leave(waiter) {
       const name = queueName(waiter.ref);
@@ -84,14 +94,14 @@ export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner
       waiter.job.open.delete(waiter);
       if (waiter.job.open.size > 0 || line.inFlight !== waiter.job) return;
       line.inFlight = undefined;
-      if (line.waiting.length > 0) flush(name, line);
+      if (line.waiting.length > 0) flushSoon(name);
       else lines.delete(name);
     },
   };
 }
 
 /** Takes the oldest waiters that fit one job out of the line; always at least one. */
-function nextJob(waiting: Waiter[]): Waiter[] {
+function takeOneJob(waiting: Waiter[]): Waiter[] {
   let [count, rows, bytes] = [0, 0, 0];
   for (const waiter of waiting) {
     rows += waiter.rowCount;
@@ -100,4 +110,21 @@ function nextJob(waiting: Waiter[]): Waiter[] {
     count += 1;
   }
   return waiting.splice(0, count);
+}
+
+/** A transaction holds up everybody's Redis, so that one is no larger than the largest job. */
+function batches(jobs: SentJob[]): SentJob[][] {
+  const cut: SentJob[][] = [];
+  let bytes = Infinity;
+  for (const job of jobs) {
+    let jobBytes = 0;
+    for (const waiter of job.open) jobBytes += waiter.bytes;
+    if (bytes + jobBytes > bytesAJobMax) {
+      cut.push([]);
+      bytes = 0;
+    }
+    cut.at(-1)?.push(job);
+    bytes += jobBytes;
+  }
+  return cut;
 }

@@ -62,7 +62,7 @@ function startDispatch({ database, logger, settings }: DispatchDeps, link: Queue
   }
 
   const combiner = createCombiner({
-    send: (job) => enqueue(link, job),
+    send: (jobs) => enqueue(link, jobs),
     settle,
     giveUp: (open) => {
       followUp.giveUp(open);

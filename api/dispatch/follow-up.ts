@@ -115,7 +115,7 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   for (const job of missing) {
     if (job.open.size === 0) continue;
     deps.logger.warn({ queue: queueName(job.ref), operations: job.open.size }, 'A job was lost and is added again.');
-    await enqueue(deps.link, job);
+    await enqueue(deps.link, [job]);
   }
 }
 

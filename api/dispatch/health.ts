@@ -4,8 +4,8 @@ import { runScript } from '../../shared/queue/run-script.js';
 
 /** What the API knows of the pipeline behind it, asked twice a second, so that a refusal costs a request nothing. */
 export interface Health {
-  /** Why nothing can be queued now, or undefined. */
-  refusal(): string | undefined;
+  /** Why nothing of this shop can be queued now, or undefined. */
+  refusal(shopId: number): string | undefined;
   /** Milliseconds of Redis' clock. */
   redisNowMs(): number;
   parts(): { postgres: boolean; redis: boolean; worker: boolean };
@@ -15,22 +15,30 @@ export interface Health {
 const askEveryMs = 500;
 /** An answer older than this is none: three questions were then lost. */
 const answerLastsMs = 1_500;
-/** The head of the ready list may wait this long before new work is refused (pipeline §2 "Limits"). */
+/** A shop's oldest ready material may wait this long before its new work is refused (pipeline §2 "Limits"). */
 const backlogAgeMsMax = 3_000;
+
+type StatusAnswer = [
+  nowMs: number,
+  workers: number,
+  oldestReadyMs: number,
+  readyMaterials: number,
+  ...lateShops: string[],
+];
 
 export async function startHealth(redis: Redis, database: Database): Promise<Health> {
   let redisAnsweredMs = -Infinity;
   let postgresAnsweredMs = -Infinity;
   let redisOffsetMs = 0;
   let liveWorkers = 0;
-  let backlogAgeMs = 0;
+  let lateShops = new Set<number>();
 
   const askRedis = single(async () => {
     const sentMs = Date.now();
-    const [nowMs, workers, ageMs] = (await runScript(redis, 'rmStatus')) as [number, number, number];
+    const [nowMs, workers, , , ...late] = (await runScript(redis, 'rmStatus', backlogAgeMsMax)) as StatusAnswer;
     redisOffsetMs = nowMs - (sentMs + Date.now()) / 2;
     liveWorkers = workers;
-    backlogAgeMs = ageMs;
+    lateShops = new Set(late.map(Number));
     redisAnsweredMs = performance.now();
   });
   // What was heard before the connection broke says nothing of the Redis behind the next one, nor of its workers.
@@ -56,12 +64,12 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
   });
   return {
     parts,
-    refusal() {
+    refusal(shopId) {
       const { postgres, redis: redisAnswers, worker } = parts();
       if (!redisAnswers) return 'The queue is not reachable.';
       if (!postgres) return 'The database is not reachable.';
       if (!worker) return 'No worker is running.';
-      if (backlogAgeMs > backlogAgeMsMax) return 'The backlog is too deep.';
+      if (lateShops.has(shopId)) return "The shop's backlog is too deep.";
       return undefined;
     },
     redisNowMs: () => Math.round(Date.now() + redisOffsetMs),

@@ -2,14 +2,18 @@ import { randomUUID } from 'node:crypto';
 import type { ChainableCommander, Redis } from 'ioredis';
 import { addScript, runScript } from './run-script.js';
 
-/** A material that a lane holds, by the take that gave it; the token is also the lock of the jobs fetched under it. */
+/** A material that a lane holds, by the take that gave it, and its jobs in their order. */
 export interface HeldMaterial {
   queue: string;
   token: string;
-  /** Jobs to fetch: what stood in wait when Redis was last asked. */
-  waiting: number;
-  /** Jobs in active, which an earlier owner, or a finish that failed, left behind. */
-  leftBehind: number;
+  jobs: FetchedJob[];
+}
+
+export interface FetchedJob {
+  id: string;
+  data: string;
+  /** How often the job was handed out, this time included. */
+  deliveries: number;
 }
 
 export interface Held {
@@ -20,74 +24,76 @@ export interface Held {
   materials: HeldMaterial[];
 }
 
+/** What names a lease. */
+type Lease = Pick<HeldMaterial, 'queue' | 'token'>;
+
+/** What a lane has done with a material since it was given its jobs. */
+export interface WorkedMaterial {
+  queue: string;
+  token: string;
+  /** Ids of the jobs that are done with. */
+  finished: string[];
+}
+
 /** How long a worker holds a material without a sign of life (pipeline §2 "Limits"). Renewed at a third. */
 export const leaseMs = 4_000;
 
-/** Takes up to `max` ready materials, if there are any. */
+/** Jobs handed out of one material at once; the rest waits for the next cycle. */
+const jobsAMaterialMax = 64;
+/** Bytes handed out at once, beyond the first job; Redis holds that many twice while it answers. */
+const bytesMax = 8 * 1_024 * 1_024;
+
+/** Takes up to `max` ready materials with their jobs, if there are any. */
 export async function takeMaterials(redis: Redis, max: number): Promise<Held> {
   const token = randomUUID();
-  return readTaken(token, await runScript(redis, 'rmTake', max, token, leaseMs));
+  return readAdvanced(token, [], await runScript(redis, 'rmAdvance', max, token, leaseMs, jobsAMaterialMax, bytesMax));
 }
 
-/** Queues a take on a pipeline; `readTaken` understands its answer. */
-export function takeMaterialsOn(pipeline: ChainableCommander, max: number): string {
+/**
+ * Queues on a pipeline the step from one cycle to the next: finish what was done, let idle materials go, keep the rest,
+ * and take so many that the lane holds `max` at most. `readAdvanced` understands its answer.
+ *
+ * @returns the token of the materials that are taken
+ */
+export function advanceOn(pipeline: ChainableCommander, worked: WorkedMaterial[], max: number): string {
   const token = randomUUID();
-  addScript(pipeline, 'rmTake', max, token, leaseMs);
+  // Those that got no jobs last time, for want of room in the answer, come first.
+  const ordered = worked.toSorted((one, other) => one.finished.length - other.finished.length);
+  const steps = ordered.flatMap(({ queue, token: own, finished }) => [queue, own, finished.length, ...finished]);
+  // A lane that ends takes nothing more, nor further jobs of what it holds: a fetch counts as a delivery.
+  addScript(pipeline, 'rmAdvance', max, token, leaseMs, max > 0 ? jobsAMaterialMax : 0, bytesMax, ...steps);
   return token;
 }
 
-export function readTaken(token: string, answer: unknown): Held {
-  const [nowMs, ...fields] = answer as [number, ...(string | number)[]];
-  const materials: HeldMaterial[] = [];
-  for (let i = 0; i < fields.length; i += 3) {
-    const [queue, waiting, leftBehind] = fields.slice(i, i + 3) as [string, number, number];
-    materials.push({ queue, token, waiting, leftBehind });
-  }
-  return { nowMs, readAtMs: performance.now(), materials };
-}
-
-/** Queues on a pipeline the step that lets idle materials go and keeps the rest; `readKept` understands its answer. */
-export function releaseIdleOn(pipeline: ChainableCommander, held: HeldMaterial[]): void {
-  addScript(pipeline, 'rmRelease', leaseMs, ...pairs(held));
-}
-
-export function readKept(held: HeldMaterial[], answer: unknown): Held & { lost: number } {
-  const [nowMs = 0, ...counts] = answer as number[];
-  const materials: HeldMaterial[] = [];
-  let lost = 0;
-  held.forEach((material, index) => {
-    const [waiting = notOwned, leftBehind = notOwned] = counts.slice(2 * index, 2 * index + 2);
-    if (waiting === notOwned) lost += 1;
-    else if (waiting >= 0) materials.push({ ...material, waiting, leftBehind });
+/** @returns what is held now, and of how many materials the lease was lost: they are somebody else's */
+export function readAdvanced(token: string, worked: WorkedMaterial[], answer: unknown): Held & { lost: number } {
+  const [nowMs, lost, keptCount, ...found] = answer as [number, number, number, ...[string, ...(string | number)[]][]];
+  const tokens = new Map(worked.map(({ queue, token: own }) => [queue, own]));
+  const materials = found.map(([queue, ...fields], index): HeldMaterial => {
+    const jobs: FetchedJob[] = [];
+    for (let i = 0; i < fields.length; i += 3) {
+      const [id, data, deliveries] = fields.slice(i, i + 3) as [string, string, number];
+      jobs.push({ id, data, deliveries });
+    }
+    return { queue, token: index < keptCount ? (tokens.get(queue) ?? token) : token, jobs };
   });
   return { nowMs, readAtMs: performance.now(), materials, lost };
 }
 
-const notOwned = -2;
-
-/** Puts jobs that were left in active back to the head of wait, in their order, and counts anew. Drops what is not owned. */
-export async function recoverJobs(redis: Redis, held: HeldMaterial[]): Promise<HeldMaterial[]> {
-  const waiting = (await runScript(redis, 'rmRecover', ...pairs(held))) as number[];
-  return held.flatMap((material, index): HeldMaterial[] => {
-    const count = waiting[index] ?? -1;
-    return count < 0 ? [] : [{ ...material, waiting: count, leftBehind: 0 }];
-  });
-}
-
-export async function renewLeases(redis: Redis, held: HeldMaterial[]): Promise<void> {
+export async function renewLeases(redis: Redis, held: Lease[]): Promise<void> {
   await runScript(redis, 'rmRenew', leaseMs, ...pairs(held));
 }
 
 /** Gives materials back, their jobs in order; with a delay the sweep of some worker makes them ready. */
-export async function giveBack(redis: Redis, held: HeldMaterial[], delayMs: number): Promise<void> {
+export async function giveBack(redis: Redis, held: Lease[], delayMs: number): Promise<void> {
   if (held.length > 0) await runScript(redis, 'rmGiveBack', delayMs, 'counted', ...pairs(held));
 }
 
 /** Likewise, queued on a pipeline, of materials for which nothing could be tried: their jobs' deliveries are not counted. */
-export function giveBackUntriedOn(pipeline: ChainableCommander, held: HeldMaterial[], delayMs: number): void {
+export function giveBackUntriedOn(pipeline: ChainableCommander, held: Lease[], delayMs: number): void {
   if (held.length > 0) addScript(pipeline, 'rmGiveBack', delayMs, 'uncounted', ...pairs(held));
 }
 
-function pairs(held: HeldMaterial[]): string[] {
+function pairs(held: Lease[]): string[] {
   return held.flatMap(({ queue, token }) => [queue, token]);
 }

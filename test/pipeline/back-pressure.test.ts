@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
-import { keys } from '../../shared/queue/names.js';
+import { keys, queueName } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/change.js';
 import { request } from '../support/http.js';
 import type { Answer } from '../support/http.js';
@@ -91,10 +91,12 @@ describe('back-pressure', () => {
     for (const answer of answers) if (answer.status !== 200) expectRefusal(answer, /Too many writes/);
   });
 
-  it('refuses new work while the head of the ready list waits too long', async () => {
+  it('refuses new work of a shop whose oldest ready material waits too long, and of no other shop', async () => {
     service.workers[0]?.kill('SIGSTOP');
-    const waiting = '1.VMAT-VAR-waiting';
-    await room.redis.rpush(keys.ready, waiting);
+    const waiting = queueName({ shopId: shop.shopId, materialId: 'VMAT-VAR-waiting' });
+    const other = await createTestShop(database);
+    await room.redis.rpush(`${keys.ready}:${String(shop.shopId)}`, waiting);
+    await room.redis.rpush(keys.ready, shop.shopId);
     await room.redis.hset(keys.since, waiting, Date.now() - 10_000);
     // With the worker standing still only the API calls scripts: twice, and it has seen the list as it is now.
     const before = await scriptCalls();
@@ -103,9 +105,11 @@ describe('back-pressure', () => {
       what: 'the API to ask twice',
     });
     const refusal = await addOne(baseUrl(), shop);
+    const taken = addOne(baseUrl(), other);
     service.workers[0]?.kill('SIGCONT');
     await room.redis.hdel(keys.since, waiting);
     expectRefusal(refusal, /backlog/);
+    expect((await taken).status).to.equal(200);
     await until(async () => (await addOne(baseUrl(), shop)).status === 200, {
       deadlineMs: soonMsMax,
       what: 'work to be taken again',

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { giveBack, recoverJobs } from '../../shared/queue/leases.js';
+import { giveBack, giveBackUntriedOn } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
-import { openQueueRoom } from '../support/queue-room.js';
+import { openQueueRoom, workedOff } from '../support/queue-room.js';
 import type { QueueRoom } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { startTestRedis } from '../support/servers.js';
@@ -24,115 +24,107 @@ describe('what owners leave behind, and idle materials', () => {
   });
   beforeEach(() => server.flush());
 
-  const take = (max?: number) => room.take(max);
   const takeOne = async (): Promise<HeldMaterial> => {
-    const [held] = await take();
+    const [held] = await room.take();
     if (held === undefined) throw new Error('nothing was ready');
     return held;
   };
-  const ready = () => room.redis.lrange(keys.ready, 0, -1);
-  const fetch = (held: HeldMaterial) => room.fetch(held.queue, held.token);
-  const finish = (held: HeldMaterial, jobId: string) => room.finish(held.queue, jobId, held.token);
-  const release = (held: HeldMaterial[]) => room.release(held);
-  const runOut = (queue: string) => room.runOut(queue);
+  const addSeveral = async (count: number) => {
+    const ids: string[] = [];
+    for (let index = 0; index < count; index += 1) ids.push(await room.add(ref));
+    return ids;
+  };
+  /** Its lease has run out, and a worker has found that. */
+  const loseLease = async () => {
+    await room.runOut(name);
+    await room.sweep();
+  };
+  const deliveriesOf = ({ jobs }: HeldMaterial) => jobs.map(({ id, deliveries }) => [id, deliveries]);
 
   describe('recovery', () => {
     it('puts what was left in active back ahead of wait, in its order', async () => {
-      const ids: string[] = [];
-      for (let index = 0; index < 12; index += 1) ids.push(await room.add(ref));
-      const dead = await takeOne();
-      for (let index = 0; index < 8; index += 1) await fetch(dead);
-      await runOut(name);
-      await room.sweep();
+      const left = await addSeveral(8);
+      await takeOne();
+      const waiting = await addSeveral(4);
+      await loseLease();
       const held = await takeOne();
-      expect(held).to.include({ waiting: 4, leftBehind: 8 });
-      const [recovered] = await recoverJobs(room.redis, [held]);
-      expect(recovered).to.include({ waiting: 12, leftBehind: 0 });
-      const fetched = [];
-      for (const _ of ids) fetched.push((await fetch(held))?.id);
-      expect(fetched).to.deep.equal(ids);
+      expect(deliveriesOf(held)).to.deep.equal([...left.map((id) => [id, 2]), ...waiting.map((id) => [id, 1])]);
     });
 
     it('of jobs that are given back keeps their order too, at once or with a delay', async () => {
       for (const delayMs of [0, 100]) {
         await server.flush();
-        const ids = [await room.add(ref), await room.add(ref), await room.add(ref)];
+        const ids = await addSeveral(2);
         const held = await takeOne();
-        await fetch(held);
-        await fetch(held);
+        ids.push(...(await addSeveral(1)));
         await giveBack(room.redis, [held], delayMs);
         expect(await room.jobs(ref, 'wait')).to.deep.equal(ids);
+        expect(await room.jobs(ref, 'active')).to.deep.equal([]);
         expect(await room.redis.hexists(keys.leases, name)).to.equal(0);
-        expect(await ready()).to.deep.equal(delayMs === 0 ? [name] : []);
-        if (delayMs > 0) await runOut(name);
-        await room.sweep();
-        expect(await takeOne()).to.include({ waiting: 3, leftBehind: 0 });
+        expect(await room.ready(ref.shopId)).to.deep.equal(delayMs === 0 ? [name] : []);
+        if (delayMs > 0) await loseLease();
+        expect(deliveriesOf(await takeOne())).to.deep.equal(ids.map((id, index) => [id, index < 2 ? 2 : 1]));
       }
     });
 
-    it('lets the job that a zombie still finishes go, and no other', async () => {
-      const [first, second] = [await room.add(ref), await room.add(ref)];
-      const zombie = await takeOne();
-      await fetch(zombie);
-      await runOut(name);
-      await room.sweep();
-      const held = await takeOne();
-      // Before the new owner has recovered: the job goes, under the zombie's lock.
-      await finish(zombie, first);
-      const [recovered] = await recoverJobs(room.redis, [held]);
-      expect(recovered).to.include({ waiting: 1 });
-      expect((await fetch(held))?.id).to.equal(second);
-      // After: the lock is the new owner's.
-      await finish(zombie, second);
-      expect(await room.jobs(ref, 'active')).to.deep.equal([second]);
+    it('of jobs that are given back untried does not count the delivery', async () => {
+      const ids = await addSeveral(2);
+      const pipeline = room.redis.pipeline();
+      giveBackUntriedOn(pipeline, [await takeOne()], 0);
+      await pipeline.exec();
+      expect(deliveriesOf(await takeOne())).to.deep.equal(ids.map((id) => [id, 1]));
     });
 
-    it('finds what a zombie fetched under the lease of another', async () => {
-      const id = await room.add(ref);
+    it('lets a zombie finish nothing, before and after its successor has come', async () => {
+      const ids = await addSeveral(2);
       const zombie = await takeOne();
-      await runOut(name);
-      await room.sweep();
+      await loseLease();
+      expect(await room.advance([workedOff(zombie)])).to.include({ lost: 1 });
+      expect(await room.jobs(ref, 'active')).to.deep.equal(ids);
       const held = await takeOne();
-      await fetch(zombie);
-      const kept = await release([held]);
-      expect(kept.materials).to.have.length(1);
-      expect(kept.materials[0]).to.include({ waiting: 0, leftBehind: 1 });
-      await recoverJobs(room.redis, kept.materials);
-      expect((await fetch(held))?.id).to.equal(id);
+      expect(await room.advance([workedOff(zombie)])).to.include({ lost: 1 });
+      expect(deliveriesOf(held)).to.deep.equal(ids.map((id) => [id, 2]));
+      expect(await room.jobs(ref, 'active')).to.deep.equal(ids);
+    });
+
+    it('hands out a job whose hash is gone with empty data, so that it can be finished', async () => {
+      const [id = ''] = await addSeveral(1);
+      const [key = ''] = await room.redis.keys(`*:${id}`);
+      await room.redis.del(key);
+      const held = await takeOne();
+      expect(held.jobs).to.deep.equal([{ id, data: '', deliveries: 1 }]);
+      await room.advance([workedOff(held)]);
+      expect(await pipelineKeys(server.url)).to.deep.equal([]);
     });
   });
 
   describe('the release of an idle material', () => {
     it('leaves no key of it', async () => {
-      const id = await room.add(ref);
-      const held = await takeOne();
-      await fetch(held);
-      await finish(held, id);
-      expect((await release([held])).materials).to.deep.equal([]);
+      await addSeveral(3);
+      const { materials } = await room.advance([workedOff(await takeOne())]);
+      expect(materials).to.deep.equal([]);
       expect(await pipelineKeys(server.url)).to.deep.equal([]);
     });
 
     it('after an enqueue keeps the material, and before one lets the enqueue announce it', async () => {
       for (const isEnqueuedFirst of [true, false]) {
         await server.flush();
-        const id = await room.add(ref);
+        await room.add(ref);
         const held = await takeOne();
-        await fetch(held);
-        await finish(held, id);
         if (isEnqueuedFirst) await room.add(ref);
-        const kept = await release([held]);
+        const kept = await room.advance([workedOff(held)]);
         if (!isEnqueuedFirst) await room.add(ref);
         expect(kept.materials).to.have.length(isEnqueuedFirst ? 1 : 0);
-        expect(await take()).to.have.length(isEnqueuedFirst ? 0 : 1);
-        expect(await room.jobs(ref, 'wait')).to.have.length(1);
+        expect(await room.take()).to.have.length(isEnqueuedFirst ? 0 : 1);
+        expect([...(await room.jobs(ref, 'wait')), ...(await room.jobs(ref, 'active'))]).to.have.length(1);
       }
     });
 
-    it('keeps a material whose finish failed', async () => {
-      await room.add(ref);
+    it('keeps a material of which a job was not finished, and hands the job out again', async () => {
+      const [first = '', second = ''] = await addSeveral(2);
       const held = await takeOne();
-      await fetch(held);
-      expect((await release([held])).materials[0]).to.include({ waiting: 0, leftBehind: 1 });
+      const { materials } = await room.advance([{ ...workedOff(held), finished: [first] }], 1);
+      expect(materials.map(deliveriesOf)).to.deep.equal([[[second, 2]]]);
     });
   });
 });

@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { giveBack, leaseMs, recoverJobs, renewLeases, takeMaterials } from '../../shared/queue/leases.js';
+import { giveBack, leaseMs, renewLeases, takeMaterials } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, materialOfQueue, queueName } from '../../shared/queue/names.js';
+import { operationsJob } from '../../shared/queue/job-format.js';
 import { runScript } from '../../shared/queue/run-script.js';
-import { openQueueRoom } from '../support/queue-room.js';
+import { openQueueRoom, workedOff } from '../support/queue-room.js';
 import type { QueueRoom } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { startTestRedis } from '../support/servers.js';
@@ -35,9 +36,12 @@ describe('the scheduling of materials', () => {
     if (held === undefined) throw new Error('nothing was ready');
     return held;
   };
-  const ready = () => room.redis.lrange(keys.ready, 0, -1);
-  const fetch = (held: HeldMaterial) => room.fetch(held.queue, held.token);
-  const release = (held: HeldMaterial[]) => room.release(held);
+  const ready = () => room.ready(ref.shopId);
+  /** As a list that was left in disorder has it. */
+  const putInLine = async (...names: string[]) => {
+    await room.redis.rpush(`${keys.ready}:${String(ref.shopId)}`, ...names);
+    await room.redis.rpush(keys.ready, ref.shopId);
+  };
   const runOut = (queue: string) => room.runOut(queue);
   const score = async (material: string) => Number((await room.redis.zscore(keys.scheduled, material)) ?? NaN);
   const redisNowMs = async () => {
@@ -59,7 +63,8 @@ describe('the scheduling of materials', () => {
       await room.announce(ref);
       expect(await ready()).to.deep.equal([]);
       expect(await take()).to.deep.equal([]);
-      expect((await release([held])).materials).to.have.length(1);
+      await room.add(ref);
+      expect((await room.advance([workedOff(held)])).materials).to.have.length(1);
     });
 
     it('comes with its job or not at all, the job first', async () => {
@@ -96,16 +101,19 @@ describe('the scheduling of materials', () => {
   });
 
   describe('a take', () => {
-    it('answers the time, and for each material a token of this take and what stands in its lists', async () => {
-      await room.add(ref);
-      await room.add(ref);
+    it('answers the time, and each material under a token of this take, with its jobs in their order', async () => {
+      const jobs = [await room.add(ref), await room.add(ref)];
       await room.add(other);
       const held = await takeMaterials(room.redis, many);
       expect(Math.abs(held.nowMs - (await redisNowMs()))).to.be.below(1_000);
-      expect(held.materials.map(({ queue, waiting, leftBehind }) => [queue, waiting, leftBehind])).to.deep.equal([
-        [name, 2, 0],
-        [queueName(other), 1, 0],
+      expect(held.materials.map((each) => [each.queue, each.jobs.length])).to.deep.equal([
+        [name, 2],
+        [queueName(other), 1],
       ]);
+      expect(held.materials[0]?.jobs.map(({ id, deliveries }) => [id, deliveries])).to.deep.equal(
+        jobs.map((id) => [id, 1]),
+      );
+      expect(held.materials[0]?.jobs[0]?.data).to.equal(JSON.stringify(operationsJob('test', [])));
       expect(await room.redis.hget(keys.leases, name)).to.equal(held.materials[0]?.token);
       expect((await score(name)) - held.nowMs).to.equal(leaseMs);
     });
@@ -121,13 +129,13 @@ describe('the scheduling of materials', () => {
 
     it('passes over a material that the list holds twice, once it is leased', async () => {
       await room.add(ref);
-      await room.redis.rpush(keys.ready, name, name);
+      await putInLine(name, name);
       expect(await take()).to.have.length(1);
       expect(await ready()).to.deep.equal([]);
     });
 
     it('passes over a material that is no longer scheduled', async () => {
-      await room.redis.rpush(keys.ready, name);
+      await putInLine(name);
       expect(await take()).to.deep.equal([]);
       expect(await pipelineKeys(server.url)).to.deep.equal([]);
     });
@@ -135,22 +143,62 @@ describe('the scheduling of materials', () => {
     it('takes one whose lease has run out, and the token of the older take then does nothing', async () => {
       const jobs = [await room.add(ref), await room.add(ref)];
       const older = await takeOne();
-      await fetch(older);
       await runOut(name);
-      await room.redis.rpush(keys.ready, name);
+      await putInLine(name);
       const newer = await takeOne();
       expect(newer.token).to.not.equal(older.token);
-      expect(newer).to.include({ waiting: 1, leftBehind: 1 });
+      expect(newer.jobs.map(({ id, deliveries }) => [id, deliveries])).to.deep.equal(jobs.map((id) => [id, 2]));
       const before = await score(name);
 
       await renewLeases(room.redis, [older]);
-      expect(await recoverJobs(room.redis, [older])).to.deep.equal([]);
-      expect(await release([older])).to.include({ lost: 1 });
+      expect(await room.advance([workedOff(older)])).to.deep.include({ lost: 1, materials: [] });
       await giveBack(room.redis, [older], 0);
       expect(await score(name)).to.equal(before);
       expect(await room.redis.hget(keys.leases, name)).to.equal(newer.token);
       expect(await ready()).to.deep.equal([]);
-      expect(await room.jobs(ref, 'active')).to.deep.equal(jobs.slice(0, 1));
+      expect(await room.jobs(ref, 'active')).to.deep.equal(jobs);
+    });
+
+    it('gives shops their turns, whatever one of them has in line', async () => {
+      for (let index = 0; index < 20; index += 1)
+        await room.add({ shopId: 1, materialId: `VMAT-VAR-${String(index)}` });
+      const [one, another] = [
+        { shopId: 2, materialId: 'VMAT-VAR-x' },
+        { shopId: 10, materialId: 'VMAT-VAR-y' },
+      ];
+      await room.add(one);
+      await room.add(another);
+      const taken = await take(6);
+      expect(taken.map(({ queue }) => materialOfQueue(queue).shopId)).to.deep.equal([1, 2, 10, 1, 1, 1]);
+      expect(await take()).to.have.length(16);
+      expect(await room.redis.exists(keys.ready)).to.equal(0);
+    });
+
+    it('hands out of one material what a cycle takes, and of all no more bytes than an answer may hold', async () => {
+      const jobs = [];
+      for (let index = 0; index < 70; index += 1) jobs.push(await room.add(ref));
+      const held = await takeOne();
+      expect(held.jobs.map(({ id }) => id)).to.deep.equal(jobs.slice(0, 64));
+      const [next] = (await room.advance([workedOff(held)], 1)).materials;
+      expect(next?.jobs.map(({ id }) => id)).to.deep.equal(jobs.slice(64));
+    });
+
+    it('of jobs that are too large for one answer leaves some for the next, and those come first then', async () => {
+      const large = { ...operationsJob('test', []), filling: 'x'.repeat(5 * 1_024 * 1_024) };
+      const refs = [1, 2, 3].map((index) => ({ shopId: 1, materialId: `VMAT-VAR-${String(index)}` }));
+      for (const each of refs) await room.add(each, { job: large });
+      const held = await take();
+      expect(held.map(({ jobs }) => jobs.length)).to.deep.equal([1, 1, 0]);
+      for (const each of refs.slice(0, 2)) await room.add(each, { job: large });
+      const next = await room.advance(
+        held.map((each) => workedOff(each)),
+        many,
+      );
+      expect(next.materials.map(({ queue, jobs }) => [materialOfQueue(queue).materialId, jobs.length])).to.deep.equal([
+        ['VMAT-VAR-3', 1],
+        ['VMAT-VAR-1', 1],
+        ['VMAT-VAR-2', 0],
+      ]);
     });
   });
 
@@ -173,24 +221,37 @@ describe('the scheduling of materials', () => {
       expect(await room.redis.hexists(keys.leases, name)).to.equal(0);
       expect(await room.redis.llen(keys.wake)).to.equal(1);
       // The late owner is an owner no more, even before the next one takes.
-      expect(await release(held === undefined ? [] : [held])).to.include({ lost: 1 });
+      expect(await room.advance(held === undefined ? [] : [workedOff(held)])).to.include({ lost: 1 });
+    });
+
+    it('of a material whose shop fell out of the rotation brings the shop back', async () => {
+      await room.add(ref);
+      await room.redis.del(keys.ready, keys.wake);
+      await runOut(name);
+      await room.sweep();
+      expect(await take()).to.have.length(1);
+      expect(await take()).to.deep.equal([]);
+      expect(await room.redis.exists(keys.ready)).to.equal(0);
     });
 
     it('of a ready material that nobody takes is announced anew by the sweep', async () => {
       await room.add(ref);
-      await room.redis.del(keys.ready, keys.wake);
+      await room.redis.del(keys.ready, `${keys.ready}:1`, keys.wake);
       await runOut(name);
       await room.sweep();
       expect(await take()).to.have.length(1);
     });
   });
 
-  it('keeps the time for which the head of the ready list has waited, and forgets it with the take', async () => {
+  it('tells which shops wait too long, from when their oldest material was announced until it is taken', async () => {
     await room.add(ref);
+    await room.add({ shopId: 2, materialId: 'VMAT-VAR-x' });
     const sinceMs = Number(await room.redis.hget(keys.since, name));
     await room.redis.hset(keys.since, name, sinceMs - 5_000);
-    const [, , ageMs] = (await runScript(room.redis, 'rmStatus')) as number[];
+    const [, , ageMs, count, ...late] = (await runScript(room.redis, 'rmStatus', 3_000)) as (number | string)[];
     expect(ageMs).to.be.within(5_000, 10_000);
+    expect(count).to.equal(2);
+    expect(late).to.deep.equal(['1']);
     await runOut(name);
     await room.sweep();
     expect(Number(await room.redis.hget(keys.since, name)), 'the sweep keeps it').to.equal(sinceMs - 5_000);
@@ -199,7 +260,7 @@ describe('the scheduling of materials', () => {
   });
 
   it('counts workers as long as their heart beats', async () => {
-    const live = async () => ((await runScript(room.redis, 'rmStatus')) as number[])[1];
+    const live = async () => ((await runScript(room.redis, 'rmStatus', 3_000)) as number[])[1];
     expect(await live()).to.equal(0);
     await runScript(room.redis, 'rmBeat', 'one', 60_000);
     await runScript(room.redis, 'rmBeat', 'two', 60_000);

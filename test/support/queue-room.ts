@@ -4,9 +4,9 @@ import type { MaterialRef, Operation } from '../../shared/domain/operation.js';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import type { OperationsJob } from '../../shared/queue/job-format.js';
 import { createMaterialQueues } from '../../shared/queue/material-queues.js';
-import type { FetchedJob, MaterialQueues } from '../../shared/queue/material-queues.js';
-import { readKept, releaseIdleOn, takeMaterials } from '../../shared/queue/leases.js';
-import type { HeldMaterial } from '../../shared/queue/leases.js';
+import type { MaterialQueues } from '../../shared/queue/material-queues.js';
+import { advanceOn, readAdvanced, takeMaterials } from '../../shared/queue/leases.js';
+import type { HeldMaterial, WorkedMaterial } from '../../shared/queue/leases.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addScript, defineScripts, runScript } from '../../shared/queue/run-script.js';
 import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
@@ -21,14 +21,12 @@ export interface QueueRoom {
   /** Adds a job, announced or not, and returns its id. */
   add(ref: MaterialRef, options?: AddOptions): Promise<string>;
   announce(ref: MaterialRef): Promise<unknown>;
-  /** Moves the next job of a queue to active, locked by the token. */
-  fetch(queue: string, token: string): Promise<FetchedJob | undefined>;
-  /** Completes and removes an active job, and returns BullMQ's answer: 0, or a negative code. */
-  finish(queue: string, jobId: string, token: string): Promise<unknown>;
-  /** Takes what is ready. */
+  /** Takes what is ready, with its jobs. */
   take(max?: number): Promise<HeldMaterial[]>;
-  /** Lets idle materials go, and says which are kept and how many leases were lost. */
-  release(held: HeldMaterial[]): Promise<ReturnType<typeof readKept>>;
+  /** Finishes what was done, lets idle materials go, and takes others until so many are held; by default none. */
+  advance(worked: WorkedMaterial[], max?: number): Promise<ReturnType<typeof readAdvanced>>;
+  /** Ready materials of a shop, the one that is next first. */
+  ready(shopId: number): Promise<string[]>;
   /** As if the lease of a material, or its turn, had run out. */
   runOut(queue: string): Promise<unknown>;
   sweep(): Promise<unknown>;
@@ -62,21 +60,15 @@ export async function openQueueRoom(redisUrl: string): Promise<QueueRoom> {
       return id;
     },
     announce: (ref) => runScript(redis, 'rmAnnounce', queueName(ref)),
-    fetch: async (queue, token) => (await queues.fetch([{ queue, token }]))[0],
-    async finish(queue, jobId, token) {
-      const pipeline = queues.pipeline();
-      queues.finishOn(pipeline, queue, jobId, token);
+    take: async (max = takenMax) => (await takeMaterials(redis, max)).materials,
+    async advance(worked, max = 0) {
+      const pipeline = redis.pipeline();
+      const token = advanceOn(pipeline, worked, max);
       const [[error, answer] = [null, undefined]] = (await pipeline.exec()) ?? [];
       if (error !== null) throw error;
-      return answer;
+      return readAdvanced(token, worked, answer);
     },
-    take: async (max = takenMax) => (await takeMaterials(redis, max)).materials,
-    async release(held) {
-      const pipeline = queues.pipeline();
-      releaseIdleOn(pipeline, held);
-      const [[, answer] = [null, []]] = (await pipeline.exec()) ?? [];
-      return readKept(held, answer);
-    },
+    ready: (shopId) => redis.lrange(`${keys.ready}:${String(shopId)}`, 0, -1),
     runOut: (queue) => redis.zadd(keys.scheduled, 1, queue),
     sweep: () => runScript(redis, 'rmSweep', 100),
     // New jobs come in on the left, and the next is taken on the right; active holds the newest on the left.
@@ -85,4 +77,9 @@ export async function openQueueRoom(redisUrl: string): Promise<QueueRoom> {
       redis.disconnect();
     },
   };
+}
+
+/** What a lane says of a material whose jobs it has done, or so many of them. */
+export function workedOff({ queue, token, jobs }: HeldMaterial, count = jobs.length): WorkedMaterial {
+  return { queue, token, finished: jobs.slice(0, count).map(({ id }) => id) };
 }

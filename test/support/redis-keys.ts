@@ -10,7 +10,9 @@ export async function pipelineKeys(redisUrl: string): Promise<string[]> {
   try {
     const all = await redis.keys('*');
     const scheduling: string[] = [keys.scheduled, keys.ready, keys.leases, keys.since];
-    return all.filter((key) => key.startsWith(queuePrefix) || scheduling.includes(key));
+    return all.filter(
+      (key) => key.startsWith(queuePrefix) || key.startsWith(`${keys.ready}:`) || scheduling.includes(key),
+    );
   } finally {
     redis.disconnect();
   }

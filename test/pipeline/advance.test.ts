@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import { giveBack } from '../../shared/queue/leases.js';
+import type { HeldMaterial } from '../../shared/queue/leases.js';
+import { operationsJob } from '../../shared/queue/job-format.js';
+import { materialOfQueue, queueName } from '../../shared/queue/names.js';
+import { openQueueRoom, workedOff } from '../support/queue-room.js';
+import type { QueueRoom } from '../support/queue-room.js';
+import { startTestRedis } from '../support/servers.js';
+import type { TestRedis } from '../support/servers.js';
+
+const many = 32;
+
+describe('the step of a lane from one cycle to the next', () => {
+  let server: TestRedis;
+  let room: QueueRoom;
+  const ref = { shopId: 1, materialId: 'VMAT-VAR-a' };
+  const other = { shopId: 1, materialId: 'VMAT-VAR-b' };
+  const name = queueName(ref);
+
+  before(async () => {
+    server = await startTestRedis();
+    room = await openQueueRoom(server.url);
+  });
+  after(async () => {
+    room.close();
+    await server.stop();
+  });
+  beforeEach(() => server.flush());
+
+  const take = (max?: number) => room.take(max);
+  const takeOne = async (): Promise<HeldMaterial> => {
+    const [held] = await take();
+    if (held === undefined) throw new Error('nothing was ready');
+    return held;
+  };
+
+  it('finishes what was done, and hands out what has come since under the same lease', async () => {
+    await room.add(ref);
+    const held = await takeOne();
+    const second = await room.add(ref);
+    const { materials, lost } = await room.advance([workedOff(held)], many);
+    expect(lost).to.equal(0);
+    expect(materials.map(({ queue, token, jobs }) => [queue, token, jobs.map(({ id }) => id)])).to.deep.equal([
+      [name, held.token, [second]],
+    ]);
+    expect(await room.jobs(ref, 'active')).to.deep.equal([second]);
+  });
+
+  it('takes others only into the room that is left, under another token', async () => {
+    const held = await fill(3);
+    for (const { queue } of held) await room.add(materialOfQueue(queue));
+    for (let index = 0; index < 5; index += 1) await room.add({ shopId: 2, materialId: `VMAT-VAR-${String(index)}` });
+    const { materials } = await room.advance(
+      held.map((each) => workedOff(each)),
+      4,
+    );
+    expect(materials.map(({ queue }) => materialOfQueue(queue).shopId)).to.deep.equal([1, 1, 1, 2]);
+    expect(materials[3]?.token).to.not.equal(held[0]?.token);
+  });
+
+  it('keeps half of its busy materials and puts the others in line, while anything else is ready', async () => {
+    const held = await fill(many);
+    for (const { queue } of held) await room.add(materialOfQueue(queue));
+    for (let index = 0; index < 4; index += 1) await room.add({ shopId: 2, materialId: `VMAT-VAR-${String(index)}` });
+    const { materials } = await room.advance(
+      held.map((each) => workedOff(each)),
+      many,
+    );
+    const shops = materials.map(({ queue }) => materialOfQueue(queue).shopId);
+    expect(shops.slice(0, 16), 'those it keeps').to.deep.equal(Array(16).fill(1));
+    expect(shops.slice(16, 24), 'taken in turns').to.deep.equal([2, 1, 2, 1, 2, 1, 2, 1]);
+    expect(materials, 'nothing is left out while there is room').to.have.length(many);
+  });
+
+  it('of a lane that ends takes nothing, and counts no delivery of what it gives back', async () => {
+    await room.add(ref);
+    const held = await takeOne();
+    const second = await room.add(ref);
+    await room.add(other);
+    const { materials } = await room.advance([workedOff(held)], 0);
+    expect(materials.map(({ queue, jobs }) => [queue, jobs])).to.deep.equal([[name, []]]);
+    await giveBack(room.redis, materials, 0);
+    expect((await take()).find(({ queue }) => queue === name)?.jobs).to.deep.include({
+      id: second,
+      deliveries: 1,
+      data: JSON.stringify(operationsJob('test', [])),
+    });
+  });
+
+  /** Takes so many materials of shop 1, each with a job. */
+  async function fill(count: number): Promise<HeldMaterial[]> {
+    for (let index = 0; index < count; index += 1)
+      await room.add({ shopId: 1, materialId: `VMAT-VAR-${String(index)}` });
+    return take(count);
+  }
+});

@@ -1,5 +1,6 @@
 import Koa from 'koa';
 import { createAgentSurface } from './agent/agent-surface.js';
+import { arrivalMsMax } from './config.js';
 import { agent, agentMethods } from './http/agent.js';
 import { authenticate } from './http/authenticate.js';
 import { createClientAddress } from './http/client-address.js';
@@ -37,6 +38,7 @@ export function createServer(services: Services): ApiServer {
       headersMs: settings.HEADERS_TIMEOUT_MS,
       requestMs: settings.REQUEST_TIMEOUT_MS,
       keepAliveMs: settings.KEEP_ALIVE_TIMEOUT_MS,
+      arrivalMs: arrivalMsMax(settings),
     },
     connectionsMax: settings.MAX_CONNECTIONS,
   });
@@ -55,9 +57,9 @@ function createApp(services: Services, routing: Routing, publicPaths: PublicPath
 }
 
 function stack(services: Services, { routed, notRouted }: Routing, publicPaths: PublicPaths): AppMiddleware[] {
-  const { settings, logger, database, limiterRedis } = services;
+  const { settings, logger, metrics, database, limiterRedis } = services;
   return [
-    requestId(logger),
+    requestId(logger, metrics.answered),
     envelope,
     errors(logger),
     publicPaths.answer,
@@ -73,6 +75,7 @@ function stack(services: Services, { routed, notRouted }: Routing, publicPaths: 
         windowSeconds: settings.RATE_LIMIT_WINDOW_SECONDS,
         instances: settings.API_INSTANCES,
         logger,
+        metrics,
       }),
     ),
     agent(createAgentSurface({ services, answerFault: (error, about) => answerFault(logger, error, about) })),

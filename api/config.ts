@@ -4,12 +4,21 @@ import type { SettingsDeclaration, SettingsValues } from '../shared/runtime/sett
 import { dispatchSettings } from './dispatch/settings.js';
 import { trustedProxiesProblem } from './trusted-proxies.js';
 
+/** Nobody counts attempts on the admin port. */
+const adminTokenMin = 16;
+
 /** The environment of the API process. */
 export const settings = {
   ...processSettings,
   ...platformSettings,
   HOST: { type: 'string', default: '127.0.0.1', description: 'The address to listen on; 0.0.0.0 for every one.' },
   PORT: { type: 'integer', default: 3_000, minimum: 0, maximum: 65_535, description: 'The port; 0 takes a free one.' },
+  ADMIN_TOKEN: {
+    type: 'string',
+    secret: true,
+    check: (token) => (token.length >= adminTokenMin ? undefined : `must have at least ${adminTokenMin} characters`),
+    description: 'What opens the page of the queues, /queues on the admin port; without it there is no such page.',
+  },
   API_INSTANCES: {
     type: 'integer',
     default: 1,
@@ -74,3 +83,11 @@ export function settingsProblem({ SHUTDOWN_TIMEOUT_MS, WAIT_MS }: ApiSettings): 
 
 /** After its wait a write is withdrawn, which takes a second at most (pipeline §2 "Limits"). */
 const dispatchGraceMs = 1_000;
+
+/** Kept for what is closed after the last answer, before a stop is forced. */
+const closeMs = 1_000;
+
+/** How long after the begin of a stop a request may still arrive and have its whole wait before the stop is forced. */
+export function arrivalMsMax({ SHUTDOWN_TIMEOUT_MS, WAIT_MS }: ApiSettings): number {
+  return SHUTDOWN_TIMEOUT_MS - WAIT_MS - dispatchGraceMs - closeMs;
+}

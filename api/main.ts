@@ -2,10 +2,13 @@ import { connectDatabase } from '../shared/database/connect.js';
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { connectLimiterRedis, untilReady } from '../shared/redis/connections.js';
+import { boundHeapGrowth } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
 import { followParent } from '../shared/runtime/parent.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
+import { createApiMetrics } from './admin/api-metrics.js';
+import { startAdmin } from './admin/start-admin.js';
 import { createServer } from './app.js';
 import { settings as declared, settingsProblem } from './config.js';
 import { createDispatch } from './dispatch/dispatch.js';
@@ -13,6 +16,7 @@ import { createDispatch } from './dispatch/dispatch.js';
 /** EX_CONFIG of sysexits.h, as `settingsOrExit` ends with. */
 const exitCodeBadSettings = 78;
 
+boundHeapGrowth();
 const settings = settingsOrExit(declared, process.env);
 const problem = settingsProblem(settings);
 if (problem !== undefined) {
@@ -42,7 +46,14 @@ shutdown.register('the limiter', () => {
 // Counting in memory until it is there would admit more than the limit after each start.
 await untilReady(limiterRedis);
 
-const dispatch = await createDispatch({ redisUrl: settings.REDIS_URL, database, logger, settings });
+const metrics = createApiMetrics();
+const dispatch = await createDispatch({
+  redisUrl: settings.REDIS_URL,
+  database,
+  logger,
+  settings,
+  metrics: metrics.dispatch,
+});
 shutdown.register('the dispatch', () => dispatch.close());
 
 const platform = createShopifyPlatform({
@@ -52,9 +63,19 @@ const platform = createShopifyPlatform({
 const tokenCipher =
   settings.PLATFORM_TOKEN_KEY === undefined ? undefined : createTokenCipher(settings.PLATFORM_TOKEN_KEY);
 
-const server = createServer({ settings, logger, database, dispatch, limiterRedis, platform, tokenCipher });
+// Before the server, so that it is closed after it: a stop can be watched to its end.
+const admin = await openAdmin(settings.ADMIN_PORT);
+
+const server = createServer({ settings, logger, metrics, database, dispatch, limiterRedis, platform, tokenCipher });
 const port = await server.listen(settings.PORT, settings.HOST);
 shutdown.register('the server', () => server.close());
 
-logger.info({ port, host: settings.HOST }, 'listening');
-tellParent({ type: 'listening', port });
+logger.info({ port, host: settings.HOST, ...admin }, 'listening');
+tellParent({ type: 'listening', port, ...admin });
+
+async function openAdmin(wantedPort: number | undefined): Promise<{ adminPort?: number }> {
+  if (wantedPort === undefined) return {};
+  const opened = await startAdmin({ settings, port: wantedPort, logger, metrics, database, dispatch, limiterRedis });
+  shutdown.register('the admin port', () => opened.close());
+  return { adminPort: opened.port };
+}

@@ -3,6 +3,7 @@ import type { Database } from '../shared/database/connect.js';
 import type { CommercePlatform } from '../shared/platform/commerce-platform.js';
 import type { TokenCipher } from '../shared/platform/token-cipher.js';
 import type { Logger } from '../shared/runtime/logger.js';
+import type { ApiMetrics } from './admin/api-metrics.js';
 import type { ApiSettings } from './config.js';
 import type { Dispatch } from './dispatch/dispatch.js';
 
@@ -10,8 +11,9 @@ import type { Dispatch } from './dispatch/dispatch.js';
 export interface Services {
   settings: ApiSettings;
   logger: Logger;
+  metrics: ApiMetrics;
   database: Database;
-  dispatch: Dispatch;
+  dispatch: Omit<Dispatch, 'state'>;
   limiterRedis: Redis;
   platform: CommercePlatform;
   /** Absent where no key for the platform's tokens is set: then no shop's platform can be called. */

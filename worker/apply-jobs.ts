@@ -37,6 +37,7 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: Taken): Pr
   }
   const groups = groupByMaterial(jobs.filter(isSound));
   const exhausted = groupByMaterial(jobs.filter((job) => !isSound(job)));
+  deps.metrics.coalesced(jobs.length, groups.length);
   const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
   try {
     return merge([failed, await apply(deps, groups, taken)]);
@@ -64,14 +65,15 @@ function groupByMaterial(jobs: Job[]): OperationGroup[] {
 async function apply(deps: WorkerDeps, groups: OperationGroup[], { nowMs, readAtMs }: Taken): Promise<AppliedJobs> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      const { outcomes, leftOut } = await applyOperations(deps.database, groups, {
-        nowMs,
-        readAtMs,
-        keyMemoryMs: deps.keyMemoryMs,
-      });
+      const startedAtMs = performance.now();
+      const report = await applyOperations(deps.database, groups, { nowMs, readAtMs, keyMemoryMs: deps.keyMemoryMs });
+      const { outcomes, leftOut } = report;
+      if (groups.length > 0) deps.metrics.committed(report, (performance.now() - startedAtMs) / 1_000);
+      deps.ledgerWatch.changed(groups);
       return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
     } catch (error) {
       if (attempt >= attemptsMax || !isInfrastructureError(error)) throw error;
+      deps.metrics.retried();
       deps.logger.warn({ err: error, attempt }, 'A transaction met a passing fault and runs again.');
     }
   }
@@ -112,6 +114,7 @@ async function failGroups(deps: WorkerDeps, groups: OperationGroup[], cause: unk
   if (operations.length === 0) return { outcomes: new Map(), leftOut: new Set() };
   deps.logger.error({ err: cause, operations }, 'Operations are recorded as failed.');
   const { outcomes, leftOut } = await recordFailed(deps.database, operations);
+  deps.metrics.failed(operations.filter(({ id }) => outcomes.get(id)?.status === 'failed').length);
   return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
 }
 

@@ -21,6 +21,13 @@ export const settings = {
     maximum: keyMemoryMsDefault,
     description: 'For how long an Idempotency-Key is remembered after its execution, in milliseconds.',
   },
+  LEDGER_CHECK_ROWS_PER_MINUTE: {
+    type: 'integer',
+    default: 10_000,
+    minimum: 0,
+    maximum: 1_000_000,
+    description: 'Levels and ledger entries that a worker recomputes of what it has just changed, a minute; 0: none.',
+  },
   PLATFORM_SYNC_EVERY_MINUTES: {
     type: 'integer',
     default: 60,

@@ -57,6 +57,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, takeMore: boolean):
   const answers = await answersOf(pipeline);
   // fail-point: after-reply
   const { lost, ...next } = readAdvanced(token, worked, answers.pop());
+  deps.metrics.leasesLost(lost);
   if (lost > 0) deps.logger.warn({ lost }, 'Leases were lost; what was applied under them is on record.');
   return next;
 }

@@ -1,6 +1,8 @@
 import type { Redis } from 'ioredis';
 import type { Database } from '../shared/database/connect.js';
 import type { Logger } from '../shared/runtime/logger.js';
+import type { LedgerWatch } from './ledger-watch.js';
+import type { WorkerMetrics } from './worker-metrics.js';
 
 /** What the lanes of a worker process share. */
 export interface WorkerDeps {
@@ -10,4 +12,6 @@ export interface WorkerDeps {
   logger: Logger;
   /** How long an `Idempotency-Key` is remembered. */
   keyMemoryMs: number;
+  metrics: WorkerMetrics;
+  ledgerWatch: LedgerWatch;
 }

@@ -45,6 +45,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
 
   async function recoverFrom(error: unknown): Promise<void> {
     deps.logger.warn({ err: error }, 'A cycle met a fault of Redis or Postgres and is tried again.');
+    deps.metrics.faulted();
     const { materials } = held;
     held = nothingHeld;
     // What cannot be given back comes back by itself, when its lease runs out.

@@ -1,8 +1,12 @@
 import { connectDatabase } from '../shared/database/connect.js';
+import { poolUse } from '../shared/database/pool-use.js';
+import { startAdminServer } from '../shared/metrics/admin-server.js';
+import { watchPool, watchProcess, watchRedis } from '../shared/metrics/gauges.js';
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { defineScripts } from '../shared/queue/run-script.js';
 import { connectWakeRedis, connectWorkerRedis, untilReady } from '../shared/redis/connections.js';
+import { boundHeapGrowth } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
 import { followParent } from '../shared/runtime/parent.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
@@ -10,11 +14,14 @@ import { createShutdown } from '../shared/runtime/shutdown.js';
 import { settings } from './config.js';
 import { startHousekeeping } from './housekeeping.js';
 import { startLane } from './lane.js';
+import { startLedgerWatch } from './ledger-watch.js';
 import { startMirrorRounds } from './mirror-round.js';
 import { createWaker } from './waker.js';
+import { createWorkerMetrics } from './worker-metrics.js';
 
+boundHeapGrowth();
 /** The composition root of a worker process: settings, connections, lanes; closed in reverse. */
-const { DATABASE_URL, REDIS_URL, LOG_LEVEL, WORKER_LANES, KEY_MEMORY_MS, ...mirror } = settingsOrExit(
+const { DATABASE_URL, REDIS_URL, LOG_LEVEL, WORKER_LANES, KEY_MEMORY_MS, ...others } = settingsOrExit(
   settings,
   process.env,
 );
@@ -61,21 +68,38 @@ defineScripts(redis);
 const housekeeping = startHousekeeping({ redis, database, logger });
 shutdown.register('housekeeping', () => housekeeping.stop());
 
-const deps = { redis, database, logger, keyMemoryMs: KEY_MEMORY_MS };
+const metrics = createWorkerMetrics();
+const ledgerWatch = startLedgerWatch({ database, logger, metrics, rowsPerMinute: others.LEDGER_CHECK_ROWS_PER_MINUTE });
+const admin = await openAdmin(others.ADMIN_PORT);
+
+// Before the lanes, so that it is closed after them: a page that takes long must not hold up who waits for a lane.
+if (others.PLATFORM_SYNC_EVERY_MINUTES > 0) startMirror(others.PLATFORM_SYNC_EVERY_MINUTES * 60_000);
+
+const deps = { redis, database, logger, keyMemoryMs: KEY_MEMORY_MS, metrics, ledgerWatch };
 const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker));
 shutdown.register('lanes', async () => {
   for (const lane of lanes) lane.stop();
   waker.close();
-  await Promise.all(lanes.map(({ done }) => done));
+  // Side by side: while Postgres is silent each waits as long as its statement may take.
+  await Promise.all([ledgerWatch.stop(), ...lanes.map(({ done }) => done)]);
 });
 
-if (mirror.PLATFORM_SYNC_EVERY_MINUTES > 0) startMirror(mirror.PLATFORM_SYNC_EVERY_MINUTES * 60_000);
+logger.info({ lanes: WORKER_LANES, ...admin }, 'working');
+tellParent({ type: 'ready', ...admin });
 
-logger.info({ lanes: WORKER_LANES }, 'working');
-tellParent({ type: 'ready' });
+async function openAdmin(port: number | undefined): Promise<{ adminPort?: number }> {
+  if (port === undefined) return {};
+  const { registry } = metrics;
+  watchProcess(registry);
+  watchPool(registry, () => poolUse(database));
+  watchRedis(registry, () => ({ worker: redis.status === 'ready', wake: wakeRedis.status === 'ready' }));
+  const server = await startAdminServer({ host: others.ADMIN_HOST, port, registry });
+  shutdown.register('the admin port', () => server.close());
+  return { adminPort: server.port };
+}
 
 function startMirror(everyMs: number): void {
-  const { PLATFORM_TOKEN_KEY: key, PLATFORM_ALLOW_LOOPBACK: allowLoopback } = mirror;
+  const { PLATFORM_TOKEN_KEY: key, PLATFORM_ALLOW_LOOPBACK: allowLoopback } = others;
   if (key === undefined) {
     logger.info('PLATFORM_TOKEN_KEY is not set: no commerce platform is mirrored by this worker.');
     return;

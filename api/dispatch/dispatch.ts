@@ -3,6 +3,7 @@ import type { Channel, Command, Idempotency, MaterialRef, Operation } from '../.
 import type { Logger } from '../../shared/runtime/logger.js';
 import { createAdmission } from './admission.js';
 import { createCombiner } from './combine.js';
+import type { DispatchMetrics, DispatchState } from './dispatch-metrics.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import { enqueue } from './enqueue.js';
 import { lookUpEveryMs, startFollowUp } from './follow-up.js';
@@ -30,6 +31,8 @@ export interface Dispatch {
   submit: (ref: MaterialRef, request: DispatchRequest) => Promise<DispatchOutcome>;
   /** What of the pipeline answers now. */
   ready: () => { postgres: boolean; redis: boolean; worker: boolean };
+  /** What it knows of itself and of the pipeline, without asking anyone. */
+  state: () => DispatchState;
   /** Waits for the outcomes of what is in flight, then closes its connections. */
   close: () => Promise<void>;
 }
@@ -39,6 +42,7 @@ export interface DispatchDeps {
   database: Database;
   logger: Logger;
   settings: DispatchSettings;
+  metrics: DispatchMetrics;
 }
 
 /** @throws where Redis does not answer within five seconds */
@@ -48,7 +52,8 @@ export async function createDispatch(deps: DispatchDeps): Promise<Dispatch> {
   return startDispatch(deps, link, health);
 }
 
-function startDispatch({ database, logger, settings }: DispatchDeps, link: QueueLink, health: Health): Dispatch {
+function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dispatch {
+  const { database, logger, settings, metrics } = deps;
   const admission = createAdmission(settings, health);
   const waiters = new Map<string, Waiter>();
   let whenIdle: (() => void) | undefined;
@@ -62,13 +67,16 @@ function startDispatch({ database, logger, settings }: DispatchDeps, link: Queue
   }
 
   const combiner = createCombiner({
-    send: (jobs) => enqueue(link, jobs),
+    send: (jobs) => {
+      for (const { open } of jobs) metrics.jobFormed(open.size);
+      return enqueue(link, jobs);
+    },
     settle,
     giveUp: (open) => {
       followUp.giveUp(open);
     },
   });
-  const followUp: FollowUp = startFollowUp({ link, database, logger, waiters, settle });
+  const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, settle });
   link.onReply((id, outcome) => {
     const waiter = waiters.get(id);
     if (waiter !== undefined) settle(waiter, answerOf(outcome));
@@ -98,6 +106,7 @@ function startDispatch({ database, logger, settings }: DispatchDeps, link: Queue
       });
     },
     ready: () => health.parts(),
+    state: () => ({ writesInFlight: waiters.size, redis: link.connected(), pipeline: health.pipeline() }),
     async close() {
       admission.close();
       if (waiters.size > 0) await new Promise<void>((resolve) => (whenIdle = resolve));

@@ -3,6 +3,7 @@ import { cancelOperations, findOutcomes } from '../../shared/database/operations
 import type { OperationOutcome } from '../../shared/domain/operation.js';
 import { queueName } from '../../shared/queue/names.js';
 import type { Logger } from '../../shared/runtime/logger.js';
+import type { DispatchMetrics } from './dispatch-metrics.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import { announceQueued, enqueue } from './enqueue.js';
 import type { QueueLink } from './queue-link.js';
@@ -24,6 +25,7 @@ export interface FollowUpDeps {
   link: QueueLink;
   database: Database;
   logger: Logger;
+  metrics: DispatchMetrics;
   waiters: Map<string, Waiter>;
   settle: (waiter: Waiter, outcome: DispatchOutcome) => void;
 }
@@ -63,7 +65,9 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     const due = all.filter((waiter) => isSent(waiter) && (waiter.isGivenUp || waiter.deadlineMs <= nowMs));
     for (const waiter of due) {
       if (!waiter.isGivenUp) beginGrace(waiter, waiter.deadlineMs);
-      if (nowMs > waiter.deadlineMs) deps.settle(waiter, { status: 'unknown' });
+      if (nowMs <= waiter.deadlineMs) continue;
+      deps.metrics.leftOpen();
+      deps.settle(waiter, { status: 'unknown' });
     }
     const open = due.filter(({ operation }) => deps.waiters.has(operation.id));
     if (isCancelling || open.length === 0) return;
@@ -106,6 +110,7 @@ function endUnsent({ settle }: FollowUpDeps, waiter: Waiter, nowMs: number): voi
 }
 
 async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
+  deps.metrics.lookedUp(due.length);
   settleRecorded(deps, due, await findOutcomes(deps.database, due.map(operationId)));
   const jobs = new Set<SentJob>();
   for (const { operation, job } of due) if (job !== undefined && deps.waiters.has(operation.id)) jobs.add(job);
@@ -115,6 +120,7 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   for (const job of missing) {
     if (job.open.size === 0) continue;
     deps.logger.warn({ queue: queueName(job.ref), operations: job.open.size }, 'A job was lost and is added again.');
+    deps.metrics.jobAddedAgain();
     await enqueue(deps.link, [job]);
   }
 }
@@ -122,6 +128,7 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
 async function cancel(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   const refs = due.map(({ ref, operation }) => ({ ...ref, id: operation.id }));
   const { outcomes } = await cancelOperations(deps.database, refs);
+  deps.metrics.withdrawn(due.filter(({ operation }) => outcomes.get(operation.id)?.status === 'cancelled').length);
   settleRecorded(deps, due, outcomes);
 }
 

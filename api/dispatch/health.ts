@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
 import { runScript } from '../../shared/queue/run-script.js';
+import type { DispatchState } from './dispatch-metrics.js';
 
 /** What the API knows of the pipeline behind it, asked twice a second, so that a refusal costs a request nothing. */
 export interface Health {
@@ -9,6 +10,7 @@ export interface Health {
   /** Milliseconds of Redis' clock. */
   redisNowMs(): number;
   parts(): { postgres: boolean; redis: boolean; worker: boolean };
+  pipeline(): DispatchState['pipeline'];
   stop(): void;
 }
 
@@ -31,13 +33,18 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
   let postgresAnsweredMs = -Infinity;
   let redisOffsetMs = 0;
   let liveWorkers = 0;
+  let oldestReadyMs = 0;
+  let readyMaterials = 0;
   let lateShops = new Set<number>();
 
   const askRedis = single(async () => {
     const sentMs = Date.now();
-    const [nowMs, workers, , , ...late] = (await runScript(redis, 'rmStatus', backlogAgeMsMax)) as StatusAnswer;
+    const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax)) as StatusAnswer;
+    const [nowMs, workers, ageMs, ready, ...late] = answer;
     redisOffsetMs = nowMs - (sentMs + Date.now()) / 2;
     liveWorkers = workers;
+    oldestReadyMs = ageMs;
+    readyMaterials = ready;
     lateShops = new Set(late.map(Number));
     redisAnsweredMs = performance.now();
   });
@@ -72,6 +79,7 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
       if (lateShops.has(shopId)) return "The shop's backlog is too deep.";
       return undefined;
     },
+    pipeline: () => (parts().redis ? { readyMaterials, oldestReadyMs, liveWorkers } : undefined),
     redisNowMs: () => Math.round(Date.now() + redisOffsetMs),
     stop() {
       clearInterval(timer);

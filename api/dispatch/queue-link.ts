@@ -17,6 +17,8 @@ export interface QueueLink {
   apiId: string;
   /** From now on the outcomes of this process's operations are told, each as it comes. */
   onReply: (listener: (operationId: string, outcome: OperationOutcome) => void) => void;
+  /** Whether each connection can be used now. */
+  connected: () => { producer: boolean; replies: boolean };
   close: () => void;
 }
 
@@ -49,6 +51,7 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
         for (const [id, outcome] of decodeReplies(message)) listener(id, outcome);
       });
     },
+    connected: () => ({ producer: redis.status === 'ready', replies: replies.status === 'ready' }),
     close() {
       clearInterval(keepAlive);
       redis.disconnect();

@@ -2,6 +2,12 @@ import { v7 as uuidv7 } from 'uuid';
 import type { Logger } from '../../shared/runtime/logger.js';
 import type { AppContext, AppMiddleware } from './request-state.js';
 
+/** Told of every request that came to its end, however it was answered. */
+type OnAnswered = (request: { method: string; route: string | undefined; status: number; seconds: number }) => void;
+
+/** As it is usually called in logs: the client had gone before there was an answer. */
+const clientGone = 499;
+
 /** The id of a request and of the operation it may become. Minted here and never taken from a client (contract §2). */
 export function newRequestId(): string {
   return uuidv7();
@@ -12,7 +18,7 @@ export function newRequestId(): string {
  * at thousands a second a line each would cost more than the request's own work. Server errors are logged always, but in
  * an overload not all of them: refusing must stay cheaper than serving.
  */
-export function requestId(logger: Logger): AppMiddleware {
+export function requestId(logger: Logger, onAnswered: OnAnswered): AppMiddleware {
   const mayWarn = createAllowance();
   return async (ctx, next) => {
     const startedAtMs = performance.now();
@@ -25,6 +31,13 @@ export function requestId(logger: Logger): AppMiddleware {
       bodyLeftUnread: false,
     };
     await next();
+    const status = ctx.res.headersSent ? ctx.res.statusCode : clientGone;
+    onAnswered({
+      method: ctx.method,
+      route: ctx.state.route,
+      status,
+      seconds: (performance.now() - startedAtMs) / 1_000,
+    });
     if (ctx.res.statusCode >= 500 && mayWarn())
       logger.warn(logFields(ctx, startedAtMs), 'answered with a server error');
     else if (logger.isLevelEnabled('debug')) logger.debug(logFields(ctx, startedAtMs), 'answered');

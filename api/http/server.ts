@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
 import { Server as NetServer } from 'node:net';
-import type { AddressInfo } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { refuseInput } from '../../shared/contract/faults.js';
 import { fail } from '../../shared/domain/errors.js';
@@ -23,7 +23,8 @@ export interface ApiServerDeps {
   /** The methods of a path as `Allow` lists them; undefined for a path that is not there. */
   allowedMethods: (path: string) => string | undefined;
   logger: Logger;
-  timeouts: { headersMs: number; requestMs: number; keepAliveMs: number };
+  /** `arrivalMs`: from the begin of closing, the longest that a request may take to arrive whole. */
+  timeouts: { headersMs: number; requestMs: number; keepAliveMs: number; arrivalMs: number };
   connectionsMax: number;
 }
 
@@ -32,6 +33,8 @@ const headerBytesMax = 16_384;
 const timeoutCheckMs = 1_000;
 /** An idle connection on which a request may be on its way at this moment is kept this long while closing. */
 const lingerMs = 1_000;
+/** Turns of the event loop without a new connection, after which the kernel holds none; it hands out one a turn. */
+const quietTurns = 3;
 const dropLogEveryMs = 10_000;
 
 /** Node's server with every limit said, whose own answers are ours too: none leaves without a request id (contract §1). */
@@ -49,7 +52,12 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   server.maxConnections = connectionsMax;
   const answers = new Set<ServerResponse>();
   const lastAnswers = new WeakMap<Duplex, ServerResponse>();
+  const sockets = new Set<Socket>();
   let closing = false;
+  server.on('connection', (socket) => {
+    sockets.add(socket);
+    socket.once('close', () => sockets.delete(socket));
+  });
   server.on('request', (req, res) => {
     answers.add(res);
     lastAnswers.set(req.socket, res);
@@ -86,25 +94,62 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     close: () => {
       closing = true;
       for (const res of answers) if (!res.headersSent) res.setHeader('Connection', 'close');
-      return closeLingering(server);
+      return closeLingering(server, { answers, sockets, arrivalMs: timeouts.arrivalMs });
     },
   };
+}
+
+interface Open {
+  answers: ReadonlySet<ServerResponse>;
+  sockets: ReadonlySet<Socket>;
+  arrivalMs: number;
 }
 
 /**
  * `http.Server.close` would close idle connections at once, and reset the request that is on its way on one of them
  * (T14: no resets). So only the port is closed; who still sends is answered with `Connection: close`, and what stays idle
- * is closed after a second.
+ * is closed after a second. A request that drips in is cut off before it could no longer be answered within the bound of
+ * the whole stop.
  */
-function closeLingering(server: ReturnType<typeof createServer>): Promise<void> {
+async function closeLingering(server: HttpServer, { answers, sockets, arrivalMs }: Open): Promise<void> {
+  await untilAllAccepted(server);
+  const closed = new Promise((resolve) => {
+    NetServer.prototype.close.call(server, resolve);
+  });
+  const lingered = setTimeout(() => {
+    server.closeIdleConnections();
+    // To Node one that has never sent a byte is not idle, but late.
+    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+  }, lingerMs);
+  const tooLate = setTimeout(
+    () => {
+      const arrived = new Set([...answers].flatMap(({ req }) => (req.complete ? [req.socket] : [])));
+      for (const socket of sockets) if (!arrived.has(socket)) socket.destroy();
+    },
+    Math.max(lingerMs, arrivalMs),
+  );
+  await closed;
+  clearTimeout(lingered);
+  clearTimeout(tooLate);
+}
+
+/** With the port, the kernel would reset the connections that it has made and Node has not taken yet. */
+function untilAllAccepted(server: HttpServer): Promise<void> {
   return new Promise((resolve) => {
-    const timer = setTimeout(() => {
-      server.closeIdleConnections();
-    }, lingerMs);
-    NetServer.prototype.close.call(server, () => {
-      clearTimeout(timer);
+    const endMs = performance.now() + lingerMs;
+    let quiet = 0;
+    const onConnection = () => (quiet = 0);
+    server.on('connection', onConnection);
+    const turn = () => {
+      quiet += 1;
+      if (quiet <= quietTurns && performance.now() < endMs) {
+        setImmediate(turn);
+        return;
+      }
+      server.off('connection', onConnection);
       resolve();
-    });
+    };
+    setImmediate(turn);
   });
 }
 

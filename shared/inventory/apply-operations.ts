@@ -1,6 +1,7 @@
 import { openingQueries, readSnapshot } from '../database/apply-read.js';
 import type { ApplyQuestion } from '../database/apply-read.js';
 import { readUnlockedOutcomes, writingQueries } from '../database/apply-write.js';
+import type { OperationRecord } from '../database/apply-write.js';
 import type { Database } from '../database/connect.js';
 import { pipelinedTransaction } from '../database/pipelined-transaction.js';
 import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
@@ -13,6 +14,10 @@ export interface ApplyReport {
   outcomes: Map<string, OperationOutcome>;
   /** Materials that another session holds: nothing was done for them, and they come again. */
   leftOut: MaterialRef[];
+  /** What this transaction itself put on record, not what it found there. */
+  records: OperationRecord[];
+  /** Rows that stopped at zero, of those that were booked. */
+  clampedRows: number;
 }
 
 export interface ApplyOptions {
@@ -38,7 +43,7 @@ export async function applyOperations(
   groups: OperationGroup[],
   { nowMs, readAtMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
 ): Promise<ApplyReport> {
-  if (groups.length === 0) return { outcomes: new Map(), leftOut: [] };
+  if (groups.length === 0) return { outcomes: new Map(), leftOut: [], records: [], clampedRows: 0 };
   const question = ask(groups, keyMemoryMs);
   return pipelinedTransaction(database, openingQueries(question), (answers) => {
     // A process that stood still since the take must not apply by then what has expired meanwhile, and been told so.
@@ -46,12 +51,22 @@ export async function applyOperations(
     const { outcomes, leftOut, writes } = decide(groups, readSnapshot(question, answers), nowMs + sinceMs);
     return {
       writing: writingQueries(writes),
-      conclude: (written) => ({
-        outcomes: new Map([...outcomes, ...readUnlockedOutcomes(writes, written)]),
-        leftOut,
-      }),
+      conclude: (written) => {
+        const unlocked = readUnlockedOutcomes(writes, written);
+        return {
+          outcomes: new Map([...outcomes, ...unlocked]),
+          leftOut,
+          records: [...writes.records, ...withOutcomes(writes.unlockedRecords, unlocked)],
+          clampedRows: writes.entries.reduce((count, { applied }) => count + (applied.clamped ? 1 : 0), 0),
+        };
+      },
     };
   });
+}
+
+/** Of operations that could not be locked, whoever came first decided. */
+function withOutcomes(records: OperationRecord[], outcomes: ApplyReport['outcomes']): OperationRecord[] {
+  return records.map((record) => ({ ...record, outcome: outcomes.get(record.operation.id) ?? record.outcome }));
 }
 
 /** What has to be read for these operations; every level once, however many rows name it. */

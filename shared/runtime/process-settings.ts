@@ -23,4 +23,15 @@ export const processSettings = {
     enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     description: 'The least severe messages to log; at debug the API has a line for each request.',
   },
+  ADMIN_HOST: {
+    type: 'string',
+    default: '127.0.0.1',
+    description: 'The address that /metrics is served on, without keys: the loopback, or a network of your own.',
+  },
+  ADMIN_PORT: {
+    type: 'integer',
+    minimum: 0,
+    maximum: 65_535,
+    description: 'The port of /metrics, one for each process; 0 takes a free one. Without it there is none.',
+  },
 } as const satisfies SettingsDeclaration;

@@ -8,6 +8,11 @@ export interface DemoAddresses {
   baseUrl: string;
   docsUrl: string;
   mcpUrl: string;
+  /** The API's admin port: `/metrics`, and `/queues`, which opens to `adminToken`. */
+  adminUrl: string;
+  adminToken: string;
+  /** `/metrics` of every process, for a Prometheus. */
+  metricsUrls: string[];
 }
 
 /** What `npm start` offers, as written for programs: addresses, keys, ids. */

@@ -120,6 +120,9 @@ function announce(terminal: Terminal, dataFolder: string, demo: Demo): void {
   terminal.say(`Ready: ${demo.baseUrl}   reference: ${demo.docsUrl}`);
   process.stdout.write(`\nRead materials:\n  ${read}\n\nAdd five to a stock:\n  ${adjust}\n\n`);
   process.stdout.write(
+    `Queues now: ${demo.adminUrl}/queues (password: ${demo.adminToken})   metrics: /metrics there\n`,
+  );
+  process.stdout.write(
     `Keys and ids: ${demoFilePath(dataFolder)}   logs: ${join(dataFolder, 'logs')}   Ctrl-C stops all.\n`,
   );
 }

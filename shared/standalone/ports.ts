@@ -24,6 +24,16 @@ export async function freePort(): Promise<number> {
   throw new Error(`No free port was found on 127.0.0.1 between ${portsFrom} and ${portsTo}.`);
 }
 
+/** So many different ones, none of them among those that are spoken for. */
+export async function freePorts(count: number, spokenFor: readonly number[]): Promise<number[]> {
+  const ports = new Set<number>();
+  while (ports.size < count) {
+    const port = await freePort();
+    if (!spokenFor.includes(port)) ports.add(port);
+  }
+  return [...ports];
+}
+
 /** The wanted port when it is free, else another: busy ports move (platform §1). 0 asks for any. */
 export async function portOrFree(wanted: number): Promise<number> {
   if (wanted === 0) return freePort();

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -7,7 +8,7 @@ import { keepPlatformTokenKey } from './data-folder.js';
 import { seedDemo } from './demo-data.js';
 import type { Demo, DemoAddresses } from './demo-file.js';
 import { failed, type Outcome } from './outcome.js';
-import { portOrFree } from './ports.js';
+import { freePorts, portOrFree } from './ports.js';
 import { startPostgres } from './postgres.js';
 import { checkRedis } from './redis-check.js';
 import { startRedis } from './redis.js';
@@ -140,12 +141,16 @@ async function startProcesses(deps: StackDeps, urls: Record<string, string>): Pr
     API_INSTANCES: '1',
     // The demo shop's platform is the stand-in; anywhere else a loopback platform is refused (contract §8).
     PLATFORM_ALLOW_LOOPBACK: 'true',
+    ADMIN_HOST: '127.0.0.1',
   };
-  const run = (name: string, script: string) => {
+  // Chosen here, so that each is the same when its process is started again.
+  const adminPorts = await freePorts(1 + workerCount, [port]);
+  const adminPortOf = (index: number) => String(adminPorts[index]);
+  const run = (name: string, script: string, own: Record<string, string>) => {
     const supervised = supervise({
       name,
       script: fileURLToPath(new URL(script, import.meta.url)),
-      env,
+      env: { ...env, ...own },
       logPath: join(deps.dataFolder, 'logs', `${name}.log`),
       print: terminal.printOf(name),
     });
@@ -155,13 +160,18 @@ async function startProcesses(deps: StackDeps, urls: Record<string, string>): Pr
     return supervised;
   };
   const workers = Array.from({ length: workerCount }, (_, index) =>
-    run(`worker-${String(index + 1)}`, '../../worker/main.js'),
+    run(`worker-${String(index + 1)}`, '../../worker/main.js', { ADMIN_PORT: adminPortOf(index + 1) }),
   );
   shutdown.register('workers', () => Promise.all(workers.map((worker) => worker.stop())));
-  const api = run('api', '../../api/main.js');
+  // New at each start: it opens a page that only reads, on the loopback.
+  const adminToken = randomBytes(18).toString('base64url');
+  const api = run('api', '../../api/main.js', { ADMIN_PORT: adminPortOf(0), ADMIN_TOKEN: adminToken });
   shutdown.register('API', () => api.stop());
   try {
-    return { ok: true, value: await allServe(api, workers, port, abort) };
+    const served = await allServe(api, workers, port, abort);
+    const [adminUrl = '', ...others] = adminPorts.map((adminPort) => `http://127.0.0.1:${String(adminPort)}`);
+    const metricsUrls = [adminUrl, ...others].map((url) => `${url}/metrics`);
+    return { ok: true, value: { ...served, adminUrl, adminToken, metricsUrls } };
   } catch (error) {
     abort.throwIfAborted();
     return failed(`${(error as Error).message}\nTheir logs are in ${join(deps.dataFolder, 'logs')}.`);
@@ -173,7 +183,7 @@ async function allServe(
   workers: Supervised[],
   wantedPort: number,
   abort: AbortSignal,
-): Promise<DemoAddresses> {
+): Promise<Pick<DemoAddresses, 'baseUrl' | 'docsUrl' | 'mcpUrl'>> {
   const late = AbortSignal.any([abort, AbortSignal.timeout(readyMsMax)]);
   const [report] = await orAbort(Promise.all([api.ready, ...workers.map((worker) => worker.ready)]), late);
   const port = report.port ?? wantedPort;

@@ -83,6 +83,16 @@ describe('deployment', () => {
     for (const { name, value } of proposed) expect(value, name).to.equal(String(declared[name]!.default));
   });
 
+  it('every process has its metrics inside of the network, and the admin port is published nowhere', () => {
+    for (const service of ['api', 'worker']) {
+      const given = environmentOf(service);
+      expect(given.get('ADMIN_HOST'), service).to.equal('0.0.0.0');
+      expect(given.get('ADMIN_PORT'), service).to.match(/^\d+$/);
+    }
+    const published = [...compose.matchAll(/^ +- (\S+):(\d+)$/gm)].map(([, , inside]) => inside);
+    expect(published).to.deep.equal([environmentOf('api').get('PORT')]);
+  });
+
   it('the queue keeps what it has taken: appended to a file, and nothing evicted', () => {
     const valkey = block(compose, 'valkey', 2).replaceAll(/\s*#.*/g, '');
     expect(valkey).to.match(/- --appendonly\s+- 'yes'/);

@@ -4,6 +4,7 @@ import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
 import { isAlive } from '../../shared/standalone/processes.js';
+import { countCases } from '../support/count-cases.js';
 import { closeConnections, request } from '../support/http.js';
 import { npmStart, type Demo, type Started } from '../support/npm-start.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -13,6 +14,7 @@ import { until } from '../support/until.js';
 const refusalMsMax = 15_000;
 
 describe('T19: a first start that cannot work says what to do, in time', () => {
+  countCases('T19', 'refusals');
   let folder: { path: string; remove(): Promise<void> };
   beforeEach(async () => (folder = await temporaryFolder()));
   afterEach(() => folder.remove());
@@ -93,6 +95,7 @@ describe('T19: a first start that cannot work says what to do, in time', () => {
 });
 
 describe('T19: npm start', () => {
+  countCases('T19', 'starts');
   let folder: { path: string; remove(): Promise<void> };
   let dataDir: string;
   let running: Started | undefined;
@@ -126,6 +129,22 @@ describe('T19: npm start', () => {
     } finally {
       squatter.close();
     }
+    await stopsClean(running, 'SIGTERM');
+  });
+
+  it('has the metrics of every process, and the page of the queues, where demo.json says', async () => {
+    running = npmStart(dataDir);
+    const { adminUrl, adminToken, metricsUrls } = await running.ready();
+    const metrics = await Promise.all(metricsUrls.map(async (url) => (await fetch(url)).text()));
+    expect(metrics.map((text) => /^raw_materials_limiter_decisions_total/m.test(text))).to.deep.equal([
+      true,
+      false,
+      false,
+    ]);
+    expect(metrics.map((text) => /^raw_materials_rows_total/m.test(text))).to.deep.equal([false, true, true]);
+    const page = async (token: string) =>
+      (await fetch(`${adminUrl}/queues`, { headers: { authorization: `Bearer ${token}` } })).status;
+    expect([await page(adminToken), await page('another')]).to.deep.equal([200, 401]);
     await stopsClean(running, 'SIGTERM');
   });
 

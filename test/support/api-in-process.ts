@@ -1,3 +1,4 @@
+import { createApiMetrics } from '../../api/admin/api-metrics.js';
 import { createServer } from '../../api/app.js';
 import { settings as declared } from '../../api/config.js';
 import { createDispatch } from '../../api/dispatch/dispatch.js';
@@ -31,10 +32,11 @@ export async function startApiInProcess({
   });
   const limiterRedis = connectLimiterRedis(redisUrl, () => undefined);
   await untilReady(limiterRedis);
-  const dispatch = await createDispatch({ redisUrl, database, logger, settings });
+  const metrics = createApiMetrics();
+  const dispatch = await createDispatch({ redisUrl, database, logger, settings, metrics: metrics.dispatch });
   const platform = createShopifyPlatform({ allowLoopback: false });
   const tokenCipher = createTokenCipher(platformTokenKey);
-  const server = createServer({ settings, logger, database, dispatch, limiterRedis, platform, tokenCipher });
+  const server = createServer({ settings, logger, metrics, database, dispatch, limiterRedis, platform, tokenCipher });
   const baseUrl = `http://127.0.0.1:${String(await server.listen(0, '127.0.0.1'))}`;
   return {
     baseUrl,

@@ -17,6 +17,9 @@ export interface Started {
 
 export interface Demo {
   baseUrl: string;
+  adminUrl: string;
+  adminToken: string;
+  metricsUrls: string[];
   readKey: string;
   writeKey: string;
   virtualMaterialIds: string[];

@@ -15,11 +15,15 @@ export interface Proc {
   /** The port an API listens on. */
   port?: number;
   baseUrl?: string;
+  /** Where its ADMIN_PORT is set. */
+  adminUrl?: string;
   kill(signal: NodeJS.Signals): void;
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   hasExited: () => boolean;
   /** Its last 200 lines. */
   logs(): string[];
+  /** Hears every line from now on. */
+  onLine(hear: (line: string) => void): void;
   /** Every pass through an armed fail-point so far. */
   hits(): readonly FailPointHit[];
   /** Resolves with the pass that fired; fails when the point is not reached in time. */
@@ -34,6 +38,7 @@ interface Ended {
 interface ReadyMessage {
   type: 'listening' | 'ready';
   port?: number;
+  adminPort?: number;
 }
 
 /** What is known of a process so far. */
@@ -74,7 +79,8 @@ export async function startProcess(kind: 'api' | 'worker', env: Env): Promise<Pr
     throw error;
   }
   if (!seen.ready) throw new Error(`${proc.name} ended (${JSON.stringify(seen.end)}) before it was ready; ${said()}`);
-  const { port } = seen.ready;
+  const { port, adminPort } = seen.ready;
+  if (adminPort !== undefined) proc.adminUrl = `http://127.0.0.1:${String(adminPort)}`;
   if (port !== undefined) Object.assign(proc, { port, baseUrl: `http://127.0.0.1:${String(port)}` });
   return proc;
 }
@@ -98,8 +104,13 @@ export async function stopProcess(proc: Proc): Promise<void> {
 }
 
 function watch(child: ChildProcess, name: string, seen: Seen): Proc {
+  const hearers: ((line: string) => void)[] = [];
   for (const stream of [child.stdout, child.stderr]) {
-    if (stream) createInterface({ input: stream }).on('line', (line) => addLine(seen.lines, line));
+    if (stream === null) continue;
+    createInterface({ input: stream }).on('line', (line) => {
+      addLine(seen.lines, line);
+      for (const hear of hearers) hear(line);
+    });
   }
   child.on('message', (message: ReadyMessage | FailPointHit) => {
     if (message.type === 'fail-point') seen.hits.push(message);
@@ -122,6 +133,7 @@ function watch(child: ChildProcess, name: string, seen: Seen): Proc {
     exited,
     hasExited: () => seen.end !== undefined,
     logs: () => [...seen.lines],
+    onLine: (hear) => void hearers.push(hear),
     hits: () => seen.hits,
     fired: (point, deadlineMs = firedMsMax) =>
       until(() => seen.hits.find((hit) => hit.name === point && hit.fires), {

@@ -1,3 +1,4 @@
+import { createApiMetrics } from '../../../api/admin/api-metrics.js';
 import { createServer } from '../../../api/app.js';
 import { settings as declared } from '../../../api/config.js';
 import { connectDatabase } from '../../../shared/database/connect.js';
@@ -8,7 +9,7 @@ import { createLogger } from '../../../shared/runtime/logger.js';
 import { settingsOrExit } from '../../../shared/runtime/settings.js';
 import type { BaselineName } from '../designs.js';
 import { poolDefault } from '../designs.js';
-import { serveParent } from '../parent-channel.js';
+import { serveParent } from '../../load/parent-channel.js';
 import { combined } from './combined.js';
 import { rowTransactions } from './row-transactions.js';
 import { setBased } from './set-based.js';
@@ -64,6 +65,7 @@ await untilReady(limiterRedis);
 const server = createServer({
   settings,
   logger,
+  metrics: createApiMetrics(),
   database,
   dispatch: {
     submit: (ref, request) => {

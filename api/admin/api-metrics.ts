@@ -1,0 +1,158 @@
+import { Counter, Histogram, Registry } from 'prom-client';
+import { addGauge } from '../../shared/metrics/gauges.js';
+import type { DispatchMetrics, DispatchState } from '../dispatch/dispatch-metrics.js';
+
+/** How a request was dealt with, as far as its answer got. */
+export interface AnsweredRequest {
+  method: string;
+  /** The pattern of its path; undefined where it was refused before its route was known, or has none. */
+  route: string | undefined;
+  status: number;
+  seconds: number;
+}
+
+/** `uncounted`: neither Redis nor the insurance could count it, so it was let through. */
+export type LimiterDecision = 'allowed' | 'limited' | 'uncounted';
+
+/** What an API process counts (platform §3); no label names a shop or a material. */
+export interface ApiMetrics {
+  registry: Registry;
+  answered: (request: AnsweredRequest) => void;
+  limiterDecided: (decision: LimiterDecision) => void;
+  /** The limiter's insurance counted in process memory, since Redis did not. */
+  limiterInsured: () => void;
+  dispatch: DispatchMetrics;
+}
+
+/** Up to the end of the longest wait, 11 s. */
+const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 12];
+const operationBuckets = [1, 2, 4, 8, 16, 32, 64, 128];
+
+/** Counters in a registry of their own. What they cost a request is 0.8 µs of the 190 that it takes (`answered` mostly). */
+export function createApiMetrics(): ApiMetrics {
+  const registry = new Registry();
+  const registers = [registry];
+  const decisions = new Counter({
+    name: 'raw_materials_limiter_decisions_total',
+    help: 'Requests that came before the rate limit, by what it decided.',
+    labelNames: ['decision'],
+    registers,
+  });
+  const decided = {
+    allowed: decisions.labels('allowed'),
+    limited: decisions.labels('limited'),
+    uncounted: decisions.labels('uncounted'),
+  };
+  for (const decision of Object.values(decided)) decision.inc(0);
+  const insured = new Counter({
+    name: 'raw_materials_limiter_insured_total',
+    help: 'Requests that the rate limit counted in process memory, since Redis did not.',
+    registers,
+  });
+  return {
+    registry,
+    answered: countRequests(registry),
+    limiterDecided: (decision) => {
+      decided[decision].inc();
+    },
+    limiterInsured: () => {
+      insured.inc();
+    },
+    dispatch: countDispatch(registry),
+  };
+}
+
+interface RouteCounters {
+  seconds: { observe: (seconds: number) => void };
+  byStatus: Map<number, { inc: () => void }>;
+}
+
+const noRoute = 'none';
+/** A client may send any verb; a label must not grow with what clients think of. */
+const knownMethods = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+
+function countRequests(registry: Registry): ApiMetrics['answered'] {
+  const registers = [registry];
+  const total = new Counter({
+    name: 'raw_materials_http_requests_total',
+    help: 'Requests by method, route and status; 499: the client had gone before its answer.',
+    labelNames: ['method', 'route', 'status'],
+    registers,
+  });
+  const duration = new Histogram({
+    name: 'raw_materials_http_request_duration_seconds',
+    help: 'Time from the head of a request to its answer.',
+    labelNames: ['method', 'route'],
+    buckets: secondsBuckets,
+    registers,
+  });
+  // Each counter bound to its labels once: looking them up by their values would cost as much as the counting.
+  const byRoute = new Map<string, Map<string, RouteCounters>>();
+  return ({ method, route = noRoute, status, seconds }) => {
+    let byMethod = byRoute.get(route);
+    if (byMethod === undefined) byRoute.set(route, (byMethod = new Map<string, RouteCounters>()));
+    const verb = knownMethods.has(method) ? method : 'other';
+    let counters = byMethod.get(verb);
+    if (counters === undefined) {
+      counters = { seconds: duration.labels(verb, route), byStatus: new Map() };
+      byMethod.set(verb, counters);
+    }
+    let counter = counters.byStatus.get(status);
+    if (counter === undefined) counters.byStatus.set(status, (counter = total.labels(verb, route, String(status))));
+    counter.inc();
+    counters.seconds.observe(seconds);
+  };
+}
+
+function countDispatch(registry: Registry): DispatchMetrics {
+  const registers = [registry];
+  const counter = (name: string, help: string) => new Counter({ name, help, registers });
+  const jobs = new Histogram({
+    name: 'raw_materials_job_operations',
+    help: 'Operations that were combined into a job.',
+    buckets: operationBuckets,
+    registers,
+  });
+  const lookUps = counter('raw_materials_outcome_lookups_total', 'Operations without a reply that were looked up.');
+  const addedAgain = counter('raw_materials_jobs_added_again_total', 'Jobs that Redis had lost.');
+  const withdrawn = counter(
+    'raw_materials_operations_withdrawn_total',
+    'Operations withdrawn at the end of their wait.',
+  );
+  const open = counter('raw_materials_operations_open_total', 'Operations answered with an unknown outcome (504).');
+  return {
+    jobFormed: (operations) => {
+      jobs.observe(operations);
+    },
+    lookedUp: (operations) => {
+      lookUps.inc(operations);
+    },
+    jobAddedAgain: () => {
+      addedAgain.inc();
+    },
+    withdrawn: (operations) => {
+      withdrawn.inc(operations);
+    },
+    leftOpen: () => {
+      open.inc();
+    },
+  };
+}
+
+/** What the dispatch last heard of the pipeline: the backlog, the workers, and what waits in this process. */
+export function watchDispatch(registry: Registry, state: () => DispatchState): void {
+  const gauge = (name: string, help: string, read: () => number | undefined) => {
+    addGauge(registry, { name, help }, read);
+  };
+  gauge('raw_materials_writes_in_flight', 'Writes that this process holds.', () => state().writesInFlight);
+  gauge(
+    'raw_materials_backlog_materials',
+    'Materials that wait for a worker; every API process says the same.',
+    () => state().pipeline?.readyMaterials,
+  );
+  gauge('raw_materials_backlog_oldest_seconds', 'How long the first of them has waited.', () => {
+    const oldestMs = state().pipeline?.oldestReadyMs;
+    return oldestMs === undefined ? undefined : oldestMs / 1_000;
+  });
+  gauge('raw_materials_live_workers', 'Workers with a heartbeat.', () => state().pipeline?.liveWorkers);
+}

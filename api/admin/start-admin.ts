@@ -1,0 +1,46 @@
+import type { Redis } from 'ioredis';
+import type { Database } from '../../shared/database/connect.js';
+import { poolUse } from '../../shared/database/pool-use.js';
+import { startAdminServer } from '../../shared/metrics/admin-server.js';
+import type { AdminServer } from '../../shared/metrics/admin-server.js';
+import { watchPool, watchProcess, watchRedis } from '../../shared/metrics/gauges.js';
+import type { Logger } from '../../shared/runtime/logger.js';
+import type { ApiSettings } from '../config.js';
+import type { Dispatch } from '../dispatch/dispatch.js';
+import { watchDispatch } from './api-metrics.js';
+import type { ApiMetrics } from './api-metrics.js';
+import { createQueuePage } from './queue-page.js';
+
+export interface AdminDeps {
+  settings: ApiSettings;
+  port: number;
+  logger: Logger;
+  metrics: ApiMetrics;
+  database: Database;
+  dispatch: Dispatch;
+  limiterRedis: Redis;
+}
+
+/** The admin port of the API: what is read only when somebody asks is watched from here on, and the page of the queues. */
+export async function startAdmin(deps: AdminDeps): Promise<AdminServer> {
+  const { settings, port, logger, database, dispatch, limiterRedis } = deps;
+  const { registry } = deps.metrics;
+  watchProcess(registry);
+  watchPool(registry, () => poolUse(database));
+  watchRedis(registry, () => ({ ...dispatch.state().redis, limiter: limiterRedis.status === 'ready' }));
+  watchDispatch(registry, () => dispatch.state());
+  const page = createQueuePage({ token: settings.ADMIN_TOKEN, redisUrl: settings.REDIS_URL, logger });
+  const server = await startAdminServer({
+    host: settings.ADMIN_HOST,
+    port,
+    registry,
+    handle: (req, res) => page.handle(req, res),
+  });
+  return {
+    port: server.port,
+    async close() {
+      await server.close();
+      page.close();
+    },
+  };
+}

@@ -1,0 +1,22 @@
+/** What the dispatch tells of itself as it happens; each call must cost next to nothing. */
+export interface DispatchMetrics {
+  /** A job was formed of so many operations (pipeline §2.2). */
+  jobFormed: (operations: number) => void;
+  /** So many operations without a reply were looked up in Postgres. */
+  lookedUp: (operations: number) => void;
+  /** A job had vanished from Redis and was added again. */
+  jobAddedAgain: () => void;
+  /** So many operations were withdrawn at the end of their wait: certainly not applied. */
+  withdrawn: (operations: number) => void;
+  /** An operation could neither be withdrawn nor found decided: it is open, and answered so. */
+  leftOpen: () => void;
+}
+
+/** What the dispatch knows of itself and of the pipeline behind it, when it is asked. */
+export interface DispatchState {
+  writesInFlight: number;
+  /** Whether each of its Redis connections can be used. */
+  redis: { producer: boolean; replies: boolean };
+  /** Undefined while Redis does not answer. */
+  pipeline: { readyMaterials: number; oldestReadyMs: number; liveWorkers: number } | undefined;
+}

@@ -1,0 +1,140 @@
+import type { MaterialRef } from '../domain/operation.js';
+import type { Database } from './connect.js';
+import type { LedgerMismatch, MismatchKind } from './ledger-check.js';
+
+export interface RecentLedgerCheck {
+  materials: number;
+  levels: number;
+  entries: number;
+  mismatches: LedgerMismatch[];
+}
+
+export interface RecentLedgerBounds {
+  /** Of all these materials together; those that changed last are looked at. */
+  levelsMax: number;
+  /** Of each level, its last ones. */
+  entriesPerLevelMax: number;
+}
+
+/**
+ * Recomputes the ends of some materials' ledgers: that the last entries of each level are numbered without a gap, that
+ * each starts from what the one before it left, that the last left what the level says, and that the total is the sum of
+ * the levels. An unbroken chain from 0 is a sum, so over time this sees what `checkLedger` sees, at a cost that does not
+ * grow with the ledger: it reads at most `levelsMax * entriesPerLevelMax` entries, by the ledger's primary key.
+ *
+ * One statement for levels and one for totals, each its own snapshot and right beside live traffic; nothing is locked.
+ * Differences are data; this throws only where the database fails.
+ */
+export async function checkRecentLedger(
+  database: Database,
+  materials: MaterialRef[],
+  { levelsMax, entriesPerLevelMax }: RecentLedgerBounds,
+): Promise<RecentLedgerCheck> {
+  const shopIds = materials.map(({ shopId }) => shopId);
+  const materialIds = materials.map(({ materialId }) => materialId);
+  const { rows: levels } = await database.raw<{ rows: LevelRow[] }>(recentLevels, {
+    shopIds,
+    materialIds,
+    levelsMax,
+    entriesPerLevelMax,
+  });
+  const { rows: totals } = await database.raw<{ rows: TotalRow[] }>(wrongTotals, { shopIds, materialIds });
+  return {
+    materials: materials.length,
+    levels: levels.length,
+    entries: levels.reduce((sum, { entries }) => sum + Number(entries), 0),
+    mismatches: [...levels.flatMap(levelMismatches), ...totals.map(totalMismatch)],
+  };
+}
+
+/** The entry before the first that is read is unknown, so that one's start is judged only where it is the ledger's first. */
+const recentLevels = `
+  SELECT l.shop_id, l.material_id, l.location_id, l.id, l.quantity, l.sequence, e.entries, e.last_sequence, e.last_level,
+         e.breaks, coalesce(l.quantity = e.last_level, false) AS is_sum,
+         coalesce(e.last_sequence - e.first_sequence + 1 = e.entries
+                  AND (e.first_sequence = 1 OR e.entries = :entriesPerLevelMax), true) AS is_gap_free,
+         coalesce(l.sequence = e.last_sequence, false) AS is_last
+  FROM (
+    SELECT levels.* FROM levels
+    JOIN unnest(:shopIds::int[], :materialIds::text[]) AS asked (shop_id, material_id) USING (shop_id, material_id)
+    ORDER BY levels.updated_at DESC LIMIT :levelsMax
+  ) l CROSS JOIN LATERAL (
+    SELECT count(*) AS entries, min(g.sequence) AS first_sequence, max(g.sequence) AS last_sequence,
+           max(g.level_after) FILTER (WHERE g.is_end) AS last_level,
+           count(*) FILTER (WHERE g.previous <> g.before OR g.previous + g.applied <> g.level_after) AS breaks
+    FROM (
+      SELECT applied, sequence, previous, level_after, lead(sequence) OVER own IS NULL AS is_end,
+             coalesce(lag(level_after) OVER own, CASE sequence WHEN 1 THEN 0 END) AS before
+      FROM (
+        SELECT applied, sequence, previous, level_after FROM ledger
+        WHERE shop_id = l.shop_id AND level_id = l.id ORDER BY sequence DESC LIMIT :entriesPerLevelMax
+      ) recent
+      WINDOW own AS (ORDER BY sequence)
+    ) g
+  ) e`;
+
+/** Only virtual materials have a total that is a sum; a platform material's is mirrored. */
+const wrongTotals = `
+  SELECT s.shop_id, s.material_id, s.total_quantity, t.total
+  FROM unnest(:shopIds::int[], :materialIds::text[]) AS asked (shop_id, material_id)
+  JOIN stock s USING (shop_id, material_id)
+  JOIN materials m ON m.shop_id = s.shop_id AND m.id = s.material_id
+  CROSS JOIN LATERAL (
+    SELECT coalesce(sum(l.quantity), 0)::numeric(38, 6) AS total FROM levels l
+    WHERE l.shop_id = s.shop_id AND l.material_id = s.material_id
+  ) t
+  WHERE m.origin <> 'platform' AND s.total_quantity <> t.total`;
+
+interface LevelRow {
+  shop_id: number;
+  material_id: string;
+  location_id: string;
+  id: string;
+  quantity: string;
+  sequence: string;
+  entries: string;
+  last_sequence: string | null;
+  last_level: string | null;
+  breaks: string;
+  is_sum: boolean;
+  is_gap_free: boolean;
+  is_last: boolean;
+}
+
+interface TotalRow {
+  shop_id: number;
+  material_id: string;
+  total_quantity: string;
+  total: string;
+}
+
+function levelMismatches(row: LevelRow): LedgerMismatch[] {
+  const of = (kind: MismatchKind, expected: string, found: string): LedgerMismatch => ({
+    kind,
+    shopId: row.shop_id,
+    materialId: row.material_id,
+    locationId: row.location_id,
+    levelId: row.id,
+    expected,
+    found,
+  });
+  const lastSequence = row.last_sequence ?? '0';
+  return [
+    ...(row.is_sum ? [] : [of('level-not-sum', row.last_level ?? '0.000000', row.quantity)]),
+    ...(row.is_gap_free ? [] : [of('sequence-gap', row.entries, lastSequence)]),
+    ...(row.is_last ? [] : [of('last-sequence', lastSequence, row.sequence)]),
+    ...(row.breaks === '0' ? [] : [of('broken-chain', '0', row.breaks)]),
+  ];
+}
+
+function totalMismatch(row: TotalRow): LedgerMismatch {
+  return {
+    kind: 'total-not-sum',
+    shopId: row.shop_id,
+    materialId: row.material_id,
+    locationId: null,
+    levelId: null,
+    expected: row.total,
+    found: row.total_quantity,
+  };
+}

@@ -1,0 +1,36 @@
+import { createRedisBackend, Queue } from 'bullmq';
+import type { Redis } from 'ioredis';
+import { LRUCache } from 'lru-cache';
+import { keys, queuePrefix } from './names.js';
+
+/** The queues of the materials that have work, for whoever looks at them; it changes nothing and leaves nothing behind. */
+export interface BusyQueues {
+  /** Those whose turn, or whose lease's end, is nearest. */
+  list(): Promise<Queue[]>;
+}
+
+/**
+ * @param redis a connection of the onlooker's own: looking must not stand in the way of what is looked at
+ * @param max how many queues at most
+ */
+export async function openBusyQueues(redis: Redis, max: number, onError: (error: Error) => void): Promise<BusyQueues> {
+  const options = { connection: redis, prefix: queuePrefix };
+  const root = createRedisBackend('root', options);
+  root.on('error', onError);
+  await root.client;
+  // As in material-queues.ts: siblings share the connection, and without `skipMetasUpdate` each would write a key.
+  const queues = new LRUCache<string, Queue>({
+    max,
+    memoMethod: (name) => {
+      const queue = new Queue(name, { ...options, skipMetasUpdate: true }, () => root.forQueue(name, queuePrefix));
+      // Its backend is one of Redis, which the type of `forQueue` does not say.
+      return queue as unknown as Queue;
+    },
+  });
+  return {
+    async list() {
+      const names = await redis.zrange(keys.scheduled, '0', String(max - 1));
+      return names.map((name) => queues.memo(name));
+    },
+  };
+}

@@ -1,0 +1,113 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../shared/database/connect.js';
+import type { Database } from '../../shared/database/connect.js';
+import { addOne } from '../support/change.js';
+import { scrape } from '../support/exposition.js';
+import { request } from '../support/http.js';
+import { pipelineKeys } from '../support/redis-keys.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const soonMsMax = 15_000;
+
+describe('the metrics without Redis', () => {
+  let service: Service;
+  let database: Database;
+  before(async () => {
+    service = await startService({ env: { ADMIN_PORT: '0' } });
+    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+  });
+  after(async () => {
+    await database.destroy();
+    await service.stop();
+  });
+
+  it('are there all the same: connections that do not work, limits counted in memory, an unknown backlog', async () => {
+    const shop = await createTestShop(database);
+    const api = () => scrape(service.apis[0]?.adminUrl);
+    const worker = () => scrape(service.workers[0]?.adminUrl);
+    expect((await api()).sum('raw_materials_redis_connected')).to.equal(3);
+    expect((await worker()).sum('raw_materials_redis_connected')).to.equal(2);
+    await service.redis?.kill();
+    const path = '/v1/raw-materials';
+    await until(async () => (await api()).sum('raw_materials_redis_connected') === 0, {
+      deadlineMs: soonMsMax,
+      what: 'the API to miss Redis',
+    });
+    await until(async () => (await worker()).sum('raw_materials_redis_connected') === 0, {
+      deadlineMs: soonMsMax,
+      what: 'the worker to miss Redis',
+    });
+    expect((await request(service.baseUrls[0] ?? '', { path, key: shop.readKey })).status).to.equal(200);
+    const without = await api();
+    expect(without.sum('raw_materials_limiter_insured_total')).to.equal(1);
+    expect(without.samples.filter(({ name }) => name === 'raw_materials_backlog_materials')).to.deep.equal([]);
+    await service.redis?.restart();
+    await until(async () => (await worker()).sum('raw_materials_redis_connected') === 2, {
+      deadlineMs: soonMsMax,
+      what: 'the worker to have Redis again',
+    });
+  });
+});
+
+describe('the metrics of what is lost and made good', () => {
+  let service: Service;
+  let database: Database;
+  before(async () => {
+    const apiEnv = { WAIT_MS: '3000' };
+    service = await startService({ env: { ADMIN_PORT: '0' }, apiEnv });
+    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+  });
+  after(async () => {
+    await database.destroy();
+    await service.stop();
+  });
+
+  const untilIdle = () =>
+    until(async () => (await pipelineKeys(service.redisUrl)).length === 0, { deadlineMs: soonMsMax, what: 'idle' });
+
+  it('count look-ups, jobs that Redis lost, and withdrawals', async () => {
+    const shop = await createTestShop(database);
+    const api = () => scrape(service.apis[0]?.adminUrl);
+    const worker = service.workers[0];
+    worker?.kill('SIGSTOP');
+    const lost = addOne(service.baseUrls[0] ?? '', shop);
+    await until(async () => (await pipelineKeys(service.redisUrl)).length > 0, {
+      deadlineMs: soonMsMax,
+      what: 'a job',
+    });
+    await service.redis?.flush();
+    // Looked up, missed, and added again; then nobody comes for it.
+    await until(async () => (await api()).sum('raw_materials_jobs_added_again_total') === 1, {
+      deadlineMs: soonMsMax,
+      what: 'the job to be added again',
+    });
+    expect((await lost).status).to.equal(503);
+    const seen = await api();
+    expect(seen.sum('raw_materials_outcome_lookups_total')).to.be.greaterThan(0);
+    expect(seen.sum('raw_materials_operations_withdrawn_total')).to.equal(1);
+    expect(seen.sum('raw_materials_operations_open_total')).to.equal(0);
+    worker?.kill('SIGCONT');
+    await untilIdle();
+  });
+
+  it('count a lease that ran out under its worker, once it looks', async () => {
+    const shop = await createTestShop(database);
+    const [other] = service.workers;
+    const late = await service.startWorker({ FAIL_POINTS: 'after-commit=stop:1' });
+    other?.kill('SIGSTOP');
+    const asked = addOne(service.baseUrls[0] ?? '', shop);
+    await late.fired('after-commit');
+    other?.kill('SIGCONT');
+    expect((await asked).status).to.equal(200);
+    // The other one comes to the job when the lease of this one has run out.
+    await untilIdle();
+    late.kill('SIGCONT');
+    await until(async () => (await scrape(late.adminUrl)).sum('raw_materials_leases_lost_total') === 1, {
+      deadlineMs: soonMsMax,
+      what: 'the lost lease to be counted',
+    });
+  });
+});

@@ -1,0 +1,225 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { connectDatabase } from '../../shared/database/connect.js';
+import type { Database } from '../../shared/database/connect.js';
+import { keys, queueName } from '../../shared/queue/names.js';
+import { findChromium, startChromium } from '../support/browser.js';
+import { addOne } from '../support/change.js';
+import type { Answer } from '../support/http.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const token = 'a-token-for-this-test';
+const bearer = { authorization: `Bearer ${token}` };
+const soonMsMax = 15_000;
+const browserMsMax = 120_000;
+const chromium = findChromium();
+
+interface ShownQueue {
+  name: string;
+  readOnlyMode: boolean;
+  counts: Record<string, number>;
+  jobs: { id: string; data: { operations: unknown[] } }[];
+}
+
+describe('the queue page', () => {
+  let service: Service;
+  let database: Database;
+  let redis: Redis;
+  let shop: TestShop;
+  before(async () => {
+    // What waits is looked at by a browser, which may take its time.
+    const patience = { WAIT_MS: '40000', SHUTDOWN_TIMEOUT_MS: '45000' };
+    service = await startService({ apiEnv: { ADMIN_PORT: '0', ADMIN_TOKEN: token, ...patience } });
+    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+    redis = new Redis(service.redisUrl, { retryStrategy: () => null });
+    shop = await createTestShop(database, { materials: 3 });
+  });
+  after(async () => {
+    redis.disconnect();
+    await database.destroy();
+    await service.stop();
+  });
+
+  const pageUrl = () => `${service.apis[0]?.adminUrl ?? ''}/queues`;
+  const nameOf = (index: number) => queueName({ shopId: shop.shopId, materialId: shop.materialIds[index] ?? '' });
+  const queues = async (active = ''): Promise<ShownQueue[]> => {
+    const query = new URLSearchParams({ activeQueue: active, page: '1', jobsPerPage: '10', status: 'latest' });
+    const response = await fetch(`${pageUrl()}/api/queues?${query.toString()}`, { headers: bearer });
+    expect(response.status).to.equal(200);
+    return ((await response.json()) as { queues: ShownQueue[] }).queues;
+  };
+  /** Changes that wait, since the worker stands still, for as long as it is looked at. */
+  const whileWaiting = async (look: () => Promise<void>): Promise<Answer[]> => {
+    service.workers[0]?.kill('SIGSTOP');
+    const sent = shop.materialIds.map((materialId) => addOne(service.baseUrls[0] ?? '', shop, { materialId }));
+    try {
+      await until(async () => (await redis.zcard(keys.scheduled)) === 3, {
+        deadlineMs: soonMsMax,
+        what: 'three to wait',
+      });
+      await look();
+    } finally {
+      service.workers[0]?.kill('SIGCONT');
+    }
+    return Promise.all(sent);
+  };
+  /** How often each command has been called, those that scripts call among them. */
+  const calls = async () => {
+    const stats = (await redis.info('commandstats')).matchAll(/^cmdstat_([^:]+):calls=(\d+)/gm);
+    return new Map([...stats].map(([, name = '', count]) => [name, Number(count)]));
+  };
+  const writing = async (commands: string[]) => {
+    const described = await redis.command('INFO', ...commands.map((name) => name.replace('|', ' ')));
+    const writes = described.filter((each) => Array.isArray(each) && (each[2] as string[]).includes('write'));
+    return writes.map((each) => (each as [string])[0]);
+  };
+  const keysLeft = async () => (await redis.keys('*')).filter((key) => !/:(workers|wake)$|^limit:/.test(key));
+
+  it('shows the materials that have work now with what waits, and leaves nothing in Redis', async () => {
+    expect(await queues()).to.deep.equal([]);
+    const answers = await whileWaiting(async () => {
+      const unseen = await redis.keys('*');
+      const callsBefore = await calls();
+      const shown = await queues(nameOf(1));
+      expect(shown.map(({ name }) => name)).to.have.members([nameOf(0), nameOf(1), nameOf(2)]);
+      for (const { readOnlyMode, counts } of shown) {
+        expect(readOnlyMode).to.equal(true);
+        expect(counts).to.have.property('waiting', 1);
+      }
+      const [job, ...others] = shown.find(({ name }) => name === nameOf(1))?.jobs ?? [];
+      expect(others).to.deep.equal([]);
+      expect(job?.data.operations).to.have.length(1);
+      for (const path of [`api/queues/${nameOf(1)}/${job?.id ?? ''}`, 'api/redis/stats', 'api/job-schedulers']) {
+        const response = await fetch(`${pageUrl()}/${path}`, { headers: bearer });
+        expect(response.status, `${path}: ${await response.text()}`).to.equal(200);
+      }
+      expect(unseen).to.include.members(await redis.keys('*'));
+      const callsAfter = await calls();
+      const called = [...callsAfter]
+        .filter(([name, count]) => count > (callsBefore.get(name) ?? 0))
+        .map(([name]) => name);
+      expect(called).to.include('evalsha').and.to.include('lrange');
+      expect(await writing(called)).to.deep.equal([]);
+    });
+    for (const { status } of answers) expect(status).to.equal(200);
+    await until(async () => (await queues()).length === 0, { deadlineMs: soonMsMax, what: 'an empty page' });
+    expect(await keysLeft()).to.deep.equal([]);
+  });
+
+  it('takes one connection, however many materials and lookers there are', async () => {
+    const connections = async () => {
+      const clients = (await redis.client('LIST')) as string;
+      return [...clients.matchAll(/ name=raw-materials-queue-page /g)].length;
+    };
+    await Promise.all(Array.from({ length: 10 }, () => queues()));
+    expect(await connections()).to.equal(1);
+    const many = await createTestShop(database, { materials: 120 });
+    const before = shop;
+    shop = many;
+    service.workers[0]?.kill('SIGSTOP');
+    const sent = many.materialIds.map((materialId) => addOne(service.baseUrls[0] ?? '', many, { materialId }));
+    try {
+      await until(async () => (await queues()).length === 100, { deadlineMs: soonMsMax, what: 'as many as are shown' });
+      expect(await connections()).to.equal(1);
+    } finally {
+      service.workers[0]?.kill('SIGCONT');
+      shop = before;
+    }
+    for (const { status } of await Promise.all(sent)) expect(status).to.equal(200);
+    await until(async () => (await keysLeft()).length === 0, { deadlineMs: soonMsMax, what: 'an idle Redis' });
+  });
+
+  it('opens to the token alone, as a bearer token or a password', async () => {
+    const ask = async (authorization?: string) =>
+      (await fetch(pageUrl(), { headers: authorization === undefined ? {} : { authorization } })).status;
+    const basic = (pair: string) => `Basic ${Buffer.from(pair).toString('base64')}`;
+    expect(await ask()).to.equal(401);
+    expect(await ask('Bearer another-token-of-no-use')).to.equal(401);
+    expect(await ask(`Bearer ${shop.writeKey}`)).to.equal(401);
+    expect(await ask(basic(`${token}:`))).to.equal(401);
+    expect(await ask(bearer.authorization)).to.equal(200);
+    expect(await ask(basic(`anyone:${token}`))).to.equal(200);
+    const { headers } = await fetch(pageUrl());
+    expect(headers.get('www-authenticate')).to.match(/^Basic /);
+    expect(headers.get('content-security-policy')).to.match(/frame-ancestors 'none'/);
+  });
+
+  it('changes nothing: whatever its library offers to change is refused', async () => {
+    const answers = await whileWaiting(async () => {
+      const name = encodeURIComponent(nameOf(0));
+      const changes: [string, string][] = [
+        ['PUT', `api/queues/${name}/pause`],
+        ['PUT', 'api/queues/pause'],
+        ['PUT', `api/queues/${name}/empty`],
+        ['POST', `api/queues/${name}/add`],
+        ['PUT', `api/queues/${name}/obliterate`],
+      ];
+      for (const [method, path] of changes) {
+        const response = await fetch(`${pageUrl()}/${path}`, { method, headers: bearer });
+        expect(response.status, `${method} ${path}`).to.equal(405);
+      }
+      expect(await queues()).to.have.length(3);
+    });
+    for (const { status } of answers) expect(status).to.equal(200);
+  });
+
+  it('comes back after Redis was away, and says so meanwhile', async () => {
+    await queues();
+    await service.redis?.kill();
+    const ask = async () => (await fetch(`${pageUrl()}/api/queues`, { headers: bearer })).status;
+    await until(async () => (await ask()) === 503, { deadlineMs: soonMsMax, what: 'the page to say so' });
+    await service.redis?.restart();
+    await until(async () => (await ask()) === 200, { deadlineMs: soonMsMax, what: 'the page' });
+    redis = new Redis(service.redisUrl, { retryStrategy: () => null });
+  });
+
+  it('is shown by a real browser, which fetches nothing from elsewhere', async function () {
+    this.timeout(browserMsMax);
+    if (chromium === undefined) {
+      console.log('        no Chromium is installed: not tried (CHROMIUM_PATH names one)');
+      return;
+    }
+    const browser = await startChromium(chromium);
+    try {
+      const context = await browser.newContext({ httpCredentials: { username: 'anyone', password: token } });
+      const page = await context.newPage();
+      const hosts = new Set<string>();
+      // What the page's policy stops has not left the browser.
+      page.on('requestfinished', (sent) => hosts.add(new URL(sent.url()).origin));
+      page.on('requestfailed', (sent) => {
+        if (sent.failure()?.errorText !== 'csp') hosts.add(new URL(sent.url()).origin);
+      });
+      const answers = await whileWaiting(async () => {
+        await page.goto(pageUrl());
+        await page.getByText(nameOf(0)).first().waitFor({ state: 'attached', timeout: soonMsMax });
+      });
+      for (const { status } of answers) expect(status).to.equal(200);
+      expect([...hosts]).to.deep.equal([new URL(pageUrl()).origin]);
+    } finally {
+      await browser.close();
+    }
+  });
+});
+
+describe('the queue page without a token', () => {
+  let service: Service;
+  before(async () => (service = await startService({ workers: 0, apiEnv: { ADMIN_PORT: '0' } })));
+  after(() => service.stop());
+
+  it('is not there', async () => {
+    const { status } = await fetch(`${service.apis[0]?.adminUrl ?? ''}/queues`, { headers: bearer });
+    expect(status).to.equal(404);
+  });
+
+  it('with a token that is too short, the process says so and does not start', async () => {
+    const failure = await service.startApi({ ADMIN_TOKEN: 'short' }).then(
+      () => '',
+      (error: unknown) => String(error),
+    );
+    expect(failure).to.match(/ADMIN_TOKEN is a value that is not shown here, but must have at least 16 characters/);
+  });
+});

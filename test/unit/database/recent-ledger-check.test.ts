@@ -1,0 +1,138 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createMaterials } from '../../../shared/database/create-materials.js';
+import { addLocations } from '../../../shared/database/locations.js';
+import { checkRecentLedger } from '../../../shared/database/recent-ledger-check.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { bookOpeningStock } from '../../../shared/manage/book-opening-stock.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+
+const materials = ['VMAT-a', 'VMAT-b', 'VMAT-c'];
+const locations = ['1', '2'];
+const bounds = { levelsMax: 50, entriesPerLevelMax: 100 };
+
+describe('the check of recent changes', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let shopId: number;
+
+  beforeEach(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test', pipeline: true });
+    shopId = (await createShop(database, { name: 'one', plan: 'enhanced' })).id;
+    const named = locations.map((id) => ({ id, name: id }));
+    await addLocations(database, shopId, named);
+    const virtual = materials.map((id) => ({ id, origin: 'virtual' as const, productName: id }));
+    const mirrored = { id: '55', origin: 'platform', productName: 'm', mirroredQuantity: 4_000_000 } as const;
+    await createMaterials(database, shopId, [...virtual, mirrored]);
+    for (const quantity of [5_000_000, 1_250_000, 3_000_000]) await book(quantity);
+  });
+
+  afterEach(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  async function book(quantity: number): Promise<void> {
+    const levels = locations.map((locationId) => ({ locationId, quantity }));
+    const stocks = materials.map((materialId) => ({ materialId, levels }));
+    expect(await bookOpeningStock(database, shopId, stocks)).to.have.property('ok', true);
+  }
+
+  const check = (ids: string[], asked = bounds) =>
+    checkRecentLedger(
+      database,
+      ids.map((materialId) => ({ shopId, materialId })),
+      asked,
+    );
+  const found = async (ids: string[], asked = bounds) =>
+    (await check(ids, asked)).mismatches.map(({ kind, materialId, locationId, expected, found: is }) =>
+      [kind, materialId ?? '-', locationId ?? '-', expected, is].join(' '),
+    );
+
+  it('finds nothing in what the apply step wrote, whether it sees the whole ledger or its end', async () => {
+    const all = { materials: 4, levels: 6, mismatches: [] };
+    expect(await check([...materials, '55'])).to.deep.equal({ ...all, entries: 18 });
+    expect(await check([...materials, '55'], { ...bounds, entriesPerLevelMax: 2 })).to.deep.equal({
+      ...all,
+      entries: 12,
+    });
+    expect(await check(['VMAT-there-is-none'])).to.deep.equal({ materials: 1, levels: 0, entries: 0, mismatches: [] });
+  });
+
+  const of = `(SELECT id FROM levels WHERE material_id = 'VMAT-b' AND location_id = '1')`;
+  const damages: [string, string, string[]][] = [
+    [
+      'a level that was changed past the ledger',
+      `UPDATE levels SET quantity = quantity + 0.000001 WHERE id = ${of}`,
+      ['level-not-sum VMAT-b 1 3.000000 3.000001', 'total-not-sum VMAT-b - 6.000001 6.000000'],
+    ],
+    [
+      'a total that was changed',
+      `UPDATE stock SET total_quantity = 0 WHERE material_id = 'VMAT-b'`,
+      ['total-not-sum VMAT-b - 6.000000 0.000000'],
+    ],
+    [
+      'an entry that was deleted in the middle',
+      `DELETE FROM ledger WHERE level_id = ${of} AND sequence = 2`,
+      ['sequence-gap VMAT-b 1 2 3', 'broken-chain VMAT-b 1 0 1'],
+    ],
+    [
+      'a last entry that was deleted',
+      `DELETE FROM ledger WHERE level_id = ${of} AND sequence = 3`,
+      ['level-not-sum VMAT-b 1 1.250000 3.000000', 'last-sequence VMAT-b 1 2 3'],
+    ],
+    [
+      'a first entry that was deleted',
+      `DELETE FROM ledger WHERE level_id = ${of} AND sequence = 1`,
+      ['sequence-gap VMAT-b 1 2 3'],
+    ],
+    [
+      'every entry of a level deleted',
+      `DELETE FROM ledger WHERE level_id = ${of}`,
+      ['level-not-sum VMAT-b 1 0.000000 3.000000', 'last-sequence VMAT-b 1 0 3'],
+    ],
+    [
+      'a first entry that does not start from nothing',
+      `UPDATE ledger SET previous = 1, level_after = applied + 1 WHERE level_id = ${of} AND sequence = 1`,
+      ['broken-chain VMAT-b 1 0 2'],
+    ],
+    [
+      'a sequence that jumps',
+      `UPDATE ledger SET sequence = 9 WHERE level_id = ${of} AND sequence = 3`,
+      ['sequence-gap VMAT-b 1 3 9', 'last-sequence VMAT-b 1 9 3'],
+    ],
+  ];
+  for (const [name, damage, wanted] of damages) {
+    it(`finds ${name}, and in no other material`, async () => {
+      await database.raw(damage);
+      expect(await found(materials)).to.deep.equal(wanted);
+      expect(await found(['VMAT-a', 'VMAT-c'])).to.deep.equal([]);
+    });
+  }
+
+  it('looks at the materials of the shop that it is asked for', async () => {
+    await database.raw('UPDATE levels SET quantity = 0');
+    const elsewhere = { shopId: shopId + 1, materialId: 'VMAT-b' };
+    expect((await checkRecentLedger(database, [elsewhere], bounds)).mismatches).to.deep.equal([]);
+  });
+
+  it('reads no more levels and entries than it may: those that changed last', async () => {
+    await database.raw(`UPDATE levels SET updated_at = now() + interval '1 s' WHERE location_id = '2'`);
+    const { levels, entries } = await check(materials, { levelsMax: 3, entriesPerLevelMax: 2 });
+    expect({ levels, entries }).to.deep.equal({ levels: 3, entries: 6 });
+    await database.raw(`UPDATE levels SET sequence = 7`);
+    const bounded = await found(materials, { levelsMax: 3, entriesPerLevelMax: 2 });
+    expect(bounded).to.have.members(materials.map((id) => `last-sequence ${id} 2 3 7`));
+  });
+
+  it('judges a ledger whose first entries it does not read by what it reads', async () => {
+    await database.raw(`DELETE FROM ledger WHERE level_id = ${of} AND sequence = 1`);
+    expect(await found(['VMAT-b'], { ...bounds, entriesPerLevelMax: 2 })).to.deep.equal([]);
+    await database.raw(`UPDATE ledger SET previous = 0, applied = level_after WHERE level_id = ${of} AND sequence = 3`);
+    const seen = await found(['VMAT-b'], { ...bounds, entriesPerLevelMax: 2 });
+    expect(seen).to.deep.equal(['broken-chain VMAT-b 1 0 1']);
+  });
+});

@@ -1,0 +1,64 @@
+import { expect } from 'chai';
+import { createShopLimiter } from '../../../api/http/shop-limiter.js';
+import type { ShopLimiter } from '../../../api/http/shop-limiter.js';
+import { connectLimiterRedis, untilReady } from '../../../shared/redis/connections.js';
+import { createLogger } from '../../../shared/runtime/logger.js';
+import { startTestRedis } from '../../support/servers.js';
+import type { TestRedis } from '../../support/servers.js';
+
+describe('the limiter of shops', () => {
+  let server: TestRedis;
+  let redis: ReturnType<typeof connectLimiterRedis>;
+  let limiter: ShopLimiter;
+  let insured = 0;
+  before(async () => {
+    server = await startTestRedis();
+    redis = connectLimiterRedis(server.url, () => undefined);
+    await untilReady(redis);
+    limiter = createShopLimiter({
+      redis,
+      points: 8,
+      windowSeconds: 60,
+      instances: 2,
+      logger: createLogger({ name: 'test', level: 'error' }),
+      metrics: { limiterDecided: () => undefined, limiterInsured: () => (insured += 1) },
+    });
+  });
+  after(async () => {
+    redis.disconnect();
+    await server.stop();
+  });
+
+  const takeAtOnce = async (id: number, count: number, rateLimitPoints: number | null = null) => {
+    const taken = await Promise.all(Array.from({ length: count }, () => limiter.take({ id, rateLimitPoints })));
+    return taken.map(({ admitted, remaining }) => (admitted ? remaining : 'refused'));
+  };
+
+  it('admits of the requests of one turn the first ones, to the point, each with what it leaves', async () => {
+    expect(await takeAtOnce(1, 3)).to.deep.equal([7, 6, 5]);
+    expect(await takeAtOnce(1, 7)).to.deep.equal([4, 3, 2, 1, 0, 'refused', 'refused']);
+    expect(await takeAtOnce(1, 2)).to.deep.equal(['refused', 'refused']);
+  });
+
+  it('counts every shop by itself, also within one turn, each by its own limit', async () => {
+    const both = await Promise.all([takeAtOnce(2, 10), takeAtOnce(3, 4, 3)]);
+    expect(both).to.deep.equal([
+      [7, 6, 5, 4, 3, 2, 1, 0, 'refused', 'refused'],
+      [2, 1, 0, 'refused'],
+    ]);
+  });
+
+  it('asks Redis once for a turn, and not at all for a shop that has used its window up', async () => {
+    const incremented = async () => Number(await redis.get('limit:4'));
+    await takeAtOnce(4, 20);
+    expect(await incremented()).to.equal(20);
+    expect(await takeAtOnce(4, 5)).to.deep.equal(Array(5).fill('refused'));
+    expect(await incremented()).to.equal(20);
+  });
+
+  it('counts in its own memory, by its share, while Redis is away', async () => {
+    redis.disconnect();
+    expect(await takeAtOnce(5, 6)).to.deep.equal([3, 2, 1, 0, 'refused', 'refused']);
+    expect(insured).to.equal(1);
+  });
+});

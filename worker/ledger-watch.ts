@@ -1,0 +1,94 @@
+import type { Database } from '../shared/database/connect.js';
+import { mismatchMeanings } from '../shared/database/ledger-check.js';
+import type { LedgerMismatch } from '../shared/database/ledger-check.js';
+import { checkRecentLedger } from '../shared/database/recent-ledger-check.js';
+import type { MaterialRef } from '../shared/domain/operation.js';
+import { queueName } from '../shared/queue/names.js';
+import type { Logger } from '../shared/runtime/logger.js';
+import { createRowAllowance } from './row-allowance.js';
+import type { WorkerMetrics } from './worker-metrics.js';
+
+export interface LedgerWatch {
+  /** These materials were written to. Those beyond what is remembered are left to a later change, or to `verify`. */
+  changed(materials: readonly MaterialRef[]): void;
+  /** Ends the rounds, and waits for one under way. */
+  stop(): Promise<void>;
+}
+
+export interface LedgerWatchDeps {
+  database: Database;
+  logger: Logger;
+  metrics: Pick<WorkerMetrics, 'ledgerChecked' | 'mismatched'>;
+  /** Materials, levels and ledger entries that may be read in a minute; 0: nothing is watched. */
+  rowsPerMinute: number;
+}
+
+const roundEveryMs = 1_000;
+const roundsPerMinute = 60_000 / roundEveryMs;
+/** One statement's worth: at most 5,000 entries, some 10 ms of Postgres. */
+const materialsARoundMax = 20;
+const levelsARoundMax = 50;
+const entriesPerLevelMax = 100;
+/** 10,000 names of 60 bytes; a worker that changes more is watched in samples. */
+const rememberedMax = 10_000;
+const knownMax = 1_000;
+
+/**
+ * A second look at what this worker wrote: recomputes the ledgers of materials that it changed, oldest change first, with
+ * so many rows a minute and no more, and says where level, total and ledger differ. It remembers what to look at in
+ * memory, so that it needs no index, and is lost with the process: `npm run manage -- verify` looks at everything.
+ */
+export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: LedgerWatchDeps): LedgerWatch {
+  if (rowsPerMinute === 0) return { changed: () => undefined, stop: () => Promise.resolve() };
+  const waiting = new Map<string, MaterialRef>();
+  /** A material in motion is looked at again and again; each difference is told once. */
+  const known = new Set<string>();
+  const allowance = createRowAllowance(rowsPerMinute / roundsPerMinute);
+  let round: Promise<void> | undefined;
+
+  async function look(): Promise<void> {
+    const names = [...waiting.keys()].slice(0, materialsARoundMax);
+    const materials = names.flatMap((name) => waiting.get(name) ?? []);
+    for (const name of names) waiting.delete(name);
+    const { mismatches, ...found } = await checkRecentLedger(database, materials, {
+      levelsMax: levelsARoundMax,
+      entriesPerLevelMax,
+    });
+    allowance.spend(found.materials + found.levels + found.entries);
+    metrics.ledgerChecked(found);
+    for (const mismatch of mismatches) tell(mismatch);
+  }
+
+  function tell(mismatch: LedgerMismatch): void {
+    const { kind, shopId, materialId, levelId } = mismatch;
+    const name = `${kind} ${shopId} ${materialId ?? ''} ${levelId ?? ''}`;
+    if (known.has(name)) return;
+    if (known.size >= knownMax) known.clear();
+    known.add(name);
+    metrics.mismatched(kind);
+    logger.error({ mismatch }, `The ledger does not add up: ${mismatchMeanings[kind]}.`);
+  }
+
+  const timer = setInterval(() => {
+    const mayRead = allowance.mayRead();
+    if (round !== undefined || waiting.size === 0 || !mayRead) return;
+    round = look()
+      .catch((error: unknown) => {
+        logger.warn({ err: error }, 'The ledgers of recent changes could not be checked.');
+      })
+      .finally(() => (round = undefined));
+  }, roundEveryMs);
+
+  return {
+    changed(materials) {
+      for (const material of materials) {
+        if (waiting.size >= rememberedMax) return;
+        waiting.set(queueName(material), material);
+      }
+    },
+    async stop() {
+      clearInterval(timer);
+      await round;
+    },
+  };
+}

@@ -1,0 +1,20 @@
+/** How many rows may be read in each of many rounds, where a round learns only afterwards how many it has read. */
+export interface RowAllowance {
+  /** A round begins: whether it may read. What an earlier one read too much is made good by waiting. */
+  mayRead(): boolean;
+  spend(rows: number): void;
+}
+
+/** What is not read in a round is not saved up: after a quiet hour there is no burst. */
+export function createRowAllowance(rowsARound: number): RowAllowance {
+  let left = 0;
+  return {
+    mayRead() {
+      left = Math.min(rowsARound, left + rowsARound);
+      return left > 0;
+    },
+    spend(rows) {
+      left -= rows;
+    },
+  };
+}

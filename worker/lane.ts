@@ -48,9 +48,14 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     deps.metrics.faulted();
     const { materials } = held;
     held = nothingHeld;
-    // What cannot be given back comes back by itself, when its lease runs out.
-    await giveBack(deps.redis, materials, faultRetryMs).catch(() => undefined);
+    const giveAllBack = () => giveBack(deps.redis, materials, faultRetryMs);
+    const isGivenBack = await giveAllBack().then(
+      () => true,
+      () => false,
+    );
     await untilBothAnswer();
+    // A Redis that comes back from its file still has our leases: without this their materials would wait them out.
+    if (!isGivenBack) await giveAllBack().catch(() => undefined);
   }
 
   async function untilBothAnswer(): Promise<void> {

@@ -60,7 +60,8 @@ function refused(ctx: AppContext, error: Error & { status?: number }): Result<un
   }
   ctx.state.bodyLeftUnread = true;
   if (status === 413) return tooLarge;
-  if (status !== undefined && status >= 500) throw error;
+  // A client that has gone before its body was read is no fault of ours, whatever the parser calls it.
+  if (status !== undefined && status >= 500 && !ctx.req.destroyed) throw error;
   return ofBody(
     fail('INVALID_INPUT', 'The body could not be read: it is cut short, or not in the encoding it claims.'),
   );

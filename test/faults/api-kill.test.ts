@@ -1,13 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../shared/database/connect.js';
-import { connectForTest, startFaultRun } from '../support/fault-run.js';
+import { faultRoundsMsMax, runFaultRounds } from '../support/fault-rounds.js';
+import type { FaultRound } from '../support/fault-rounds.js';
+import { connectForTest } from '../support/fault-run.js';
+import { sizeOf } from '../support/long-run.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
+import type { Proc } from '../support/service-process.js';
+
+/** Right after an enqueue, and at random, which takes one of the two that stand and adds another; some at a time. */
+const kills = ['after-add', 'at random', 'after-add', 'after-add', 'at random'];
+const killsAWave = 2;
+const randomMsMax = 300;
 
 describe('T4: API processes killed with −9', () => {
   let service: Service;
   let database: Database;
+  /** The processes that no fail-point will kill. */
+  let standing: Set<Proc>;
   before(async () => {
     service = await startService({ apis: 2, workers: 2 });
+    standing = new Set(service.apis);
     database = connectForTest(service.databaseUrl);
   });
   after(async () => {
@@ -16,22 +29,33 @@ describe('T4: API processes killed with −9', () => {
   });
 
   it('right after an enqueue, and at random: what they left open settles by its key', async () => {
-    const run = await startFaultRun({ title: 'T4', service, database });
-    await run.progress(200);
-    const passes = [1, 2, 3].map(() => 1 + run.dice.below(30));
-    const doomed = await Promise.all(
-      passes.map((pass) => service.startApi({ FAIL_POINTS: `after-add=kill:${String(pass)}` })),
-    );
-    await Promise.all(doomed.map((api) => api.fired('after-add')));
-    await Promise.all(doomed.map(({ exited }) => exited));
-    const victims = service.apis.filter((api) => !api.hasExited());
-    await service.startApi();
-    for (const victim of victims) {
-      await run.progress(run.dice.below(100));
-      victim.kill('SIGKILL');
-      await victim.exited;
-    }
-    await run.progress(100);
-    await run.judge();
-  });
+    const size = sizeOf({ small: 5, long: 300 });
+    await runFaultRounds({ test: 'T4', unit: 'kills', size, service, database, faultsARound: 20 }, async (run) => {
+      while (run.left() > 0) {
+        const first = run.made() % kills.length;
+        const wave = kills.slice(first, first + Math.min(killsAWave, run.left()));
+        await Promise.all(wave.map((kill) => (kill === 'at random' ? killAtRandom(run) : killAfterAdd(run))));
+        await run.recovered();
+      }
+    });
+  }).timeout(faultRoundsMsMax);
+
+  async function killAfterAdd(run: FaultRound): Promise<void> {
+    const doomed = await service.startApi({ FAIL_POINTS: `after-add=kill:${String(1 + run.dice.below(30))}` });
+    await Promise.all([doomed.fired('after-add'), doomed.exited.then(run.noteFault)]);
+    run.add();
+  }
+
+  async function killAtRandom(run: FaultRound): Promise<void> {
+    // Taken out at once: another kill of the wave must not choose it as well, and one is left for the clients.
+    const [victim] = standing;
+    if (victim === undefined) throw new Error('no process stands that could be killed');
+    standing.delete(victim);
+    standing.add(await service.startApi());
+    await delay(run.dice.below(randomMsMax));
+    run.noteFault();
+    victim.kill('SIGKILL');
+    await victim.exited;
+    run.add();
+  }
 });

@@ -1,14 +1,30 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne, totalOf } from '../support/change.js';
-import { connectForTest, startFaultRun, untilServing } from '../support/fault-run.js';
+import { faultRoundsMsMax, runFaultRounds } from '../support/fault-rounds.js';
+import { connectForTest, untilServing } from '../support/fault-run.js';
 import type { FaultRun } from '../support/fault-run.js';
 import { request } from '../support/http.js';
+import { sizeOf } from '../support/long-run.js';
 import { migrateTestDatabase, startTestPostgres } from '../support/servers.js';
 import type { TestServer } from '../support/servers.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
+import { stopProcess } from '../support/service-process.js';
+import type { Proc } from '../support/service-process.js';
 import { createTestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+/** Of so many faults one is a kill, the others end the workers' sessions: 200 and 1,000 in the long run. */
+const faultsAKill = 6;
+/** The slow worker announces a COMMIT so long before it sends it, and Postgres takes so long for one. */
+const beforeCommitMs = 5;
+const commitDelayMicros = 5_000;
+/** A session is ended at any time until then: before its COMMIT, in the middle of it, and right after. */
+const aroundCommitMsMax = 12;
+const atCommitMsMax = 20_000;
+const settledMsMax = 30_000;
 
 describe('T6: Postgres killed with −9, and its sessions', () => {
   let postgres: TestServer;
@@ -20,39 +36,73 @@ describe('T6: Postgres killed with −9, and its sessions', () => {
     service = await startService({ apis: 2, workers: 2, databaseUrl: url, apiEnv: { WAIT_MS: '4000' } });
     database = connectForTest(url);
   });
+  // Longer COMMITs, so that a session can be ended in the middle of one; new sessions have it, and so have all after a fault.
+  before(async () => {
+    const name = new URL(service.databaseUrl).pathname.slice(1);
+    await database.raw(`ALTER DATABASE ${name} SET commit_delay = ${String(commitDelayMicros)}`);
+    await database.raw(`ALTER DATABASE ${name} SET commit_siblings = 0`);
+    await terminateSessions('raw-materials-worker');
+    await untilServing(service);
+  });
   after(async () => {
     await database.destroy();
     await service.stop();
     await postgres.stop();
   });
 
+  /** Returns how many there were, and how many of them were in the middle of a COMMIT. */
   const terminateSessions = async (of: string) => {
-    const { rows } = await database.raw<{ rows: unknown[] }>(
-      'SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = ? AND datname = current_database()',
+    const { rows } = await database.raw<{ rows: { committing: boolean }[] }>(
+      `SELECT state = 'active' AND query = 'COMMIT' AS committing, pg_terminate_backend(pid)
+       FROM pg_stat_activity WHERE application_name = ? AND datname = current_database()`,
       [of],
     );
-    return rows.length;
+    return { ended: rows.length, committing: rows.filter(({ committing }) => committing).length };
   };
   const expectAlive = () => {
     expect([...service.apis, ...service.workers].filter((each) => each.hasExited())).to.deep.equal([]);
   };
 
   it('under load: nothing acknowledged is lost, nothing is applied twice, and all goes on by itself', async () => {
-    const run: FaultRun = await startFaultRun({ title: 'T6', service, database });
-    await run.progress(200);
-    for (let round = 0; round < 6; round += 1) {
-      expect(await terminateSessions('raw-materials-worker')).to.be.greaterThan(0);
-      if (round % 2 === 0) await terminateSessions('raw-materials-api');
-      await run.progress(20 + run.dice.below(60));
-    }
-    for (let kill = 0; kill < 2; kill += 1) {
-      await postgres.kill();
-      await postgres.restart();
-      await run.progress(50 + run.dice.below(50));
-    }
-    await run.judge();
+    const size = sizeOf({ small: 12, long: 1_200 });
+    let committing = 0;
+    const figures = () => [{ name: 'sessions ended in a COMMIT', value: committing }];
+    await runFaultRounds(
+      { test: 'T6', unit: 'faults', size, service, database, faultsARound: 30, recoveryMsMax: 15_000, figures },
+      async (run) => {
+        const slow = await service.startWorker({ FAIL_POINTS: `before-commit=delay:${String(beforeCommitMs)}` });
+        while (run.left() > 0) {
+          if (run.made() % faultsAKill === faultsAKill - 1) await killPostgres(run);
+          else committing += await terminateAtCommit(run, slow);
+          run.add();
+          await run.recovered();
+          await run.progress(run.dice.below(40));
+        }
+        await stopProcess(slow);
+      },
+    );
     expectAlive();
-  });
+  }).timeout(faultRoundsMsMax);
+
+  async function killPostgres(run: FaultRun): Promise<void> {
+    run.noteFault();
+    await postgres.kill();
+    await postgres.restart();
+  }
+
+  async function terminateAtCommit(run: FaultRun, slow: Proc): Promise<number> {
+    const passes = slow.hits().length;
+    await until(() => slow.hits().length > passes, {
+      deadlineMs: atCommitMsMax,
+      what: () => `${slow.name} to commit; it said:\n${slow.logs().slice(-30).join('\n')}`,
+    });
+    await delay(run.dice.below(aroundCommitMsMax));
+    run.noteFault();
+    const { ended, committing } = await terminateSessions('raw-materials-worker');
+    expect(ended).to.be.greaterThan(0);
+    if (run.dice.chance(0.3)) await terminateSessions('raw-materials-api');
+    return committing;
+  }
 
   for (const place of ['before-commit', 'at-commit']) {
     it(`a session that is terminated ${place.replace('-', ' ')} leaves the change applied once`, async () => {
@@ -90,12 +140,17 @@ describe('T6: Postgres killed with −9, and its sessions', () => {
     }
     await postgres.restart();
     await untilServing(service);
-    const settled = await Promise.all(
-      answers.map((_, index) =>
-        addOne(service.baseUrls[index % 2] ?? '', shop, { idempotencyKey: `away-${String(index)}` }),
-      ),
+    // Ready as they are, a material that was being worked on waits for its lease, which is as long as these wait here.
+    await Promise.all(
+      answers.map((_, index) => {
+        const again = () =>
+          addOne(service.baseUrls[index % 2] ?? '', shop, { idempotencyKey: `away-${String(index)}` });
+        return until(async () => (await again()).status === 200, {
+          deadlineMs: settledMsMax,
+          what: `change ${String(index)} to be settled`,
+        });
+      }),
     );
-    for (const { status } of settled) expect(status).to.equal(200);
     expect(await totalOf(database, shop)).to.equal(21);
     expectAlive();
   });

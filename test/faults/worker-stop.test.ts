@@ -1,16 +1,18 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { connectForTest, startFaultRun } from '../support/fault-run.js';
+import { faultRoundsMsMax, runFaultRounds } from '../support/fault-rounds.js';
+import { connectForTest } from '../support/fault-run.js';
+import type { FaultRun } from '../support/fault-run.js';
+import { sizeOf } from '../support/long-run.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
+import { stopProcess } from '../support/service-process.js';
+import type { Proc } from '../support/service-process.js';
 import { totalOf, addOne } from '../support/change.js';
 import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
 
 /** Where a worker that stands still and comes back could do the most harm. */
 const places = ['after-take', 'after-lock', 'before-commit', 'at-commit', 'after-commit'];
-/** The whole wait and its grace: had nobody taken over, they would be answered 503 by then. */
-const takenOverMsMax = 12_000;
 
 describe('T7: workers stopped past their lease that go on afterwards', () => {
   let service: Service;
@@ -25,24 +27,30 @@ describe('T7: workers stopped past their lease that go on afterwards', () => {
   });
 
   it('at five places under load: everything is applied once, in an order that agrees with every answer', async () => {
-    const run = await startFaultRun({ title: 'T7', service, database });
-    await run.progress(200);
-    const zombies = await Promise.all(
-      places.map((place) => service.startWorker({ FAIL_POINTS: `${place}=stop:${String(1 + run.dice.below(10))}` })),
-    );
-    await Promise.all(zombies.map((zombie, index) => zombie.fired(places[index] ?? '')));
-    // What the stopped had in hand is answered by others, once their leases have run out.
-    const inHand = run.load.history.intents.filter(({ attempts }) => attempts.length === 0);
-    await until(() => inHand.every(({ attempts }) => attempts.length > 0), {
-      deadlineMs: takenOverMsMax,
-      what: 'the requests in hand to be answered',
+    const size = sizeOf({ small: 5, long: 300 });
+    await runFaultRounds({ test: 'T7', unit: 'stops', size, service, database, faultsARound: 20 }, async (run) => {
+      while (run.left() > 0) {
+        const wave = places.slice(0, run.left());
+        const zombies = await Promise.all(wave.map((place) => stopAt(place, run)));
+        // What the stopped had in hand is answered by others, once their leases have run out.
+        const inHand = [...run.load.open()];
+        await run.recovered();
+        for (const { attempts, tag } of inHand) expect(attempts[0]?.answer?.status, tag).to.be.oneOf([200, 400, 404]);
+        for (const zombie of zombies) zombie.kill('SIGCONT');
+        await run.progress(300);
+        expect(zombies.map((zombie) => zombie.hasExited())).to.deep.equal(zombies.map(() => false));
+        await Promise.all(zombies.map(stopProcess));
+        run.add(wave.length);
+      }
     });
-    for (const { attempts, tag } of inHand) expect(attempts[0]?.answer?.status, tag).to.be.oneOf([200, 400, 404]);
-    for (const zombie of zombies) zombie.kill('SIGCONT');
-    await run.progress(300);
-    await run.judge();
-    expect(zombies.map((zombie) => zombie.hasExited())).to.deep.equal(zombies.map(() => false));
-  });
+  }).timeout(faultRoundsMsMax);
+
+  async function stopAt(place: string, run: FaultRun): Promise<Proc> {
+    const zombie = await service.startWorker({ FAIL_POINTS: `${place}=stop:${String(1 + run.dice.below(10))}` });
+    await zombie.fired(place);
+    run.noteFault();
+    return zombie;
+  }
 
   it('alone: the request in hand is answered by another worker, and the late one changes nothing', async () => {
     for (const place of ['at-commit']) {

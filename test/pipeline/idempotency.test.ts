@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne, adjust, totalOf } from '../support/change.js';
+import { addOne, totalOf } from '../support/change.js';
 import { request } from '../support/http.js';
 import type { Answer } from '../support/http.js';
 import { startService } from '../support/service.js';
@@ -30,38 +30,6 @@ describe('an Idempotency-Key', () => {
   const baseUrl = (index: number) => service.baseUrls[index % service.baseUrls.length] ?? '';
   const isReplayed = ({ headers }: Answer) => headers['idempotency-replayed'] === 'true';
   const dataOf = ({ body }: Answer): unknown => (body as { data: unknown }).data;
-
-  it('sent 2 to 16 times at once over two API processes has one effect and one answer', async () => {
-    for (let copies = 2; copies <= 16; copies += 1) {
-      const idempotencyKey = `copies-${String(copies)}`;
-      const answers = await Promise.all(
-        Array.from({ length: copies }, (_, index) => addOne(baseUrl(index), shop, { idempotencyKey })),
-      );
-      expect(answers.map(({ status }) => status)).to.deep.equal(answers.map(() => 200));
-      expect(new Set(answers.map((answer) => JSON.stringify(dataOf(answer))))).to.have.property('size', 1);
-      expect(answers.filter((answer) => !isReplayed(answer))).to.have.length(1);
-      expect(new Set(answers.map(({ headers }) => headers['x-request-id']))).to.have.property('size', copies);
-      expect(await totalOf(database, shop)).to.equal(copies - 1);
-    }
-  });
-
-  it('sent at once with different bodies is one of them, and 422 to the others', async () => {
-    for (let round = 0; round < 5; round += 1) {
-      const [locationId = ''] = shop.locationIds;
-      const before = await totalOf(database, shop);
-      const deltas = [1, 10, 100, 1_000];
-      const answers = await Promise.all(
-        deltas.map((delta, index) =>
-          adjust(baseUrl(index), shop, [{ locationId, delta }], { idempotencyKey: `bodies-${String(round)}` }),
-        ),
-      );
-      expect(answers.map(({ status }) => status).sort()).to.deep.equal([200, 422, 422, 422]);
-      const winner = answers.findIndex(({ status }) => status === 200);
-      expect(await totalOf(database, shop)).to.equal(before + (deltas[winner] ?? 0));
-      const loser = answers.find(({ status }) => status === 422);
-      expect(loser?.body).to.have.nested.property('error.code', 'IDEMPOTENCY_KEY_REUSED');
-    }
-  });
 
   it('of another material, or another shop, is another key', async () => {
     const second = await createTestShop(database, { materialIds: shop.materialIds });

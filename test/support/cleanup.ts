@@ -38,7 +38,8 @@ function listen(): void {
     ['SIGTERM', 15],
     ['SIGHUP', 1],
   ] as const) {
-    process.once(name, () => process.exit(128 + number));
+    // Not once: a second Ctrl-C would then end this process in the middle of closing.
+    process.on(name, () => process.exit(128 + number));
   }
   // Mocha runs the tests in a child of the process that was started, and does not pass on SIGTERM or a kill −9.
   const parent = process.ppid;

@@ -11,6 +11,11 @@ export interface Dice {
 export function createDice(title: string): Dice {
   const seed = Number(process.env.TEST_SEED ?? Math.floor(Math.random() * 0xffff_ffff));
   console.log(`      ${title}: TEST_SEED=${String(seed)}`);
+  return diceOf(seed);
+}
+
+/** As `createDice`, of a seed that is known already. */
+export function diceOf(seed: number): Dice {
   let state = seed >>> 0;
   // Mulberry32: 32 bits of state are plenty for choosing what a test does next.
   const next = () => {

@@ -4,10 +4,12 @@ import type { Database } from '../../shared/database/connect.js';
 import { createDice } from './dice.js';
 import type { Dice } from './dice.js';
 import { request } from './http.js';
+import type { Intent } from './history.js';
 import { checkHistory } from './ledger-checker.js';
 import { startLoad } from './load.js';
 import type { Load } from './load.js';
 import { pipelineKeys } from './redis-keys.js';
+import { recoveriesOf } from './recovery.js';
 import type { Service } from './service.js';
 import { createTestShop } from './shop.js';
 import type { TestShop } from './shop.js';
@@ -20,14 +22,30 @@ export interface FaultRun {
   load: Load;
   /** Resolves when so many more changes have been executed: the service works, whatever happened to it. */
   progress(changes: number): Promise<void>;
+  /** Notes that a fault happens now. */
+  noteFault: () => void;
+  /** Resolves when every change that is on its way now has its executed answer. */
+  recovered(): Promise<void>;
   /** Ends the load and holds what every client was told against the ledger. */
-  judge(): Promise<void>;
+  judge(): Promise<Judged>;
+}
+
+/** What was found of a run in which nothing was wrong. */
+export interface Judged {
+  shopId: number;
+  changes: number;
+  /** Rows of the shop in the ledger. */
+  rows: number;
+  /** Of the faults that were noted; see recovery.ts. */
+  recoveriesMs: number[];
 }
 
 export interface FaultRunOptions {
   title: string;
   service: Service;
   database: Database;
+  /** Those of the test where it has several runs; else a run throws its own. */
+  dice?: Dice;
   clients?: number;
   materials?: number;
 }
@@ -41,25 +59,33 @@ export async function startFaultRun({
   title,
   service,
   database,
+  dice = createDice(title),
   clients = 32,
   materials = 16,
 }: FaultRunOptions): Promise<FaultRun> {
-  const dice = createDice(title);
+  const faultsMs: number[] = [];
   const shop = await createTestShop(database, { materials });
   const baseUrls = () => service.apis.flatMap((api) => (api.hasExited() ? [] : (api.baseUrl ?? [])));
   const load = startLoad({ baseUrls, shop, dice, clients, keyed: true });
   const progress = async (changes: number) => {
     const target = load.executed() + changes;
-    await until(() => load.executed() >= target, {
+    const reached = until(() => load.executed() >= target, {
       deadlineMs: progressMsMax,
       what: () => `${String(changes)} changes more; of ${String(target)} there are ${String(load.executed())}`,
     });
+    // A client that met what must not be says more than a target that is not reached.
+    await Promise.race([reached, load.ended]);
   };
   return {
     dice,
     shop,
     load,
     progress,
+    noteFault: () => void faultsMs.push(performance.now()),
+    async recovered() {
+      const hit = [...load.open()];
+      await Promise.race([load.ended, untilSettled(load, hit)]);
+    },
     async judge() {
       await load.finish();
       const verdict = await checkHistory(database, shop, load.history);
@@ -69,8 +95,21 @@ export async function startFaultRun({
         deadlineMs: idleMsMax,
         what: 'every material to be idle, without a key in Redis',
       });
+      const changes = load.history.intents.length;
+      return { shopId: shop.shopId, changes, rows: verdict.rows, recoveriesMs: recoveriesOf(load.history, faultsMs) };
     },
   };
+}
+
+async function untilSettled(load: Load, hit: Intent[]): Promise<void> {
+  const left = () => hit.filter((intent) => load.open().has(intent));
+  await until(() => left().length === 0, {
+    deadlineMs: progressMsMax,
+    what: () =>
+      `an executed answer to ${left()
+        .map(({ tag }) => tag)
+        .join(', ')}`,
+  });
 }
 
 /** Resolves when every living API process says that it can serve. */

@@ -24,6 +24,11 @@ export interface Asked {
 
 const deadlineMsDefault = 30_000;
 const rawDeadlineMs = 5_000;
+/**
+ * An idle connection is not used again after this, and closed. An API that is told to stop closes what is idle after a
+ * second: a client, or a balancer, that lets go before that never sends a request into the end of a connection.
+ */
+const idleMsMax = 500;
 const agents = new Map<string, Agent>();
 
 /** One request over a kept connection of this service. `path` is appended to the origin, not to a base path. */
@@ -61,6 +66,12 @@ export function request(baseUrl: string, asked: Asked): Promise<Answer> {
 async function documented(asked: Asked, answer: Answer): Promise<Answer> {
   expectDocumented(asked, answer);
   return Promise.resolve(answer);
+}
+
+/** Whether a request sent now would go over a connection that is open already. */
+export function hasIdleConnection(baseUrl: string): boolean {
+  const { freeSockets } = agents.get(new URL(baseUrl).origin) ?? {};
+  return Object.values(freeSockets ?? {}).some((sockets) => sockets?.some((socket) => !socket.destroyed));
 }
 
 /** Closes the kept connections of a service; without this they would hold the run open. */
@@ -115,7 +126,7 @@ function isWhole(text: string): boolean {
 function agentOf(origin: string): Agent {
   const known = agents.get(origin);
   if (known) return known;
-  const agent = new Agent({ keepAlive: true });
+  const agent = new Agent({ keepAlive: true, timeout: idleMsMax });
   agents.set(origin, agent);
   return agent;
 }

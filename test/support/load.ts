@@ -16,12 +16,20 @@ export interface LoadOptions {
   keyed: boolean;
   /** Of a hundred requests, how many are reads. */
   readPercent?: number;
+  /** After so many requests, reads included, a client ends by itself; without it, at `finish`. */
+  requestsAClient?: number;
 }
 
 export interface Load {
   history: History;
   /** How many changes were answered as executed so far. */
   executed(): number;
+  /** How many reads were not answered 200. */
+  failedReads(): number;
+  /** The changes that are on their way now: sent, and not yet settled. */
+  open(): ReadonlySet<Intent>;
+  /** Resolves when every client has ended by itself; rejects when one met what must not be. */
+  ended: Promise<unknown>;
   /** No new change from now on; resolves when every client has settled its last. */
   finish(): Promise<void>;
 }
@@ -32,21 +40,25 @@ const retryMs = 50;
 
 /** Clients that change the materials of a shop without pause, each one thing after the other. */
 export function startLoad(options: LoadOptions): Load {
-  const { shop, dice, clients, readPercent = 10 } = options;
+  const { shop, dice, clients, readPercent = 10, requestsAClient = Infinity } = options;
+  const open = new Set<Intent>();
   const history: History = { intents: [], reads: [] };
   let isFinishing = false;
   let executed = 0;
+  let failedReads = 0;
 
   async function client(): Promise<void> {
-    while (!isFinishing) {
+    for (let made = 0; made < requestsAClient && !isFinishing; made += 1) {
       const materialId = dice.pick(shop.materialIds);
       if (dice.below(100) < readPercent) {
-        await readLevels(options, history.reads, materialId);
+        if (!(await readLevels(options, history.reads, materialId))) failedReads += 1;
         continue;
       }
       const intent = makeIntent(options, materialId, history.intents.length);
       history.intents.push(intent);
+      open.add(intent);
       await settle(options, intent);
+      open.delete(intent);
       if (intent.attempts.some(({ answer }) => answer !== undefined && isExecuted(answer))) executed += 1;
     }
   }
@@ -56,6 +68,9 @@ export function startLoad(options: LoadOptions): Load {
   return {
     history,
     executed: () => executed,
+    failedReads: () => failedReads,
+    open: () => open,
+    ended: running,
     async finish() {
       isFinishing = true;
       await running;
@@ -97,13 +112,18 @@ async function attemptOnce(baseUrl: string, key: string, intent: Intent): Promis
   return { sentMs, answer, answeredMs: answer === undefined ? Infinity : performance.now() };
 }
 
-async function readLevels({ baseUrls, shop, dice }: LoadOptions, reads: LevelRead[], materialId: string) {
+/** Whether the levels could be read. */
+async function readLevels(
+  { baseUrls, shop, dice }: LoadOptions,
+  reads: LevelRead[],
+  materialId: string,
+): Promise<boolean> {
   const sentMs = performance.now();
   const path = `/v1/raw-materials/${materialId}/inventory`;
   const answer = await answerOrNone(request(dice.pick(baseUrls()), { path, key: shop.readKey }));
   if (answer?.status !== 200) {
     await delay(retryMs);
-    return;
+    return false;
   }
   const { levels } = (answer.body as { data: { levels: { locationId: string; quantity: number }[] } }).data;
   reads.push({
@@ -112,6 +132,7 @@ async function readLevels({ baseUrls, shop, dice }: LoadOptions, reads: LevelRea
     answeredMs: performance.now(),
     levels: new Map(levels.map(({ locationId, quantity }) => [locationId, quantity])),
   });
+  return true;
 }
 
 /** A connection that breaks is what these runs provoke; a request that hangs is a fault of the service. */

@@ -1,11 +1,17 @@
+import { setImmediate } from 'node:timers/promises';
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { adjustLevel, rowForTotal, unknownLocation } from '../../../shared/domain/adjustment.js';
 import type { AdjustmentRow } from '../../../shared/domain/adjustment.js';
 import { levelMaxMicros, toMicros } from '../../../shared/domain/quantity.js';
+import { counting } from '../../support/counting.js';
+import { createDice } from '../../support/dice.js';
+import { sizeOf } from '../../support/long-run.js';
 
 const unit = 1_000_000;
 const boundUnits = levelMaxMicros / unit;
+const rowsAtOnceMax = 200_000;
+const seedBound = 2 ** 31;
 
 interface Case {
   title: string;
@@ -166,34 +172,43 @@ describe('an adjustment', () => {
     });
   });
 
-  it('agrees with an independent oracle of the rules, for any level, total and row', () => {
+  it('T1: agrees with an independent oracle of the rules, for any level, total and row', async () => {
     const quantity = fc.oneof(
       fc.integer({ min: -20, max: 20 }),
       fc.integer({ min: -levelMaxMicros, max: levelMaxMicros }),
       fc.constantFrom(levelMaxMicros, -levelMaxMicros, 0),
     );
     const input = fc.oneof(fc.integer({ min: -20, max: 20 }), fc.integer({ min: -1e15, max: 1e15 }));
-    fc.assert(
-      fc.property(
-        quantity,
-        quantity,
-        input,
-        fc.boolean(),
-        fc.boolean(),
-        (level, total, value, isDelta, allowNegative) => {
-          const row: AdjustmentRow = isDelta
-            ? { locationId: 'a', delta: value }
-            : { locationId: 'a', absolute: Math.abs(value) };
-          const outcome = adjustLevel(row, { level, total, allowNegative });
-          const wanted = oracle(row, BigInt(level), BigInt(total), allowNegative);
-          if (wanted === undefined) expect(outcome.ok).to.equal(false);
-          else expect(outcome).to.include({ ok: true, level: Number(wanted), applied: Number(wanted) - level });
-        },
-      ),
-      // Each run is a row; reliability §2 T1 asks for 200,000.
-      { numRuns: 200_000 },
+    const rule = fc.property(
+      quantity,
+      quantity,
+      input,
+      fc.boolean(),
+      fc.boolean(),
+      (level, total, value, isDelta, allowNegative) => {
+        const row: AdjustmentRow = isDelta
+          ? { locationId: 'a', delta: value }
+          : { locationId: 'a', absolute: Math.abs(value) };
+        const outcome = adjustLevel(row, { level, total, allowNegative });
+        const wanted = oracle(row, BigInt(level), BigInt(total), allowNegative);
+        if (wanted === undefined) expect(outcome.ok).to.equal(false);
+        else expect(outcome).to.include({ ok: true, level: Number(wanted), applied: Number(wanted) - level });
+      },
     );
-  }).timeout(60_000);
+    const dice = createDice('T1');
+    const size = sizeOf({ small: 200_000, long: 10_000_000 });
+    await counting({ test: 'T1', unit: 'rows', size }, async (count) => {
+      while (count.left() > 0) {
+        const rows = Math.min(rowsAtOnceMax, count.left());
+        fc.assert(rule, { numRuns: rows, seed: dice.below(seedBound) });
+        count.add(rows);
+        count.judged();
+        // Otherwise a long run would not hear that it shall end.
+        await setImmediate();
+      }
+      return [];
+    });
+  });
 });
 
 describe('a written total', () => {

@@ -16,7 +16,7 @@ describe('the programs of the embedded Postgres', () => {
   before(async () => (folder = await temporaryFolder()));
   after(() => folder.remove());
 
-  it('run after npm ci --ignore-scripts, which leaves the symbolic links of the libraries out', async () => {
+  it('T19: run after npm ci --ignore-scripts, which leaves the symbolic links of the libraries out', async () => {
     const copy = join(folder.path, 'package');
     const list = join('native', 'pg-symlinks.json');
     const links = JSON.parse(readFileSync(join(installed, list), 'utf8')) as { target: string }[];

@@ -135,7 +135,7 @@ describe('the embedded Postgres', () => {
   });
 
   if (process.getuid?.() === 0) {
-    it('is kept elsewhere, and found again, when root starts it in a directory that is closed to others', async () => {
+    it('T19: is kept elsewhere, and found again, when root starts it in a directory that is closed to others', async () => {
       const closed = join(folder.path, 'closed');
       await mkdir(closed, { mode: 0o700 });
       const first = await start({ dataDir: join(closed, 'postgres') });

@@ -1,0 +1,58 @@
+import { expect } from 'chai';
+import type { Database } from '../../shared/database/connect.js';
+import { counting } from '../support/counting.js';
+import { createDice } from '../support/dice.js';
+import { connectForTest } from '../support/fault-run.js';
+import { checkHistory } from '../support/ledger-checker.js';
+import { startLoad } from '../support/load.js';
+import { isLongRun, sizeOf } from '../support/long-run.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop } from '../support/shop.js';
+
+const clients = 16;
+const requestsAClient = isLongRun ? 200 : 25;
+/** Few, so that clients meet each other on every one. */
+const materials = 2;
+/** The small size is 8,000 requests, some ten seconds of a quiet machine. */
+const smallMsMax = 240_000;
+
+describe('T11: histories of 16 clients over two API and two worker processes', () => {
+  let service: Service;
+  let database: Database;
+  before(async () => {
+    service = await startService({ apis: 2, workers: 2 });
+    database = connectForTest(service.databaseUrl);
+  });
+  after(async () => {
+    await database.destroy();
+    await service.stop();
+  });
+
+  it('have an order that agrees with every answer, every read and real time', async () => {
+    const dice = createDice('T11');
+    const size = sizeOf({ small: 20, long: 1_000 });
+    let [changes, reads] = [0, 0];
+    await counting({ test: 'T11', unit: 'histories', size }, async (count) => {
+      while (count.left() > 0) {
+        const shop = await createTestShop(database, { materials });
+        const baseUrls = () => service.baseUrls;
+        const load = startLoad({ baseUrls, shop, dice, clients, keyed: false, readPercent: 20, requestsAClient });
+        await load.ended;
+        const verdict = await checkHistory(database, shop, load.history);
+        expect(verdict.faults.join('\n'), `TEST_SEED=${String(dice.seed)}`).to.equal('');
+        const { intents } = load.history;
+        const statuses = new Set(intents.flatMap(({ attempts }) => attempts.map(({ answer }) => answer?.status)));
+        for (const status of statuses) expect(status, 'nothing is refused').to.be.oneOf([200, 400, 404]);
+        changes += intents.length;
+        reads += load.history.reads.length;
+        count.add();
+        count.judged();
+      }
+      return [
+        { name: 'changes', value: changes },
+        { name: 'reads', value: reads },
+      ];
+    });
+  }).timeout(isLongRun ? 0 : smallMsMax);
+});

@@ -16,6 +16,12 @@ const nothingHeld: Held = { nowMs: 0, readAtMs: 0, materials: [] };
 /** Pause after a fault of Redis or Postgres, before the next attempt; well below the five seconds of recovery. */
 const faultPauseMs = 200;
 
+/**
+ * A cycle longer than all of its timeouts is stuck: its leases are left to run out, so that another worker takes its
+ * materials instead of waiting for the end of this process. What it may still commit is on record.
+ */
+const stuckMs = 30_000;
+
 /** Materials given back after a fault come back after this, through the sweep. */
 const faultRetryMs = 250;
 
@@ -26,17 +32,19 @@ const faultRetryMs = 250;
 export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   let isStopping = false;
   let held = nothingHeld;
+  let steppedAtMs = performance.now();
 
   // A third of the lease: two renewals may be lost before it is.
   const renewal = setInterval(() => {
     const { materials } = held;
-    if (materials.length === 0) return;
+    if (materials.length === 0 || performance.now() - steppedAtMs > stuckMs) return;
     renewLeases(deps.redis, materials).catch((error: unknown) => {
       deps.logger.warn({ err: error }, 'Leases could not be renewed.');
     });
   }, leaseMs / 3);
 
   async function step(): Promise<void> {
+    steppedAtMs = performance.now();
     if (held.materials.length === 0) held = await takeMaterials(deps.redis, materialsACycleMax);
     if (held.materials.length === 0) return waker.wait();
     // fail-point: after-take

@@ -14,7 +14,10 @@ import { newRequestId } from './request-id.js';
 export interface ApiServer {
   /** @returns the port, which was free where 0 was asked for */
   listen(port: number, host: string): Promise<number>;
-  /** Takes no new connection, answers what is under way and what still comes on open ones, and ends when all are closed. */
+  /**
+   * Takes no new connection, answers what is under way and what still comes on open ones, and ends when all are closed; a
+   * request that has not arrived whole within `arrivalMs` is cut off.
+   */
   close(): Promise<void>;
 }
 

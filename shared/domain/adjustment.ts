@@ -45,7 +45,8 @@ export function adjustLevel(row: AdjustmentRow, before: StockBefore): RowOutcome
     return refuse('CONFLICT', `The level is ${toUnits(level)}, not the expected ${toUnits(row.expected)}.`);
   }
   const wanted = row.absolute === undefined ? (row.delta ?? 0) : row.absolute - level;
-  const applied = row.absolute === undefined ? appliedDelta(wanted, before) : wanted;
+  // An absolute is never below zero, so what it asks for is never clamped.
+  const applied = appliedDelta(wanted, before);
   if (Math.abs(level + applied) > levelMaxMicros) {
     return refuse('INVALID_INPUT', `The level would leave its bounds of ±${toUnits(levelMaxMicros)}.`);
   }
@@ -60,7 +61,7 @@ export function adjustLevel(row: AdjustmentRow, before: StockBefore): RowOutcome
  * a level that is already below it, since the shop's setting may have been switched.
  */
 function appliedDelta(delta: Micros, { level, allowNegative }: StockBefore): Micros {
-  if (allowNegative || delta >= 0) return delta;
+  if (allowNegative) return delta;
   // `0 -` and not a unary minus, which would make a negative zero of an empty level.
   return Math.max(delta, 0 - Math.max(level, 0));
 }

@@ -24,23 +24,22 @@ export function newestFirst<T extends LedgerPlace>(entries: readonly T[], count:
     if (level === undefined) byLevel.set(entry.levelId, [entry]);
     else level.push(entry);
   }
-  const levels = [...byLevel.values()];
   const ordered: T[] = [];
   while (ordered.length < count) {
-    let newest: T[] | undefined;
-    for (const level of levels) {
-      if (level.length > 0 && (newest === undefined || isNewer(level.at(-1), newest.at(-1)))) newest = level;
+    let newest: T | undefined;
+    for (const level of byLevel.values()) {
+      const last = level.at(-1);
+      if (last !== undefined && (newest === undefined || isNewer(last, newest))) newest = last;
     }
-    const next = newest?.pop();
-    if (next === undefined) break;
-    ordered.push(next);
+    if (newest === undefined) break;
+    ordered.push(newest);
+    byLevel.get(newest.levelId)?.pop();
   }
   return ordered;
 }
 
-function isNewer(one: LedgerPlace | undefined, other: LedgerPlace | undefined): boolean {
-  if (one === undefined || other === undefined) return one !== undefined;
-  if (one.atMs !== other.atMs) return one.atMs > other.atMs;
-  if (one.operationId !== other.operationId) return one.operationId > other.operationId;
-  return one.rowIndex > other.rowIndex;
+function isNewer(one: LedgerPlace, other: LedgerPlace): boolean {
+  const isSameOperation = one.atMs === other.atMs && one.operationId === other.operationId;
+  if (isSameOperation) return one.rowIndex > other.rowIndex;
+  return one.atMs > other.atMs || (one.atMs === other.atMs && one.operationId > other.operationId);
 }

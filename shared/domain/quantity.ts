@@ -29,8 +29,9 @@ export function toMicros(value: number): Micros {
   const [, sign, whole = '', fraction = '', exponent = '0'] = match;
   const digits = whole + fraction;
   const kept = whole.length + Number(exponent) + decimalPlaces;
-  const truncated = kept > 0 ? Number(digits.slice(0, kept).padEnd(kept, '0')) : 0;
-  const roundsUp = kept >= 0 && digits.charAt(kept) >= '5';
+  const truncated = Number(digits.slice(0, Math.max(kept, 0)).padEnd(kept, '0'));
+  // Before the first digit there is none, which rounds down.
+  const roundsUp = digits.charAt(kept) >= '5';
   const micros = truncated + (roundsUp ? 1 : 0);
   return assertSafe(sign === '-' && micros !== 0 ? -micros : micros, value);
 }

@@ -20,6 +20,8 @@ export interface FaultRun {
   dice: Dice;
   shop: TestShop;
   load: Load;
+  /** The clients that make one attempt. */
+  unkeyed: Load;
   /** Resolves when so many more changes have been executed: the service works, whatever happened to it. */
   progress(changes: number): Promise<void>;
   /** Notes that a fault happens now. */
@@ -53,6 +55,8 @@ export interface FaultRunOptions {
 /** A wait, a lease and a restart in a row. */
 const progressMsMax = 40_000;
 const idleMsMax = 15_000;
+/** Of all clients; see `startUnkeyed`. */
+const unkeyedClients = 8;
 const readyMsMax = 20_000;
 
 export async function startFaultRun({
@@ -66,7 +70,8 @@ export async function startFaultRun({
   const faultsMs: number[] = [];
   const shop = await createTestShop(database, { materials });
   const baseUrls = () => service.apis.flatMap((api) => (api.hasExited() ? [] : (api.baseUrl ?? [])));
-  const load = startLoad({ baseUrls, shop, dice, clients, keyed: true });
+  const load = startLoad({ baseUrls, shop, dice, clients: clients - unkeyedClients, keyed: true });
+  const unkeyed = await startUnkeyed({ database, dice, baseUrls });
   const progress = async (changes: number) => {
     const target = load.executed() + changes;
     const reached = until(() => load.executed() >= target, {
@@ -80,6 +85,7 @@ export async function startFaultRun({
     dice,
     shop,
     load,
+    unkeyed: unkeyed.load,
     progress,
     noteFault: () => void faultsMs.push(performance.now()),
     async recovered() {
@@ -87,7 +93,7 @@ export async function startFaultRun({
       await Promise.race([load.ended, untilSettled(load, hit)]);
     },
     async judge() {
-      await load.finish();
+      await Promise.all([load.finish(), unkeyed.judge()]);
       const verdict = await checkHistory(database, shop, load.history);
       expect(verdict.faults.join('\n'), `TEST_SEED=${String(dice.seed)}`).to.equal('');
       expect(verdict.operations).to.be.greaterThan(0);
@@ -97,6 +103,31 @@ export async function startFaultRun({
       });
       const changes = load.history.intents.length;
       return { shopId: shop.shopId, changes, rows: verdict.rows, recoveriesMs: recoveriesOf(load.history, faultsMs) };
+    },
+  };
+}
+
+/**
+ * Beside the clients that repeat a change by its key until it is settled, some that make one attempt, on a shop of their
+ * own: a 503 that was a lie stays one, where a key would find what was applied and answer with it.
+ */
+async function startUnkeyed({
+  database,
+  dice,
+  baseUrls,
+}: {
+  database: Database;
+  dice: Dice;
+  baseUrls: () => string[];
+}) {
+  const shop = await createTestShop(database, { materials: unkeyedClients });
+  const load = startLoad({ baseUrls, shop, dice, clients: unkeyedClients, keyed: false });
+  return {
+    load,
+    async judge() {
+      await load.finish();
+      const { faults } = await checkHistory(database, shop, load.history);
+      expect(faults.join('\n'), `without keys, TEST_SEED=${String(dice.seed)}`).to.equal('');
     },
   };
 }

@@ -51,4 +51,11 @@ describe('the result of a batch', () => {
   it('does not collapse where a row succeeded', () => {
     expect(batchResult('VMAT-1', 2, [failure(0, 'NOT_FOUND')]).ok).to.equal(true);
   });
+
+  it('of no rows is no error: there is no row that failed', () => {
+    expect(batchResult('VMAT-1', 0, [])).to.deep.equal({
+      ok: true,
+      data: { results: [], okCount: 0, failedCount: 0, skippedCount: 0 },
+    });
+  });
 });

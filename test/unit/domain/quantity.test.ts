@@ -44,6 +44,23 @@ describe('a quantity', () => {
     }
   });
 
+  it('says in that fault what it was given', () => {
+    expect(() => toMicros(NaN)).to.throw('not a quantity: NaN');
+    expect(() => toMicros(9.1e9)).to.throw('quantity out of range: 9100000000');
+    expect(() => fromDecimal('1.5')).to.throw('not a decimal with six places: 1.5');
+  });
+
+  it('is written for Postgres with six places and the sign of what is below zero', () => {
+    for (const [micros, decimal] of [
+      [0, '0.000000'],
+      [-1, '-0.000001'],
+      [-1_500_000, '-1.500000'],
+      [12_000_000, '12.000000'],
+    ] as const) {
+      expect(toDecimal(micros)).to.equal(decimal);
+    }
+  });
+
   const anyMicros = fc.integer({ min: -levelMaxMicros, max: levelMaxMicros });
 
   it('survives the way through JSON and back, up to 8e9 units', () => {

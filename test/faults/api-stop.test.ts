@@ -1,0 +1,175 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { expect } from 'chai';
+import { addOne, totalOf } from '../support/change.js';
+import { withLockedTable } from '../support/broken-storage.js';
+import { useOwnHttpService } from '../support/http-service.js';
+import { listPath } from '../support/material-paths.js';
+import { parseAnswer } from '../support/raw-exchange.js';
+import type { Proc } from '../support/service-process.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const soonMsMax = 5_000;
+const endMsMax = 15_000;
+const cleanEnd = { code: 0, signal: null };
+
+/** A client's connection, all that came on it, and whether it is over. */
+interface Peer {
+  socket: Socket;
+  text: () => string;
+  isOver: () => boolean;
+}
+
+describe('T14: an API that is told to stop', () => {
+  const http = useOwnHttpService({ apis: 1, workers: 1 });
+
+  it('answers every connection that the kernel had taken for it by then', async () => {
+    const shop = await createTestShop(http.database);
+    await http.withApi({}, async ({ port, proc }) => {
+      // Stopped, it takes nothing: what comes now waits in the queue of its port, and so does the SIGTERM.
+      proc.kill('SIGSTOP');
+      const peers = Array.from({ length: 100 }, () => open(port));
+      await until(() => peers.every(({ socket }) => socket.readyState === 'open'), {
+        deadlineMs: soonMsMax,
+        what: 'the connections',
+      });
+      for (const { socket } of peers) socket.write(getList(shop));
+      proc.kill('SIGTERM');
+      proc.kill('SIGCONT');
+      await untilOver(peers);
+      for (const peer of peers) {
+        const { status, headers } = parseAnswer(peer.text());
+        expect([status, headers['connection']]).to.deep.equal([200, 'close']);
+      }
+      expect(await proc.exited).to.deep.equal(cleanEnd);
+    });
+  });
+
+  it('takes no new connection, answers what is under way with Connection: close, and lets go of idle connections', async () => {
+    const shop = await createTestShop(http.database);
+    await http.withApi({}, async ({ port, baseUrl, proc }) => {
+      const [worker] = http.service.workers;
+      const idle = open(port);
+      idle.socket.write(getList(shop));
+      const silent = open(port);
+      await until(() => parsed(idle)?.status === 200 && silent.socket.readyState === 'open', {
+        deadlineMs: soonMsMax,
+        what: 'an answer',
+      });
+      worker?.kill('SIGSTOP');
+      const asked = addOne(baseUrl, shop);
+      await until(async () => (await http.redis.keys('*:wait')).length > 0, {
+        deadlineMs: soonMsMax,
+        what: 'the change to be queued',
+      });
+      proc.kill('SIGTERM');
+      await untilRefused(port);
+      // Whoever still sends on an open connection is answered, and told that it was the last time.
+      idle.socket.write(getList(shop));
+      await untilOver([idle, silent]);
+      expect(silent.text()).to.equal('');
+      expect(idle.text().match(/HTTP\/1\.1 200/g)).to.have.length(2);
+      expect(idle.text().match(/^Connection: close\r$/gm)).to.have.length(1);
+      expect(proc.hasExited(), 'before the change is answered').to.equal(false);
+      worker?.kill('SIGCONT');
+      const answer = await asked;
+      expect([answer.status, answer.headers['connection']]).to.deep.equal([200, 'close']);
+      expect(await proc.exited).to.deep.equal(cleanEnd);
+      expect(await totalOf(http.database, shop)).to.equal(1);
+    });
+  });
+
+  it('does not wait for requests that drip: what cannot be answered in time any more is cut, and the end is clean', async () => {
+    const shop = await createTestShop(http.database);
+    const env = { WAIT_MS: '1000', SHUTDOWN_TIMEOUT_MS: '5000' };
+    await http.withApi(env, async ({ port, proc }) => {
+      const drips = [
+        'GET /v1/raw-materials HTTP/1.1\r\nHost: x\r\n',
+        `PATCH ${listPath}/VMAT-x/inventory HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n` +
+          `Content-Type: application/json\r\nAuthorization: Bearer ${shop.writeKey}\r\n\r\n{`,
+      ].map((text) => {
+        const peer = open(port);
+        peer.socket.write(text);
+        return peer;
+      });
+      const whole = open(port);
+      whole.socket.write(getList(shop));
+      await until(() => parsed(whole)?.status === 200, { deadlineMs: soonMsMax, what: 'an answer' });
+      proc.kill('SIGTERM');
+      await untilOver([...drips, whole]);
+      expect(await proc.exited).to.deep.equal(cleanEnd);
+    });
+  });
+
+  it('and is stuck is forced out within its bound', async () => {
+    const shop = await createTestShop(http.database);
+    const env = { WAIT_MS: '1000', SHUTDOWN_TIMEOUT_MS: '2500', READ_TIMEOUT_MS: '600000' };
+    const api = await http.service.startApi(env);
+    await withLockedTable(http.database, 'materials', async () => {
+      const reader = open(api.port ?? 0);
+      reader.socket.write(getList(shop));
+      await until(() => hasWaitingQuery(), { deadlineMs: soonMsMax, what: 'the query to wait for the lock' });
+      api.kill('SIGTERM');
+      await until(api.hasExited, { deadlineMs: endMsMax, what: 'the forced end' });
+    });
+    expect(await api.exited).to.deep.equal({ code: 1, signal: null });
+    expect(api.logs().join('\n')).to.contain('the server did not close: forced to exit');
+    forget(api);
+  });
+
+  async function hasWaitingQuery(): Promise<boolean> {
+    const { rows } = await http.database.raw<{ rows: unknown[] }>(
+      "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()",
+    );
+    return rows.length > 0;
+  }
+
+  function forget(api: Proc): void {
+    const { apis, baseUrls } = http.service;
+    apis.splice(apis.indexOf(api), 1);
+    baseUrls.splice(baseUrls.indexOf(api.baseUrl ?? ''), 1);
+  }
+});
+
+function open(port: number): Peer {
+  const socket = connect({ port, host: '127.0.0.1' });
+  let text = '';
+  let isOver = false;
+  socket.setEncoding('latin1').on('data', (piece: string) => (text += piece));
+  socket.on('error', () => undefined).once('close', () => (isOver = true));
+  return { socket, text: () => text, isOver: () => isOver };
+}
+
+function getList({ readKey }: TestShop): string {
+  return `GET ${listPath} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${readKey}\r\n\r\n`;
+}
+
+function parsed(peer: Peer): { status: number } | undefined {
+  try {
+    return parseAnswer(peer.text());
+  } catch {
+    return undefined;
+  }
+}
+
+async function untilOver(peers: Peer[]): Promise<void> {
+  await until(() => peers.every(({ isOver }) => isOver()), {
+    deadlineMs: endMsMax,
+    what: () => `the ends of ${String(peers.filter(({ isOver }) => !isOver()).length)} connections`,
+  });
+}
+
+async function untilRefused(port: number): Promise<void> {
+  const isRefused = () =>
+    new Promise<boolean>((resolve) => {
+      const socket = connect({ port, host: '127.0.0.1' });
+      socket.once('connect', () => {
+        socket.destroy();
+        resolve(false);
+      });
+      socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'));
+    });
+  await until(isRefused, { deadlineMs: soonMsMax, what: 'the port to be closed' });
+}

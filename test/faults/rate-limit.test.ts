@@ -1,0 +1,96 @@
+import { expect } from 'chai';
+import type { Database } from '../../shared/database/connect.js';
+import { counting } from '../support/counting.js';
+import { createDice } from '../support/dice.js';
+import { connectForTest } from '../support/fault-run.js';
+import { request } from '../support/http.js';
+import { isLongRun, sizeOf } from '../support/long-run.js';
+import { materialPath } from '../support/material-paths.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const limit = 25;
+const windowMs = 1_000;
+/** Well over what is left of a window. */
+const burst = 2 * limit;
+/** What must be granted in each window, in the words of the `RateLimit` header: what remains. */
+const everyPoint = Array.from({ length: limit }, (_, used) => limit - 1 - used);
+const nextWindowMsMax = 10_000;
+const minutesMax = 3;
+
+describe('T12: the rate limit over four API processes, REST and MCP together', function () {
+  if (!isLongRun) this.timeout(minutesMax * 60_000);
+  let service: Service;
+  let database: Database;
+  before(async () => {
+    service = await startService({
+      apis: 4,
+      workers: 1,
+      env: { RATE_LIMIT_WINDOW_SECONDS: String(windowMs / 1_000), API_INSTANCES: '4' },
+    });
+    database = connectForTest(service.databaseUrl);
+  });
+  after(async () => {
+    await database.destroy();
+    await service.stop();
+  });
+
+  it('admits exactly the limit in each window, each point once', async () => {
+    const dice = createDice('T12');
+    const shop = await createTestShop(database, { rateLimitPoints: limit });
+    const ask = () => pointOf(dice.pick(service.baseUrls), shop, dice.chance(0.5));
+    const size = sizeOf({ small: 5, long: 1_000 });
+    let crossed = 0;
+    await counting({ test: 'T12', unit: 'windows', size }, async (count) => {
+      while (count.left() > 0) {
+        // Alone it asks until it is admitted: nothing is before the window is over, and this is the first of the next.
+        let askedMs = 0;
+        const first = await until(
+          () => {
+            askedMs = performance.now();
+            return ask();
+          },
+          { deadlineMs: nextWindowMsMax, what: 'the next window' },
+        );
+        const others = await Promise.all(Array.from({ length: burst }, ask));
+        const granted = [first, ...others.filter((point) => point !== undefined)];
+        const tookMs = performance.now() - askedMs;
+        if (tookMs < windowMs) {
+          expect(granted.toSorted((one, other) => other - one)).to.deep.equal(everyPoint);
+          count.add();
+          count.judged();
+          continue;
+        }
+        // The machine stood still, and windows ended under the burst: in each a point may have been granted once. The last
+        // of them is used up, so that the next one is seen from its begin.
+        crossed += 1;
+        expect(mostOften(granted), `granted: ${granted.join(' ')}`).to.be.at.most(1 + Math.ceil(tookMs / windowMs));
+        await until(async () => (await ask()) === undefined, { deadlineMs: nextWindowMsMax, what: 'the limit' });
+      }
+      return [{ name: 'bursts over a window’s end, not counted', value: crossed }];
+    });
+  });
+});
+
+/** What remained after it in the words of the answer, where it was admitted; undefined where it was refused. */
+async function pointOf(baseUrl: string, shop: TestShop, isAgent: boolean): Promise<number | undefined> {
+  const key = shop.readKey;
+  const { status, headers, text } = await request(
+    baseUrl,
+    isAgent
+      ? { method: 'POST', path: '/mcp', key, body: { jsonrpc: '2.0', id: 1, method: 'tools/list' } }
+      : { path: materialPath(shop.materialIds[0] ?? ''), key },
+  );
+  const [, remaining, resetSeconds] = /^"shop";r=(\d+);t=(\d+)$/.exec(String(headers['ratelimit'])) ?? [];
+  if (status === 200) return Number(remaining);
+  expect([status, remaining], text).to.deep.equal([429, '0']);
+  expect(Number(headers['retry-after'])).to.be.at.least(Number(resetSeconds)).and.at.least(1);
+  return undefined;
+}
+
+function mostOften(points: number[]): number {
+  return Math.max(...points.map((point) => points.filter((other) => other === point).length));
+}

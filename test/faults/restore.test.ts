@@ -1,0 +1,224 @@
+import { expect } from 'chai';
+import type { Database } from '../../shared/database/connect.js';
+import { checkLedger } from '../../shared/database/ledger-check.js';
+import type { Operation } from '../../shared/domain/operation.js';
+import { toMicros } from '../../shared/domain/quantity.js';
+import type { OperationsJob } from '../../shared/queue/job-format.js';
+import { queueName, queuePrefix } from '../../shared/queue/names.js';
+import { backUpDatabase, backUpRedis } from '../support/back-up.js';
+import type { BackUp } from '../support/back-up.js';
+import { addOne, recordOf, totalOf } from '../support/change.js';
+import { connectForTest, untilServing } from '../support/fault-run.js';
+import { openQueueRoom } from '../support/queue-room.js';
+import type { QueueRoom } from '../support/queue-room.js';
+import { pipelineKeys } from '../support/redis-keys.js';
+import { startTestRedis } from '../support/servers.js';
+import type { TestRedis } from '../support/servers.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop, operationOf } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const materials = 4;
+const soonMsMax = 20_000;
+/** A day more than operations stay on record. */
+const longAgoMs = 72 * 3_600_000;
+
+describe('a store that was restored to an earlier moment', () => {
+  let redis: TestRedis;
+  let service: Service;
+  let database: Database;
+  let room: QueueRoom;
+  let shop: TestShop;
+  let backUp: BackUp | undefined;
+
+  beforeEach(async () => {
+    redis = await startTestRedis();
+    service = await startService({ redisUrl: redis.url });
+    database = connectForTest(service.databaseUrl);
+    shop = await createTestShop(database, { materials });
+    room = await openQueueRoom(redis.url);
+  });
+  afterEach(async () => {
+    room.close();
+    await database.destroy();
+    await service.stop();
+    await backUp?.remove();
+    await redis.stop();
+  });
+
+  const baseUrl = () => service.baseUrls.at(-1) ?? '';
+  const refOf = (materialId: string) => ({ shopId: shop.shopId, materialId });
+  const waiting = (materialId: string) => room.jobs(refOf(materialId), 'wait');
+  const totals = () => Promise.all(shop.materialIds.map((materialId) => totalOf(database, shop, materialId)));
+  const plusOne = () =>
+    operationOf({ kind: 'adjust', rows: [{ locationId: shop.locationIds[0] ?? '', delta: toMicros(1) }] });
+  const deliver = (materialId: string, operation: Operation) =>
+    room.add(refOf(materialId), { operations: [operation] });
+  const killAll = async () => {
+    for (const each of [...service.apis, ...service.workers]) each.kill('SIGKILL');
+    await Promise.all([...service.apis, ...service.workers].map(({ exited }) => exited));
+    service.apis.splice(0);
+    service.workers.splice(0);
+    service.baseUrls.splice(0);
+  };
+  const untilIdle = () =>
+    until(async () => (await pipelineKeys(redis.url)).length === 0, {
+      deadlineMs: soonMsMax,
+      what: 'every job to be done with',
+    });
+  const expectSound = async () => {
+    expect(await checkLedger(database)).to.deep.include({ mismatchCount: 0, mismatches: [] });
+    await untilServing(service);
+    for (const materialId of [...shop.materialIds, ...shop.materialIds]) {
+      const answer = await addOne(baseUrl(), shop, { materialId });
+      expect(answer.status, answer.text).to.equal(200);
+    }
+  };
+
+  describe('Postgres, beside newer jobs in Redis', () => {
+    it('beneath running processes: what waits is applied once, and all goes on by itself', async () => {
+      for (const materialId of shop.materialIds) await addOne(baseUrl(), shop, { materialId });
+      backUp = await backUpDatabase(service.databaseUrl);
+      await untilServing(service);
+      // Answered with 200 after the backup: this is what a restore loses.
+      for (const materialId of shop.materialIds) {
+        await until(async () => (await addOne(baseUrl(), shop, { materialId })).status === 200, {
+          deadlineMs: soonMsMax,
+          what: 'a change after the backup',
+        });
+      }
+      const [worker] = service.workers;
+      worker?.kill('SIGSTOP');
+      const change = (materialId: string) => addOne(baseUrl(), shop, { materialId, idempotencyKey: materialId });
+      const asked = shop.materialIds.map(change);
+      await until(async () => (await Promise.all(shop.materialIds.map(waiting))).every(({ length }) => length === 1), {
+        deadlineMs: soonMsMax,
+        what: 'a job of each material in Redis',
+      });
+      await backUp.restore();
+      worker?.kill('SIGCONT');
+      for (const { status } of await Promise.all(asked)) expect(status).to.be.oneOf([200, 503, 504]);
+      for (const materialId of shop.materialIds) {
+        await until(async () => (await change(materialId)).status === 200, {
+          deadlineMs: soonMsMax,
+          what: 'the change that waited to be settled',
+        });
+      }
+      await untilIdle();
+      expect(await totals()).to.deep.equal(shop.materialIds.map(() => 2));
+      await expectSound();
+    });
+
+    it('applies nothing twice, whether its record was restored with it or not', async () => {
+      const [recorded = '', unrecorded = ''] = shop.materialIds;
+      const [early, late] = [plusOne(), plusOne()];
+      await deliver(recorded, early);
+      await untilIdle();
+      backUp = await backUpDatabase(service.databaseUrl);
+      await untilServing(service);
+      await deliver(unrecorded, late);
+      await untilIdle();
+      expect([await totalOf(database, shop, recorded), await totalOf(database, shop, unrecorded)]).to.deep.equal([
+        1, 1,
+      ]);
+      await killAll();
+      await backUp.restore();
+      expect(await recordOf(database, late.id)).to.equal(undefined);
+      // As workers leave them behind that die between their COMMIT and the end of the job.
+      for (let time = 0; time < 2; time += 1) {
+        await deliver(recorded, early);
+        await deliver(unrecorded, late);
+      }
+      await Promise.all([service.startApi(), service.startWorker()]);
+      await untilIdle();
+      expect([await totalOf(database, shop, recorded), await totalOf(database, shop, unrecorded)]).to.deep.equal([
+        1, 1,
+      ]);
+      await expectSound();
+    });
+
+    it('and with Redis emptied, as the procedure says: a change that was answered 503 stays unapplied', async () => {
+      const [materialId = ''] = shop.materialIds;
+      backUp = await backUpDatabase(service.databaseUrl);
+      await service.startApi({ WAIT_MS: '1000' });
+      await untilServing(service);
+      service.workers[0]?.kill('SIGSTOP');
+      const refused = await addOne(baseUrl(), shop, { materialId });
+      expect(refused.status).to.equal(503);
+      expect(await recordOf(database, String(refused.headers['x-request-id']))).to.equal('cancelled');
+      expect(await waiting(materialId), 'jobs that nobody withdrew from Redis').to.have.length(1);
+      await killAll();
+      await backUp.restore();
+      await redis.flush();
+      await Promise.all([service.startApi(), service.startWorker()]);
+      await untilIdle();
+      expect(await totalOf(database, shop, materialId)).to.equal(0);
+      await expectSound();
+    });
+  });
+
+  describe('Redis, from an old append-only file', () => {
+    it('applies nothing again that is on record, and nothing whose record has been pruned since', async () => {
+      const operations = shop.materialIds.map(plusOne);
+      for (const worker of service.workers.splice(0)) {
+        worker.kill('SIGTERM');
+        await worker.exited;
+      }
+      for (const [index, materialId] of shop.materialIds.entries()) await deliver(materialId, operations[index]!);
+      backUp = await backUpRedis(redis);
+      const worker = await service.startWorker();
+      await untilIdle();
+      expect(await totals()).to.deep.equal(shop.materialIds.map(() => 1));
+      worker.kill('SIGKILL');
+      await worker.exited;
+      service.workers.splice(0);
+
+      room.close();
+      await backUp.restore();
+      room = await openQueueRoom(redis.url);
+      for (const materialId of shop.materialIds) expect(await waiting(materialId)).to.have.length(1);
+      const [prunedId = ''] = shop.materialIds;
+      const [pruned] = operations;
+      await database.raw('DELETE FROM operations WHERE op_id = ?', [pruned?.id ?? '']);
+      await makeOld(prunedId);
+      await service.startWorker();
+      await untilIdle();
+      expect(await totals()).to.deep.equal(shop.materialIds.map(() => 1));
+      expect(await recordOf(database, pruned?.id ?? '')).to.equal('expired');
+      await expectSound();
+    });
+
+    it('applies once what was never executed, as long as it has not expired', async () => {
+      const [materialId = '', expiredId = ''] = shop.materialIds;
+      for (const worker of service.workers.splice(0)) {
+        worker.kill('SIGTERM');
+        await worker.exited;
+      }
+      await deliver(materialId, plusOne());
+      await deliver(expiredId, plusOne());
+      backUp = await backUpRedis(redis);
+      await redis.flush();
+      room.close();
+      await backUp.restore();
+      room = await openQueueRoom(redis.url);
+      await makeOld(expiredId);
+      await service.startWorker();
+      await untilIdle();
+      expect([await totalOf(database, shop, materialId), await totalOf(database, shop, expiredId)]).to.deep.equal([
+        1, 0,
+      ]);
+      await expectSound();
+    });
+  });
+
+  /** As if days had passed since the operations of its only job were accepted. */
+  async function makeOld(materialId: string): Promise<void> {
+    const [jobId = ''] = await waiting(materialId);
+    const key = `${queuePrefix}:${queueName(refOf(materialId))}:${jobId}`;
+    const job = JSON.parse((await room.redis.hget(key, 'data')) ?? '') as OperationsJob;
+    for (const operation of job.operations) operation.acceptedAtMs -= longAgoMs;
+    await room.redis.hset(key, 'data', JSON.stringify(job));
+  }
+});

@@ -1,0 +1,165 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import type { Database } from '../../shared/database/connect.js';
+import { leaseMs } from '../../shared/queue/leases.js';
+import { keys } from '../../shared/queue/names.js';
+import { addOne, totalOf } from '../support/change.js';
+import { runFaultRounds } from '../support/fault-rounds.js';
+import type { FaultRound } from '../support/fault-rounds.js';
+import { connectForTest, startFaultRun } from '../support/fault-run.js';
+import { closeConnections, hasIdleConnection } from '../support/http.js';
+import { isLongRun, sizeOf } from '../support/long-run.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import type { Proc } from '../support/service-process.js';
+import { createTestShop } from '../support/shop.js';
+
+const pauseMsMax = 300;
+const minutesMax = 3;
+
+/**
+ * The balancer in front of the APIs is the clients' own connection pool (`test/support/http.ts`). Just before the SIGTERM
+ * it is told, as orchestrators tell it, and opens no new connection to that API; those that it has open it goes on using
+ * until it hears otherwise: by `Connection: close`, by the end of the connection, or by half a second of idleness, after
+ * which a balancer should not trust a connection. So what must hold is that no request is reset on a connection that was
+ * not announced as closing. No request is ever repeated to hide a reset.
+ */
+describe('T14: rolling restarts of APIs and workers', function () {
+  if (!isLongRun) this.timeout(minutesMax * 60_000);
+  let service: Service;
+  let database: Database;
+  before(async () => {
+    service = await startService({ apis: 2, workers: 2 });
+    database = connectForTest(service.databaseUrl);
+  });
+  after(async () => {
+    await database.destroy();
+    await service.stop();
+  });
+
+  it('under load reset no connection and cost no answer: each is one of an execution', async () => {
+    const size = sizeOf({ small: 3, long: 200 });
+    let slowestMs = 0;
+    await runFaultRounds(
+      {
+        test: 'T14',
+        unit: 'restarts of an API and a worker',
+        size,
+        service,
+        database,
+        faultsARound: 10,
+        // A change that has to wait for a lease of a worker that is gone takes longer.
+        figures: () => [{ name: 'slowest change (ms)', value: Math.round(slowestMs), most: leaseMs }],
+      },
+      async (run) => {
+        while (run.left() > 0) {
+          await restartOneOfEach(run);
+          run.add();
+        }
+        await run.load.finish();
+        const attempts = run.load.history.intents.flatMap((intent) => intent.attempts);
+        const told = attempts.map(({ answer }) => answer?.text ?? 'a reset');
+        const isFailure = (_: unknown, index: number) => !((attempts[index]?.answer?.status ?? 500) < 500);
+        expect(told.filter(isFailure), 'resets and 5xx').to.deep.equal([]);
+        expect(run.load.failedReads(), 'reads that failed').to.equal(0);
+        slowestMs = Math.max(slowestMs, ...attempts.map(({ sentMs, answeredMs }) => answeredMs - sentMs));
+      },
+    );
+  });
+
+  async function restartOneOfEach(run: FaultRound): Promise<void> {
+    const oldApi = service.apis[0]!;
+    const oldWorker = service.workers[0]!;
+    const isAddedFirst = run.dice.chance(0.5);
+    if (isAddedFirst) await Promise.all([service.startApi(), service.startWorker()]);
+    await delay(run.dice.below(pauseMsMax));
+    service.apis[0] = drained(oldApi);
+    service.workers.shift();
+    oldApi.kill('SIGTERM');
+    await delay(run.dice.below(pauseMsMax));
+    oldWorker.kill('SIGTERM');
+    expect(await Promise.all([oldApi.exited, oldWorker.exited])).to.deep.equal([cleanEnd, cleanEnd]);
+    service.apis.shift();
+    closeConnections(oldApi.baseUrl ?? '');
+    if (!isAddedFirst) await Promise.all([service.startApi(), service.startWorker()]);
+    await run.progress(run.dice.below(100));
+  }
+});
+
+/** An API as a balancer sees it that opens no new connection to it: there for as long as one is open and free. */
+function drained(api: Proc): Proc {
+  const { baseUrl = '' } = api;
+  return Object.defineProperty({ ...api }, 'baseUrl', {
+    get: () => (hasIdleConnection(baseUrl) ? baseUrl : undefined),
+  });
+}
+
+const cleanEnd = { code: 0, signal: null };
+
+describe('T14: a worker that is told to stop', () => {
+  let service: Service;
+  let database: Database;
+  let redis: Redis;
+  before(async () => {
+    // A wait above the bound of a worker's stop and a lease: so that whoever waits for a stuck one is answered.
+    const apiEnv = { WAIT_MS: '20000', SHUTDOWN_TIMEOUT_MS: '23000' };
+    service = await startService({ apis: 1, workers: 1, apiEnv });
+    database = connectForTest(service.databaseUrl);
+    redis = new Redis(service.redisUrl);
+  });
+  after(async () => {
+    redis.disconnect();
+    await database.destroy();
+    await service.stop();
+  });
+
+  it('finishes its cycle and leaves no lease behind that anybody would wait for', async () => {
+    const run = await startFaultRun({ title: 'T14 worker', service, database });
+    for (let restart = 0; restart < 5; restart += 1) {
+      await run.progress(50 + run.dice.below(100));
+      const worker = service.workers.shift()!;
+      worker.kill('SIGTERM');
+      expect(await worker.exited).to.deep.equal(cleanEnd);
+      expect(await redis.hgetall(keys.leases)).to.deep.equal({});
+      await service.startWorker();
+    }
+    await run.progress(50);
+    await run.judge();
+  });
+
+  it('in the middle of a transaction still commits it, and the client has its answer from that worker', async () => {
+    const shop = await createTestShop(database);
+    const other = service.workers[0]!;
+    const slow = await service.startWorker({ FAIL_POINTS: 'before-commit=delay:1000' });
+    other.kill('SIGSTOP');
+    const asked = addOne(service.baseUrls[0] ?? '', shop);
+    await slow.fired('before-commit');
+    slow.kill('SIGTERM');
+    expect((await asked).status).to.equal(200);
+    expect(await slow.exited).to.deep.equal(cleanEnd);
+    expect(await totalOf(database, shop)).to.equal(1);
+    other.kill('SIGCONT');
+    forget(service, slow);
+  });
+
+  it('and is stuck is forced out within its bound, and another applies what it held, once', async () => {
+    const shop = await createTestShop(database);
+    const other = service.workers[0]!;
+    const stuck = await service.startWorker({ FAIL_POINTS: 'before-commit=delay:600000' });
+    other.kill('SIGSTOP');
+    const asked = addOne(service.baseUrls[0] ?? '', shop);
+    await stuck.fired('before-commit');
+    other.kill('SIGCONT');
+    stuck.kill('SIGTERM');
+    expect(await stuck.exited).to.deep.equal({ code: 1, signal: null });
+    expect(stuck.logs().join('\n')).to.contain('lanes did not close: forced to exit');
+    expect((await asked).status).to.equal(200);
+    expect(await totalOf(database, shop)).to.equal(1);
+    forget(service, stuck);
+  });
+});
+
+function forget(service: Service, worker: Proc): void {
+  service.workers.splice(service.workers.indexOf(worker), 1);
+}

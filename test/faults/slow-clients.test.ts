@@ -1,0 +1,155 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { addOne, totalOf } from '../support/change.js';
+import type { Database } from '../../shared/database/connect.js';
+import { counting } from '../support/counting.js';
+import { connectForTest } from '../support/fault-run.js';
+import { isLongRun, sizeOf } from '../support/long-run.js';
+import { inventoryPath } from '../support/material-paths.js';
+import { timesFigures } from '../support/recovery.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const slowSockets = 1_000;
+const honestClients = 8;
+/** Against a base of 1, the honest p99 of the long run. */
+const slowdownMax = 2;
+const minutesMax = 3;
+const cutMsMax = 60_000;
+/** In `npm test` the bounds of a head and of a request are short, so that each socket meets its own; else the defaults. */
+const shortBounds = { HEADERS_TIMEOUT_MS: '1000', REQUEST_TIMEOUT_MS: '2000' };
+const dripMs = isLongRun ? 1_000 : 200;
+
+describe('T15: a thousand clients whose heads and bodies drip in', function () {
+  if (!isLongRun) this.timeout(minutesMax * 60_000);
+  let service: Service;
+  let database: Database;
+  before(async () => {
+    service = await startService({ apis: 1, workers: 1, apiEnv: isLongRun ? {} : shortBounds });
+    database = connectForTest(service.databaseUrl);
+  });
+  after(async () => {
+    await database.destroy();
+    await service.stop();
+  });
+
+  it('hold up nobody: honest requests are answered, and each of the slow is cut off with a 408', async () => {
+    const honest = await createTestShop(database, { materials: 50 });
+    const slow = await createTestShop(database);
+    const size = sizeOf({ small: 5, long: 600 });
+    await counting({ test: 'T15', unit: 'seconds', size }, async (count) => {
+      const clients = startHonest(service.baseUrls[0] ?? '', honest);
+      await delay(Math.max(2_000, size * 50));
+      const baseMs = clients.takeTimes();
+      const drips = startDrips(service.apis[0]?.port ?? 0, slow);
+      while (count.left() > 0) {
+        await delay(1_000);
+        count.add();
+      }
+      const underMs = clients.takeTimes();
+      const wasCut = () => drips.cut() >= slowSockets;
+      await until(wasCut, { deadlineMs: cutMsMax, what: () => `1,000 to be cut off; ${String(drips.cut())} are` });
+      await clients.finish();
+      drips.stop();
+      expect(drips.odd()).to.deep.equal([]);
+      const totals = await Promise.all(honest.materialIds.map((id) => totalOf(database, honest, id)));
+      expect(totals.reduce((sum, total) => sum + total)).to.equal(clients.answered());
+      expect(await totalOf(database, slow)).to.equal(0);
+      count.judged();
+      const [base, under] = [p99(baseMs), p99(underMs)];
+      return [
+        ...timesFigures('honest', underMs),
+        { name: 'honest p99 without them (ms)', value: base },
+        { name: 'honest p99, times that', value: Math.round((100 * under) / base) / 100, most: slowdownMax },
+        { name: 'slow requests cut off', value: drips.cut() + drips.overtaken() },
+      ];
+    });
+  });
+});
+
+function startHonest(baseUrl: string, shop: TestShop) {
+  const times: number[] = [];
+  let answered = 0;
+  let isFinishing = false;
+  const client = async (_: unknown, index: number) => {
+    for (let sent = index; !isFinishing; sent += honestClients) {
+      const materialId = shop.materialIds[sent % shop.materialIds.length] ?? '';
+      const sentMs = performance.now();
+      const { status, text } = await addOne(baseUrl, shop, { materialId });
+      expect(status, text).to.equal(200);
+      times.push(performance.now() - sentMs);
+      answered += 1;
+    }
+  };
+  const running = Promise.all(Array.from({ length: honestClients }, client));
+  // It is awaited at the end; a rejection before that must not end the process.
+  running.catch(() => undefined);
+  return {
+    answered: () => answered,
+    /** In milliseconds, of the answers since this was last called. */
+    takeTimes: () => times.splice(0),
+    finish: async () => {
+      isFinishing = true;
+      await running;
+    },
+  };
+}
+
+/** Keeps a thousand sockets open that send a byte now and then; one that is cut off is followed by another. */
+function startDrips(port: number, shop: TestShop) {
+  const open = new Set<Socket>();
+  const odd: string[] = [];
+  let cut = 0;
+  let overtaken = 0;
+  let isStopping = false;
+  const start = (slot: number) => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    let answer = '';
+    let code: string | undefined;
+    socket.setEncoding('latin1').on('data', (piece: string) => (answer += piece));
+    socket.on('error', (error: NodeJS.ErrnoException) => (code = error.code));
+    socket.once('close', () => {
+      open.delete(socket);
+      if (isStopping) return;
+      if (answer.startsWith('HTTP/1.1 408 ') && answer.includes('REQUEST_TIMEOUT')) cut += 1;
+      // A byte that meets the closed socket is answered by a reset, which may overtake the 408 on its way to us.
+      else if (answer === '' && (code === 'ECONNRESET' || code === 'EPIPE')) overtaken += 1;
+      else odd.push(answer);
+      start(slot);
+    });
+    socket.write(slot % 2 === 0 ? 'GET / HTTP/1.1\r\nHost: x\r\nX-Slow: ' : headOf(shop));
+    open.add(socket);
+  };
+  for (let slot = 0; slot < slowSockets; slot += 1) start(slot);
+  const timer = setInterval(() => {
+    for (const socket of open) if (socket.writable) socket.write(' ');
+  }, dripMs);
+  return {
+    /** How many have read their 408. */
+    cut: () => cut,
+    overtaken: () => overtaken,
+    /** What came on sockets that were closed in any other way. */
+    odd: () => odd,
+    stop: () => {
+      isStopping = true;
+      clearInterval(timer);
+      for (const socket of open) socket.destroy();
+    },
+  };
+}
+
+function headOf({ materialIds, writeKey }: TestShop): string {
+  return (
+    `PATCH ${inventoryPath(materialIds[0] ?? '')} HTTP/1.1\r\nHost: x\r\nContent-Length: 100000\r\n` +
+    `Content-Type: application/json\r\nAuthorization: Bearer ${writeKey}\r\n\r\n{"updates":[`
+  );
+}
+
+function p99(timesMs: number[]): number {
+  return Number(timesFigures('', timesMs).find(({ name }) => name.includes('p99'))?.value);
+}

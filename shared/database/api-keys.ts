@@ -95,6 +95,28 @@ export async function revokeKey(
   return rows[0] && toListedKey(rows[0]);
 }
 
+/** Finds a key of the shop and holds it until the transaction ends, so that it can be judged and then changed. */
+export async function lockKey(transaction: Database, shopId: number, keyId: string): Promise<ListedKey | undefined> {
+  const { rows } = await transaction.raw<{ rows: ListedKeyRow[] }>(
+    `SELECT ${keyColumns}, k.label, k.created_at FROM api_keys k WHERE k.shop_id = ? AND k.id = ? FOR NO KEY UPDATE`,
+    [shopId, keyId],
+  );
+  return rows[0] && toListedKey(rows[0]);
+}
+
+/** Lets a key expire at this moment, unless it does so earlier by itself. The shop must have it. */
+export async function expireKey(database: Database, shopId: number, keyId: string, at: Date): Promise<ListedKey> {
+  // least() passes over NULL, which stands for never.
+  const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
+    `UPDATE api_keys AS k SET expires_at = least(k.expires_at, ?) WHERE k.shop_id = ? AND k.id = ?
+     RETURNING ${keyColumns}, k.label, k.created_at`,
+    [at, shopId, keyId],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('a key that was to expire is not there');
+  return toListedKey(row);
+}
+
 /** Of `api_keys k`; prefixed, since they stand beside a shop's columns. */
 const keyColumns = `k.id AS key_id, k.shop_id AS key_shop_id, k.scope AS key_scope, k.expires_at AS key_expires_at,
   k.revoked_at AS key_revoked_at, k.last_used_at AS key_last_used_at`;

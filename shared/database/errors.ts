@@ -35,3 +35,9 @@ export function isInfrastructureError(error: unknown): boolean {
   if (error instanceof AggregateError) return error.errors.every(isInfrastructureError);
   return connectionFailure.test(error.message);
 }
+
+/** What went wrong, for a person: a host with several addresses fails once for each. Drivers name host and port, never the password. */
+export function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
+  return error instanceof Error ? error.message : String(error);
+}

@@ -44,11 +44,14 @@ const materialsPerBatch = 5_000;
  * Recomputes everything that follows from the ledger: of one shop, or, without `shopId`, of all. Each batch is one
  * statement and so one snapshot, which makes the check right beside live traffic; nothing is locked, and no statement
  * reads more than the entries of 500 levels. Differences are data; this throws only where the database fails.
+ *
+ * @param options.onProgress told after each batch what was checked so far, and which part of all that is, 0 to 1
  */
 export async function checkLedger(
   database: Database,
-  options: { shopId?: number; onProgress?: (progress: LedgerCheckProgress) => void } = {},
+  options: { shopId?: number; onProgress?: (progress: LedgerCheckProgress, part: number) => void } = {},
 ): Promise<LedgerCheck> {
+  const total = options.onProgress === undefined ? 0 : await countRows(database, options.shopId);
   const result: LedgerCheck = { levels: 0, entries: 0, materials: 0, mismatchCount: 0, mismatches: [] };
   const note = (found: Partial<LedgerCheckProgress>, mismatches: LedgerMismatch[]) => {
     result.levels += found.levels ?? 0;
@@ -57,7 +60,8 @@ export async function checkLedger(
     result.mismatchCount += mismatches.length;
     result.mismatches.push(...mismatches.slice(0, mismatchesMax - result.mismatches.length));
     const { levels, entries, materials, mismatchCount } = result;
-    options.onProgress?.({ levels, entries, materials, mismatchCount });
+    // What is written meanwhile is checked as well, and was not counted.
+    options.onProgress?.({ levels, entries, materials, mismatchCount }, Math.min(1, (levels + materials) / total));
   };
   for (const shopId of await shopIds(database, options.shopId)) {
     await checkLevels(database, shopId, note);
@@ -73,6 +77,16 @@ async function shopIds(database: Database, only: number | undefined): Promise<nu
   if (only !== undefined) return [only];
   const { rows } = await database.raw<{ rows: { id: number }[] }>('SELECT id FROM shops ORDER BY id');
   return rows.map(({ id }) => id);
+}
+
+/** Of levels and totals, never 0. They stand for all of the work: what it takes is the reading of each level's entries. */
+async function countRows(database: Database, shopId: number | undefined): Promise<number> {
+  const ofShop = shopId === undefined ? '' : 'WHERE shop_id = :shopId';
+  const { rows } = await database.raw<{ rows: { total: string }[] }>(
+    `SELECT (SELECT count(*) FROM levels ${ofShop}) + (SELECT count(*) FROM stock ${ofShop}) AS total`,
+    { shopId: shopId ?? null },
+  );
+  return Math.max(1, Number(rows[0]?.total));
 }
 
 async function checkLevels(database: Database, shopId: number, note: Note): Promise<void> {

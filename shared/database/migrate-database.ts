@@ -1,4 +1,5 @@
 import { connectDatabase } from './connect.js';
+import { newerSchemaProblem, readSchemaState } from './schema-state.js';
 
 /** Any number that no one else in the database uses. */
 const lockNumber = 7_261_977;
@@ -7,17 +8,26 @@ const lockNumber = 7_261_977;
  * Brings a database to the newest schema, through Knex. One at a time: Knex' own lock is a table, and of three at once
  * on an empty database one failed to make it. The lock lasts for a transaction, so that a pooler does not lose it.
  *
+ * A database that a newer version has migrated is left as it is. Knex would refuse it as well, but as a folder of
+ * migrations that is "corrupt".
+ *
  * @param say told each migration that was run, a line each
+ * @returns a problem, for a person, where the schema is newer than this version
  */
-export async function migrateDatabase(url: string, say: (line: string) => void): Promise<void> {
+export async function migrateDatabase(
+  url: string,
+  say: (line: string) => void,
+): Promise<{ ok: true } | { ok: false; problem: string }> {
   const database = connectDatabase({ url, poolMax: 2, applicationName: 'raw-materials-migrate' });
   try {
-    const names = await database.transaction(async (lock) => {
+    return await database.transaction(async (lock) => {
       await lock.raw('SELECT pg_advisory_xact_lock(?)', [lockNumber]);
+      const { unknown } = await readSchemaState(lock);
+      if (unknown.length > 0) return { ok: false, problem: newerSchemaProblem(unknown) };
       const [, done] = (await database.migrate.latest()) as [number, string[]];
-      return done;
+      say(done.length === 0 ? 'The schema is up to date.' : `Migrated: ${done.join(', ')}.`);
+      return { ok: true };
     });
-    say(names.length === 0 ? 'The schema is up to date.' : `Migrated: ${names.join(', ')}.`);
   } finally {
     await database.destroy();
   }

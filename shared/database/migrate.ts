@@ -13,6 +13,8 @@ const settings = {
   },
 } as const satisfies SettingsDeclaration;
 
+/** EX_DATAERR of sysexits.h: this version is the wrong one for this database. */
+const exitCodeNewerSchema = 65;
 /** EX_UNAVAILABLE and EX_SOFTWARE of sysexits.h: a deployment tries again after the first, and looks after the second. */
 const exitCodeUnavailable = 69;
 const exitCodeFailed = 70;
@@ -20,7 +22,11 @@ const exitCodeFailed = 70;
 const { DATABASE_URL: url } = settingsOrExit(settings, process.env);
 
 try {
-  await migrateDatabase(url, (line) => process.stdout.write(`${line}\n`));
+  const migrated = await migrateDatabase(url, (line) => process.stdout.write(`${line}\n`));
+  if (!migrated.ok) {
+    process.exitCode = exitCodeNewerSchema;
+    process.stderr.write(`${migrated.problem}\n`);
+  }
 } catch (error) {
   const isAway = isInfrastructureError(error);
   process.exitCode = isAway ? exitCodeUnavailable : exitCodeFailed;

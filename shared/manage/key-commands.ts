@@ -1,12 +1,12 @@
 import { Option, type Command } from 'commander';
-import { insertKey, listKeys, revokeKey } from '../database/api-keys.js';
+import { expireKey, insertKey, listKeys, lockKey, revokeKey } from '../database/api-keys.js';
 import type { KeyScope, ListedKey } from '../database/api-keys.js';
 import { findShop } from '../database/shops.js';
 import { mintKey } from '../keys/api-key-format.js';
 import { failed, type Outcome } from '../standalone/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import type { Cell } from './format-table.js';
-import { moment, shortText, wholeNumber } from './option-parsers.js';
+import { duration, moment, shortText, wholeNumber } from './option-parsers.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
 
 interface ShopOption {
@@ -20,6 +20,16 @@ interface IssueOptions extends ShopOption {
   expires?: Date;
 }
 
+interface RotateOptions extends ShopOption {
+  /** Milliseconds. */
+  overlap: number;
+  /** `false` is --no-expires. */
+  expires?: Date | false;
+}
+
+const overlapDefaultMs = 86_400_000;
+const overlapDaysMax = 90;
+
 export function addKeyCommands(program: Command, run: RunCommand): void {
   const keys = program.command('keys').description('API keys of a shop.');
   shopOption(keys.command('issue').description('Makes a key and shows it, this once: it is not stored.'))
@@ -30,6 +40,16 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
   shopOption(
     keys.command('list').description('Lists the keys, the revoked and expired included; never a secret.'),
   ).action((options: ShopOption) => run(options, (context) => list(context, options)));
+  shopOption(keys.command('rotate').description('Makes a key in place of another one, which works on for a while.'))
+    .argument('<key>', "the old key's id: its 12 characters after rmk_")
+    .addOption(
+      new Option('--overlap <time>', 'how long the old key works on, as 90m, 24h or 7d')
+        .default(overlapDefaultMs, '24h')
+        .argParser(duration(overlapDaysMax)),
+    )
+    .option('--expires <moment>', 'when the new key ends; without, never', moment)
+    .option('--no-expires', 'never, though the old key does')
+    .action((keyId: string, options: RotateOptions) => run(options, (context) => rotate(context, keyId, options)));
   shopOption(keys.command('revoke').description('Ends a key for good, everywhere within a second.'))
     .argument('<key>', "the key's id: its 12 characters after rmk_")
     .action((keyId: string, options: ShopOption) => run(options, (context) => revoke(context, keyId, options)));
@@ -47,8 +67,7 @@ async function issue({ database }: CommandContext, options: IssueOptions): Promi
   if (expires !== null && expires.getTime() <= Date.now()) return failed('--expires lies in the past.');
   const { key, id, secretHash } = mintKey();
   const stored = await insertKey(database, shopId, { id, label, scope, secretHash, expiresAt: expires });
-  const text = `${formatFields([['key', key], ...fieldsOf(stored)])}\n\nThis is the only time the key is shown.`;
-  return { ok: true, value: { data: { key, ...stored }, text } };
+  return { ok: true, value: { data: { key, ...stored }, text: describeNew(key, stored) } };
 }
 
 async function list({ database }: CommandContext, { shop: shopId }: ShopOption): Promise<Outcome<Answer>> {
@@ -56,6 +75,38 @@ async function list({ database }: CommandContext, { shop: shopId }: ShopOption):
   const keys = await listKeys(database, shopId);
   const rows = keys.map((key) => fieldsOf(key).map(([, value]) => value));
   return { ok: true, value: { data: { keys }, text: formatTable(heads, rows) } };
+}
+
+/** The new key has label and scope of the old one. Refused where nothing would be gained, or an end silently lost. */
+async function rotate({ database }: CommandContext, keyId: string, options: RotateOptions): Promise<Outcome<Answer>> {
+  const { shop: shopId, overlap, expires } = options;
+  const wanted = expires instanceof Date ? expires : null;
+  const now = new Date();
+  if (wanted !== null && wanted <= now) return failed('--expires lies in the past.');
+  return database.transaction(async (transaction) => {
+    const old = await lockKey(transaction, shopId, keyId);
+    if (old === undefined) return failed(`Shop ${shopId} has no key of this id. See: keys list --shop ${shopId}`);
+    const { label, scope, expiresAt, revokedAt } = old;
+    if (revokedAt !== null || (expiresAt !== null && expiresAt <= now)) {
+      return failed('This key does not work any more, so there is nothing to rotate. See: keys issue');
+    }
+    if (expiresAt !== null && expires === undefined) {
+      return failed(
+        `This key ends at ${expiresAt.toISOString()}: because it was made so, or since it was rotated before.\n` +
+          'Say when the new one ends: --expires <moment>, or --no-expires.',
+      );
+    }
+    const { key, id, secretHash } = mintKey();
+    const stored = await insertKey(transaction, shopId, { id, label, scope, secretHash, expiresAt: wanted });
+    const replaced = await expireKey(transaction, shopId, keyId, new Date(now.getTime() + overlap));
+    const end = replaced.expiresAt?.toISOString() ?? '';
+    const text = `${describeNew(key, stored)}\nThe old one, ${keyId}, works until ${end}; keys revoke ends it at once.`;
+    return { ok: true, value: { data: { key, ...stored, replaces: replaced }, text } };
+  });
+}
+
+function describeNew(key: string, stored: ListedKey): string {
+  return `${formatFields([['key', key], ...fieldsOf(stored)])}\n\nThis is the only time the key is shown.`;
 }
 
 async function revoke(

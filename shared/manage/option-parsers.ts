@@ -47,6 +47,18 @@ export function moment(text: string): Date {
   throw new InvalidArgumentError('Must be a day, as 2027-01-31, or a moment, as 2027-01-31T12:00:00Z.');
 }
 
+/** A length of time, as 90m, 24h or 7d, in milliseconds. */
+export function duration(daysMax: number): OptionParser<number> {
+  return (text) => {
+    const [, count, unit] = /^(\d{1,9})([mhd])$/.exec(text) ?? [];
+    const value = unit === undefined ? NaN : Number(count) * unitsMs[unit as keyof typeof unitsMs];
+    if (value <= daysMax * unitsMs.d) return value;
+    throw new InvalidArgumentError(`Must be a length of time up to ${daysMax}d, as 90m, 24h or 7d.`);
+  };
+}
+
+const unitsMs = { m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
+
 /** Collects a repeated option. */
 export function collect(text: string, before: readonly string[] | undefined): string[] {
   return [...(before ?? []), text];

@@ -1,6 +1,6 @@
 import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
-import { isInfrastructureError } from '../database/errors.js';
+import { isInfrastructureError, reasonOf } from '../database/errors.js';
 import type { Outcome } from '../standalone/outcome.js';
 import { findRunningInstance } from './find-running-instance.js';
 
@@ -22,6 +22,8 @@ export interface CommandContext {
   readStdin: () => Promise<string>;
   /** A line for whoever watches; never on stdout. */
   progress: (line: string) => void;
+  /** stderr, where it is a terminal. */
+  terminal: NodeJS.WriteStream | undefined;
 }
 
 export type RunCommand = (
@@ -67,6 +69,7 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
         platformToken: deps.platformToken,
         readStdin: () => readAll(stdin),
         progress: (line) => stderr.write(`${line}\n`),
+        terminal: stderr.isTTY ? stderr : undefined,
       });
       if (!outcome.ok) return complain(outcome.problem, exitCodeFailed);
       const { data, text, exitCode } = outcome.value;
@@ -95,11 +98,6 @@ function sentenceOf(error: unknown): string {
   if (code === '42P01') return 'The database has no schema yet. Run: npm run migrate';
   if (code === '28P01' || code === '28000' || code === '3D000') return `The database refuses us: ${reasonOf(error)}.`;
   throw error;
-}
-
-function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }
 
 async function readAll(stdin: NodeJS.Process['stdin']): Promise<string> {

@@ -1,57 +1,107 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { resolve } from 'node:path';
+import { createRequire } from 'node:module';
+import { join, resolve } from 'node:path';
 import { openDataFolder } from './data-folder.js';
 import { failed, type Outcome } from './outcome.js';
 import { portOrFree } from './ports.js';
+import {
+  bad,
+  checkGivenPostgres,
+  checkGivenRedis,
+  checkLimits,
+  checkSchema,
+  checkWorkers,
+  good,
+  note,
+} from './given-servers.js';
+import type { Finding } from './given-servers.js';
 import { findPostgresBinaries } from './postgres-binaries.js';
 import { runCommand } from './processes.js';
-import { checkRedis } from './redis-check.js';
 import { findRedisProgram } from './redis-program.js';
 import { findServerUser } from './server-user.js';
 
 /** `engines` in package.json; the first release of 20 with `require(esm)` on by default, which two packages need. */
 const nodeWanted = [20, 19] as const;
+const require = createRequire(import.meta.url);
 const versionMsMax = 10_000;
 const defaultPort = 3_000;
 
-/** Everything `npm start` and `npm test` stand on: what was found, where, and what to do about what was not. Exits 0 or 1. */
-const checks: readonly { name: string; check: () => Promise<Outcome<string>> }[] = [
-  { name: 'Node', check: checkNode },
-  { name: 'Packages', check: checkPackages },
-  { name: 'Postgres', check: checkPostgres },
-  { name: 'Redis', check: checkGivenOrOwnRedis },
-  { name: 'Data folder', check: checkDataFolder },
-  { name: 'Port', check: checkPort },
+interface Check {
+  name: string;
+  check: () => Promise<Finding>;
+}
+
+const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = process.env;
+const isGivenBoth = Boolean(databaseUrl && redisUrl);
+
+/**
+ * Everything that the service stands on: what was found, where, and what to do about what was not. Servers that are given
+ * by URL are asked themselves; what is not given is looked for as `npm start` and `npm test` would. Exits 0 or 1.
+ */
+const checks: readonly Check[] = [
+  { name: 'Node', check: () => Promise.resolve(findingOf(checkNode())) },
+  { name: 'Packages', check: () => Promise.resolve(findingOf(checkPackages())) },
+  ...(databaseUrl ? givenPostgresChecks(databaseUrl) : [{ name: 'Postgres', check: checkEmbeddedPostgres }]),
+  ...(redisUrl ? givenRedisChecks(redisUrl) : [{ name: 'Redis', check: checkOwnRedis }]),
+  // With both servers given it is not npm start that will run: nothing of its own is needed, and its port is the API's.
+  ...(isGivenBoth
+    ? []
+    : [
+        {
+          name: 'Data folder',
+          check: () => Promise.resolve(findingOf(openDataFolder(process.env.DATA_DIR || '.data'))),
+        },
+        { name: 'Port', check: checkPort },
+      ]),
 ];
+
+const marks: Record<Finding['verdict'], string> = { good: 'ok ', note: 'but', bad: 'NO ' };
 
 let allGood = true;
 for (const { name, check } of checks) {
-  const outcome = await check();
-  allGood &&= outcome.ok;
-  const text = outcome.ok ? outcome.value : outcome.problem.replaceAll('\n', `\n${' '.repeat(18)}`);
-  process.stdout.write(`${outcome.ok ? 'ok  ' : 'NO  '} ${name.padEnd(12)} ${text}\n`);
+  const { verdict, text } = await check();
+  allGood &&= verdict !== 'bad';
+  process.stdout.write(`${marks[verdict]}  ${name.padEnd(12)} ${text.replaceAll('\n', `\n${' '.repeat(18)}`)}\n`);
 }
-process.stdout.write(allGood ? 'All is there: npm start.\n' : 'What says NO above must be mended first.\n');
+const ready = isGivenBoth ? 'All is there: npm run api, npm run worker.' : 'All is there: npm start.';
+process.stdout.write(`${allGood ? ready : 'What says NO above must be mended first.'}\n`);
 process.exitCode = allGood ? 0 : 1;
 
-function checkNode(): Promise<Outcome<string>> {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const isNewEnough = major > nodeWanted[0] || (major === nodeWanted[0] && minor >= nodeWanted[1]);
-  const outcome = isNewEnough
-    ? { ok: true as const, value: `${process.version} (${process.execPath})` }
-    : failed(`${process.version} is too old: ${nodeWanted.join('.')} or newer is needed.`);
-  return Promise.resolve(outcome);
+function givenPostgresChecks(url: string): Check[] {
+  const { RATE_LIMIT_POINTS: points = '600', RATE_LIMIT_WINDOW_SECONDS: windowSeconds = '60' } = process.env;
+  return [
+    { name: 'Postgres', check: () => checkGivenPostgres(url) },
+    { name: 'Schema', check: () => checkSchema(url) },
+    { name: 'Limits', check: () => checkLimits(url, { points, windowSeconds }) },
+  ];
 }
 
-function checkPackages(): Promise<Outcome<string>> {
+function givenRedisChecks(url: string): Check[] {
+  return [
+    { name: 'Redis', check: () => checkGivenRedis(url) },
+    { name: 'Workers', check: () => checkWorkers(url) },
+  ];
+}
+
+function findingOf(outcome: Outcome<string>): Finding {
+  return outcome.ok ? good(outcome.value) : bad(outcome.problem);
+}
+
+function checkNode(): Outcome<string> {
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
+  const isNewEnough = major > nodeWanted[0] || (major === nodeWanted[0] && minor >= nodeWanted[1]);
+  return isNewEnough
+    ? { ok: true, value: `${process.version} (${process.execPath})` }
+    : failed(`${process.version} is too old: ${nodeWanted.join('.')} or newer is needed.`);
+}
+
+function checkPackages(): Outcome<string> {
   const { dependencies } = JSON.parse(readFileSync(packageFile(), 'utf8')) as { dependencies: Record<string, string> };
   const names = Object.keys(dependencies);
-  const missing = names.filter((name) => !canResolve(name));
-  const outcome =
-    missing.length === 0
-      ? { ok: true as const, value: `all ${String(names.length)} are there` }
-      : failed(`Missing: ${missing.join(', ')}. Run: npm ci`);
-  return Promise.resolve(outcome);
+  const missing = names.filter((name) => !isInstalled(name));
+  return missing.length === 0
+    ? { ok: true, value: `all ${String(names.length)} are there` }
+    : failed(`Missing: ${missing.join(', ')}. Run: npm ci`);
 }
 
 /** The nearest above: three levels up from dist/shared/standalone, two from the source. */
@@ -61,53 +111,38 @@ function packageFile(from = new URL('.', import.meta.url)): URL {
   return packageFile(new URL('..', from));
 }
 
-function canResolve(name: string): boolean {
-  try {
-    import.meta.resolve(name);
-    return true;
-  } catch {
-    return false;
-  }
+/** By its folder: a package need not have an entry that can be resolved (`@bull-board/ui` has none). */
+function isInstalled(name: string): boolean {
+  return (require.resolve.paths(name) ?? []).some((folder) => existsSync(join(folder, name, 'package.json')));
 }
 
-async function checkPostgres(): Promise<Outcome<string>> {
-  if (process.env.DATABASE_URL) return { ok: true, value: 'the one of DATABASE_URL (npm run migrate will tell)' };
+async function checkEmbeddedPostgres(): Promise<Finding> {
   const user = await findServerUser(resolve(process.env.DATA_DIR || '.data', 'postgres'));
-  if (!user.ok) return user;
+  if (!user.ok) return bad(user.problem);
   const found = await findPostgresBinaries({ user: user.value, say: () => undefined, env: process.env });
-  if (!found.ok) return found;
+  if (!found.ok) return bad(found.problem);
+  const { postgres } = found.value;
   const as = user.value ? { uid: user.value.uid, gid: user.value.gid } : {};
   const { code, output } = await runCommand({
-    file: found.value.postgres,
+    file: postgres,
     args: ['--version'],
     msMax: versionMsMax,
     cwd: '/',
     ...as,
   });
-  if (code !== 0) return failed(`${found.value.postgres} does not run: ${output}`);
-  return {
-    ok: true,
-    value: `${output}, embedded (${found.value.postgres}${user.value ? `, run as ${user.value.name}` : ''})`,
-  };
+  if (code !== 0) return bad(`${postgres} does not run: ${output}`);
+  return good(`${output}, embedded (${postgres}${user.value ? `, run as ${user.value.name}` : ''})`);
 }
 
-async function checkGivenOrOwnRedis(): Promise<Outcome<string>> {
-  if (process.env.REDIS_URL) {
-    const given = await checkRedis(process.env.REDIS_URL);
-    return given.ok ? { ok: true, value: `${given.value.version}, the one of REDIS_URL` } : given;
-  }
+async function checkOwnRedis(): Promise<Finding> {
   const found = await findRedisProgram({ say: () => undefined, env: process.env });
-  return found.ok ? { ok: true, value: `${found.value.version}, ${found.value.source} (${found.value.file})` } : found;
+  if (!found.ok) return bad(found.problem);
+  return good(`${found.value.version}, ${found.value.source} (${found.value.file})`);
 }
 
-function checkDataFolder(): Promise<Outcome<string>> {
-  return Promise.resolve(openDataFolder(process.env.DATA_DIR || '.data'));
-}
-
-async function checkPort(): Promise<Outcome<string>> {
+async function checkPort(): Promise<Finding> {
   const wanted = Number(process.env.PORT || defaultPort);
   const port = await portOrFree(wanted);
-  const value =
-    port === wanted ? `${String(port)} is free` : `${String(wanted)} is busy; npm start takes another by itself`;
-  return { ok: true, value };
+  if (port === wanted) return good(`${String(port)} is free`);
+  return note(`${String(wanted)} is busy; npm start takes another by itself`);
 }

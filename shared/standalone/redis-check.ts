@@ -6,6 +6,7 @@ export interface RedisFacts {
   pid: number;
   configFile: string;
   maxmemoryPolicy: string;
+  appendOnly: boolean;
   loading: boolean;
 }
 
@@ -18,7 +19,12 @@ export function isNewEnough(version: string): boolean {
 }
 
 /** What a Redis says of itself through INFO, which managed ones allow where CONFIG is closed; a problem when it does not answer. */
-export async function askRedis(url: string): Promise<Outcome<RedisFacts>> {
+export function askRedis(url: string): Promise<Outcome<RedisFacts>> {
+  return questionRedis(url, async (redis) => parseInfo(await redis.info()));
+}
+
+/** One question over a connection of its own, within bounds; a problem when it is not answered. */
+export async function questionRedis<T>(url: string, question: (redis: Redis) => Promise<T>): Promise<Outcome<T>> {
   const redis = new Redis(url, {
     lazyConnect: true,
     connectTimeout: connectMsMax,
@@ -31,7 +37,7 @@ export async function askRedis(url: string): Promise<Outcome<RedisFacts>> {
   redis.on('error', (error: Error) => (cause = error.message));
   try {
     await redis.connect();
-    return { ok: true, value: parseInfo(await redis.info()) };
+    return { ok: true, value: await question(redis) };
   } catch (error) {
     return failed(cause ?? (error as Error).message);
   } finally {
@@ -69,6 +75,7 @@ function parseInfo(info: string): RedisFacts {
     pid: Number(fields.get('process_id') ?? 0),
     configFile: fields.get('config_file') ?? '',
     maxmemoryPolicy: fields.get('maxmemory_policy') ?? 'unknown',
+    appendOnly: fields.get('aof_enabled') === '1',
     loading: fields.get('loading') === '1',
   };
 }

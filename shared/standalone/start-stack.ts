@@ -120,10 +120,10 @@ async function openRedis({
 
 async function migrate(databaseUrl: string, say: (line: string) => void): Promise<Outcome<void>> {
   try {
-    await migrateDatabase(databaseUrl, (line) => {
+    const migrated = await migrateDatabase(databaseUrl, (line) => {
       say(`Schema: ${line}`);
     });
-    return { ok: true, value: undefined };
+    return migrated.ok ? { ok: true, value: undefined } : migrated;
   } catch (error) {
     return failed(`The database cannot be brought to the newest schema: ${(error as Error).message}`);
   }

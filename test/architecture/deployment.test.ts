@@ -40,6 +40,22 @@ const exampleVariables = [...example.matchAll(/(.*)\n([A-Z_]+)=(.*)/g)].map(([, 
   above: above!,
 }));
 
+interface Stage {
+  name: string | undefined;
+  text: string;
+  /** What each COPY takes, without where it goes. */
+  copied: string[];
+}
+
+function dockerfileStages(): Stage[] {
+  const texts = read('Dockerfile').split(/^(?=FROM )/m);
+  return texts.slice(1).map((text) => ({
+    name: /^FROM \S+ AS (\S+)$/m.exec(text)?.[1],
+    text: text.replaceAll(/^#.*\n/gm, ''),
+    copied: [...text.matchAll(/^COPY (.*) \S+$/gm)].map(([, sources]) => sources!),
+  }));
+}
+
 describe('deployment', () => {
   for (const service of ['api', 'worker']) {
     it(`compose hands the ${service} only variables that it reads, and all that it cannot do without`, () => {
@@ -106,7 +122,9 @@ describe('deployment', () => {
     const stages = [...dockerfile.matchAll(/^FROM node:(\d+)\.(\d+)-slim/gm)].map(([, ...version]) =>
       version.map(Number),
     );
-    expect(stages.length).to.equal([...dockerfile.matchAll(/^FROM /gm)].length);
+    const named = [...dockerfile.matchAll(/^FROM \S+ AS (\S+)$/gm)].map(([, name]) => name);
+    const others = [...dockerfile.matchAll(/^FROM (?!node:)(\S+)/gm)].map(([, from]) => from);
+    expect(named).to.include.members(others);
     for (const [major, minor] of stages) {
       expect(major).to.equal(promised[0]);
       expect(minor).to.be.at.least(promised[1]!);
@@ -114,6 +132,52 @@ describe('deployment', () => {
     const lastStage = dockerfile.slice(dockerfile.lastIndexOf('\nFROM '));
     expect(lastStage).to.match(/^USER node$/m);
     expect(lastStage).to.contain('/readyz');
+  });
+
+  it('what production runs in has only the build and the packages of production, and nothing of the load harness', () => {
+    const stages = dockerfileStages();
+    const last = stages.at(-1)!;
+    expect(last.copied).to.have.members([
+      'package.json',
+      '--from=production-dependencies /app/node_modules',
+      '--from=build /app/dist',
+    ]);
+    expect(stages.find(({ name }) => name === 'production-dependencies')?.text).to.contain('npm ci --omit=dev');
+    expect(stages.find(({ name }) => name === 'build')?.text).to.not.contain('test');
+  });
+
+  it('every folder and file that an image copies from here is there, and let through to the build', () => {
+    const rules = read('.dockerignore').split('\n');
+    const sources = dockerfileStages().flatMap(({ copied }) => copied.filter((source) => !source.startsWith('--from')));
+    for (const source of sources.flatMap((text) => text.split(' '))) {
+      expect(existsSync(new URL(source, root)), source).to.equal(true);
+      expect(rules, source).to.include(`!${source}`);
+    }
+  });
+
+  it('the load harness starts only when it is asked for, from an image of its own, with its key from .env', () => {
+    const load = block(block(compose, 'services', 0), 'load', 2);
+    expect(load)
+      .to.match(/^ {4}profiles: \[load\]$/m)
+      .and.match(/^ {6}target: load$/m);
+    const entry = /entrypoint: \[(.*?), --url,/.exec(load)?.[1]?.split(', ');
+    const stage = dockerfileStages().find(({ name }) => name === 'load');
+    expect(stage?.text).to.contain(`ENTRYPOINT ${JSON.stringify(entry).replaceAll(',', ', ')}`);
+    expect(stage?.text).to.match(/^USER node$/m);
+    expect(environmentOf('load').get('LOAD_KEY')).to.equal('${LOAD_KEY:-}');
+  });
+
+  it('the worker is asked for its health at its admin port', () => {
+    const worker = block(block(compose, 'services', 0), 'worker', 2);
+    expect(worker).to.contain(`http://127.0.0.1:${environmentOf('worker').get('ADMIN_PORT')!}/healthz`);
+    expect(worker).to.not.contain('disable: true');
+  });
+
+  it('every service has a bound on its memory', () => {
+    const services = block(compose, 'services', 0);
+    const names = [...services.matchAll(/^ {2}(\w+):$/gm)].map(([, name]) => name!);
+    expect(names).to.include.members(['postgres', 'valkey', 'migrate', 'api', 'worker', 'load']);
+    for (const name of names) expect(block(services, name, 2), name).to.match(/^ {8}limits:\n {10}memory: \d+[mg]$/m);
   });
 
   it('an image is built from what is named, so that no .env or .git gets into a layer', () => {
@@ -125,7 +189,10 @@ describe('deployment', () => {
       rules
         .slice(1)
         .filter(
-          (rule) => !/^!(package(-lock)?\.json|\.npmrc|tsconfig\.json|knexfile\.ts|api|worker|shared)$/.test(rule),
+          (rule) =>
+            !/^!(package(-lock)?\.json|\.npmrc|tsconfig\.json|knexfile\.ts|api|worker|shared|test\/(load|bench|support))$/.test(
+              rule,
+            ),
         ),
     ).to.deep.equal([]);
   });

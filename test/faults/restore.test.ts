@@ -136,6 +136,8 @@ describe('a store that was restored to an earlier moment', () => {
       expect([await totalOf(database, shop, recorded), await totalOf(database, shop, unrecorded)]).to.deep.equal([
         1, 1,
       ]);
+      // Beside the totals, for an operation that the ledger alone keeps out is recorded as failed.
+      for (const { id } of [early, late]) expect(await recordOf(database, id)).to.equal('executed');
       await expectSound();
     });
 

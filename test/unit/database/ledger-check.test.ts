@@ -52,9 +52,16 @@ describe('the check of the ledger', () => {
 
   it('finds nothing in what the apply step wrote, and says how much it looked at', async () => {
     const progress: LedgerCheckProgress[] = [];
-    const check = await checkLedger(database, { onProgress: (now) => progress.push(now) });
+    const parts: number[] = [];
+    const onProgress = (now: LedgerCheckProgress, part: number) => {
+      progress.push(now);
+      parts.push(part);
+    };
+    const check = await checkLedger(database, { onProgress });
     expect(check).to.deep.equal({ ...figures, mismatchCount: 0, mismatches: [] });
     expect(progress.at(-1)).to.deep.equal({ ...figures, mismatchCount: 0 });
+    // Six levels, then four totals, then the walk over the ledger, which is not counted.
+    expect(parts).to.deep.equal([0.6, 1, 1]);
   });
 
   const of = `(SELECT id FROM levels WHERE material_id = 'VMAT-b' AND location_id = '1')`;

@@ -1,0 +1,24 @@
+import type { Database } from './connect.js';
+
+/** What a Postgres says of itself, as far as the service depends on it. */
+export interface ServerFacts {
+  /** As `18.4`, or longer where a distribution adds its own name. */
+  version: string;
+  /** 18 for every 18.x. */
+  major: number;
+  database: string;
+  /** Of these sessions: `on` or stricter, or a commit that was answered may be lost with the machine. */
+  synchronousCommit: string;
+  fsync: string;
+}
+
+export async function readServerFacts(database: Database): Promise<ServerFacts> {
+  const { rows } = await database.raw<{ rows: ServerFacts[] }>(
+    `SELECT current_setting('server_version') AS version, current_database() AS database,
+            current_setting('server_version_num')::int / 10000 AS major,
+            current_setting('synchronous_commit') AS "synchronousCommit", current_setting('fsync') AS fsync`,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('Postgres said nothing of itself');
+  return row;
+}

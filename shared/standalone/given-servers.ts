@@ -1,0 +1,107 @@
+import { connectDatabase } from '../database/connect.js';
+import type { Database } from '../database/connect.js';
+import { reasonOf } from '../database/errors.js';
+import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
+import { readServerFacts } from '../database/server-facts.js';
+import { listShops } from '../database/shops.js';
+import { keys } from '../queue/names.js';
+import { checkRedis, questionRedis } from './redis-check.js';
+
+/** What was found of one thing: good, good with something to know, or to be mended first. */
+export interface Finding {
+  verdict: 'good' | 'note' | 'bad';
+  text: string;
+}
+
+export const good = (text: string): Finding => ({ verdict: 'good', text });
+export const note = (text: string): Finding => ({ verdict: 'note', text });
+export const bad = (text: string): Finding => ({ verdict: 'bad', text });
+
+/** What everything here was run on; an older one lacks nothing that is known of, and was not tried. */
+const postgresTried = 18;
+const shopsShownMax = 5;
+const postgresAway = 'unknown: Postgres does not answer';
+
+/** The Postgres of DATABASE_URL: whether it answers, its version, and whether a commit is one. */
+export function checkGivenPostgres(url: string): Promise<Finding> {
+  return askDatabase(url, async (database) => {
+    const { version, major, database: name, synchronousCommit, fsync } = await readServerFacts(database);
+    const { hostname, port } = new URL(url);
+    const where = `${version}, database ${name} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
+    if (fsync !== 'on' || synchronousCommit === 'off') {
+      return bad(
+        `${where} may lose what it has answered: fsync is ${fsync}, synchronous_commit ${synchronousCommit}.\n` +
+          'Set both to on in postgresql.conf, and see ALTER DATABASE and ALTER ROLE.',
+      );
+    }
+    return major === postgresTried ? good(where) : note(`${where}; this version was not tried, ${postgresTried} was`);
+  });
+}
+
+/** Whether the schema is that of this version. */
+export function checkSchema(url: string): Promise<Finding> {
+  const question = async (database: Database) => {
+    const { pending, unknown } = await readSchemaState(database);
+    if (unknown.length > 0) return note(newerSchemaProblem(unknown));
+    return pending.length === 0 ? good('up to date') : bad(`${pending.join(', ')} missing. Run: npm run migrate`);
+  };
+  return askDatabase(url, question, postgresAway);
+}
+
+/** How many requests a shop may make: the limit of all, and the shops that have another. */
+export function checkLimits(url: string, all: { points: string; windowSeconds: string }): Promise<Finding> {
+  const question = async (database: Database) => {
+    const shops = await listShops(database);
+    const own = shops.filter(({ rateLimitPoints }) => rateLimitPoints !== null);
+    const shown = own.slice(0, shopsShownMax).map(({ id, rateLimitPoints }) => `shop ${id} ${String(rateLimitPoints)}`);
+    if (own.length > shown.length) shown.push(`${own.length - shown.length} more`);
+    const others = shown.length === 0 ? '' : `; limits of their own: ${shown.join(', ')}`;
+    return good(
+      `${all.points} requests in ${all.windowSeconds} s for each shop (RATE_LIMIT_POINTS, RATE_LIMIT_WINDOW_SECONDS)${others}`,
+    );
+  };
+  return askDatabase(url, question, postgresAway);
+}
+
+/** The Redis of REDIS_URL: version, eviction, and whether a restart keeps the queue. */
+export async function checkGivenRedis(url: string): Promise<Finding> {
+  const given = await checkRedis(url);
+  if (!given.ok) return bad(given.problem);
+  const { hostname, port } = new URL(url);
+  const where = `${given.value.version}, noeviction, on ${hostname}:${port || '6379'} (REDIS_URL)`;
+  if (given.value.appendOnly) return good(`${where}, append-only file`);
+  return note(
+    `${where}; it has no append-only file, so its queue is empty after a restart: nothing that was answered is lost.\n` +
+      'Run: redis-cli CONFIG SET appendonly yes   (and write it into its configuration file)',
+  );
+}
+
+/** Whether any worker beats: without one, the API refuses every write. */
+export async function checkWorkers(url: string): Promise<Finding> {
+  const live = await questionRedis(url, async (redis) => {
+    const [seconds] = await redis.time();
+    return redis.zcount(keys.workers, `(${Number(seconds) * 1_000}`, '+inf');
+  });
+  if (!live.ok) return bad('unknown: Redis does not answer');
+  if (live.value > 0) return good(`${live.value} alive`);
+  return bad('none is alive, so the API refuses every write. Run: npm run worker');
+}
+
+/** @param away what is said where the database cannot be asked; without it, why not */
+async function askDatabase(
+  url: string,
+  question: (database: Database) => Promise<Finding>,
+  away?: string,
+): Promise<Finding> {
+  const database = connectDatabase({ url, poolMax: 1, applicationName: 'raw-materials-doctor' });
+  try {
+    return await question(database);
+  } catch (error) {
+    if ((error as { code?: string }).code === '42P01') return bad('unknown: there is no schema yet');
+    return bad(
+      away ?? `The Postgres of DATABASE_URL does not answer: ${reasonOf(error)}. Start it, or mend DATABASE_URL.`,
+    );
+  } finally {
+    await database.destroy();
+  }
+}

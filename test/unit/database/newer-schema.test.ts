@@ -1,0 +1,101 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { addOne, totalOf } from '../../support/change.js';
+import { request } from '../../support/http.js';
+import { runMigrate } from '../../support/run-migrate.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+import { startService } from '../../support/service.js';
+import { createTestShop } from '../../support/shop.js';
+
+/**
+ * A rolling update brings the schema first, then the processes: expand. What these tests do by hand is the migration of
+ * a version to come that only adds; to the code here, this version is the older one.
+ */
+describe('a schema that is newer than the version that runs', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  beforeEach(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 1, applicationName: 'test' });
+  });
+  afterEach(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  const expand = () =>
+    database.raw(`
+      ALTER TABLE shops ADD COLUMN region text NOT NULL DEFAULT 'eu';
+      ALTER TABLE materials ADD COLUMN colour text;
+      ALTER TABLE levels ADD COLUMN reserved numeric(38, 6) NOT NULL DEFAULT 0;
+      ALTER TABLE stock ADD COLUMN reserved numeric(38, 6) NOT NULL DEFAULT 0;
+      ALTER TABLE ledger ADD COLUMN source text;
+      ALTER TABLE operations ADD COLUMN source text;
+      CREATE TABLE reservations (id bigint PRIMARY KEY);
+      INSERT INTO knex_migrations (name, batch, migration_time) VALUES ('9999-of-tomorrow', 99, now())`);
+  const history = async () => (await database.raw<{ rows: object[] }>('SELECT * FROM knex_migrations')).rows;
+
+  it('serves: processes of the older version start on what only adds, read and write', async () => {
+    await expand();
+    const service = await startService({ databaseUrl: testDatabase.url });
+    try {
+      const shop = await createTestShop(database);
+      const [baseUrl = ''] = service.baseUrls;
+      const path = `/v1/raw-materials/${shop.materialIds[0] ?? ''}`;
+      expect((await addOne(baseUrl, shop)).status).to.equal(200);
+      const renamed = await request(baseUrl, {
+        method: 'PATCH',
+        path,
+        key: shop.writeKey,
+        body: { productName: 'Renamed' },
+      });
+      expect(renamed.status, renamed.text).to.equal(200);
+      for (const read of [path, `${path}/inventory`, `${path}/inventory/history`, '/v1/raw-materials']) {
+        expect((await request(baseUrl, { path: read, key: shop.readKey })).status, read).to.equal(200);
+      }
+      expect(await totalOf(database, shop)).to.equal(1);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('serves processes that were there before it: none has to be stopped for it', async () => {
+    const service = await startService({ databaseUrl: testDatabase.url });
+    try {
+      const shop = await createTestShop(database);
+      const [baseUrl = ''] = service.baseUrls;
+      // Statements of both processes are prepared and their plans kept by now.
+      for (let turn = 0; turn < 10; turn += 1) expect((await addOne(baseUrl, shop)).status).to.equal(200);
+      await request(baseUrl, { path: '/v1/raw-materials', key: shop.readKey });
+      await expand();
+      expect((await addOne(baseUrl, shop)).status).to.equal(200);
+      expect((await request(baseUrl, { path: '/v1/raw-materials', key: shop.readKey })).status).to.equal(200);
+      expect(await totalOf(database, shop)).to.equal(11);
+    } finally {
+      await service.stop();
+    }
+  });
+
+  it('is left as it is by the older migrate, which says what is wrong, what to do, and ends with 65', async () => {
+    await expand();
+    const before = await history();
+    const { code, stdout, stderr } = await runMigrate(testDatabase.url);
+    expect({ code, stdout }).to.deep.equal({ code: 65, stdout: '' });
+    expect(stderr).to.match(
+      /^This version is older than the schema of the database, which has 9999-of-tomorrow\. Noth/,
+    );
+    expect(stderr)
+      .to.match(/start its processes without migrating/)
+      .and.not.contain('corrupt');
+    expect(await history()).to.deep.equal(before);
+  });
+
+  it('is left as it is also where a migration of the older version is missing', async () => {
+    await database.raw("UPDATE knex_migrations SET name = '9999-of-tomorrow' WHERE name = '0001-initial-schema'");
+    const before = await history();
+    expect((await runMigrate(testDatabase.url)).code).to.equal(65);
+    expect(await history()).to.deep.equal(before);
+  });
+});

@@ -1,0 +1,57 @@
+import { expect } from 'chai';
+import { createProgressBar } from '../../../shared/manage/progress-bar.js';
+import { openManagedShop } from './run-manage.js';
+import type { ManagedShop } from './run-manage.js';
+
+const eraseLine = '\u001b[2K';
+
+/** What a terminal is sent. It stands for a real one, which a test's process does not have. */
+function terminalOf(): { terminal: NodeJS.WriteStream; written: () => string } {
+  let text = '';
+  const terminal = { isTTY: true, columns: 200, write: (piece: string) => (text += piece) };
+  return { terminal: terminal as unknown as NodeJS.WriteStream, written: () => text };
+}
+
+describe('the progress of verify', () => {
+  it('on a terminal is a bar that says how far it is and what was found so far, and then goes', () => {
+    const { terminal, written } = terminalOf();
+    const bar = createProgressBar(terminal);
+    expect(written()).to.equal('');
+    bar.show('500 levels checked', 0.25);
+    expect(written()).to.match(/\[.*\] 25% \|.*500 levels checked/);
+    bar.stop();
+    expect(written().split('500 levels checked').at(-1)).to.contain(eraseLine);
+  });
+
+  it('that was never shown leaves the terminal alone', () => {
+    const { terminal, written } = terminalOf();
+    createProgressBar(terminal).stop();
+    expect(written()).to.equal('');
+  });
+
+  describe('of a whole database', () => {
+    let shop: ManagedShop;
+    before(async () => (shop = await openManagedShop()));
+    after(() => shop.close());
+
+    it('goes over every shop, and with --json says nothing but the answer', async () => {
+      const other = String((await shop.cli.answer<{ id: number }>(['shops', 'create', '--name', 'Other'])).id);
+      await shop.cli.answer(['locations', 'add', '--shop', other, '--id', '1', '--name', 'one']);
+      const stocked = [
+        [shop.shopId, '70001=1'],
+        [other, '1=2'],
+      ] as const;
+      for (const [id, level] of stocked) {
+        const create = ['materials', 'create', '--shop', id, '--product-name', 'x', '--level', level];
+        await shop.cli.answer(create);
+      }
+      expect(await shop.cli.answer(['verify'])).to.deep.equal({
+        levels: 2,
+        entries: 2,
+        materials: 2,
+        mismatchCount: 0,
+        mismatches: [],
+      });
+    });
+  });
+});

@@ -1,0 +1,147 @@
+import { spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { createEmptyDatabase } from '../../support/servers.js';
+import { startService } from '../../support/service.js';
+import type { Service } from '../../support/service.js';
+import { stopProcess } from '../../support/service-process.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+
+const entry = fileURLToPath(new URL('../../../dist/shared/standalone/doctor.js', import.meta.url));
+
+describe('npm run doctor', () => {
+  describe('with servers that are given', () => {
+    let service: Service;
+    let database: Database;
+    let given: { DATABASE_URL: string; REDIS_URL: string };
+    before(async () => {
+      service = await startService({ apis: 0, workers: 1 });
+      database = connectDatabase({ url: service.databaseUrl, poolMax: 1, applicationName: 'test' });
+      given = { DATABASE_URL: service.databaseUrl, REDIS_URL: service.redisUrl };
+    });
+    after(async () => {
+      await database.destroy();
+      await service.stop();
+    });
+
+    it('asks each of them, names its version and where it is, and ends with 0 where all is there', async () => {
+      const { code, lines } = await doctor(given);
+      const { hostname, port } = new URL(given.REDIS_URL);
+      expect(lines.get('Postgres')).to.match(/^ok 18\.\d+, database test_\w+ on 127\.0\.0\.1:\d+ \(DATABASE_URL\)$/);
+      expect(lines.get('Schema')).to.equal('ok up to date');
+      expect(lines.get('Redis'))
+        .to.match(/^ok \d+\.\d+\.\d+, noeviction, on /)
+        .and.contain(`${hostname}:${port}`);
+      expect(lines.get('Workers')).to.equal('ok 1 alive');
+      expect(code).to.equal(0);
+    });
+
+    it('knows no password of theirs', async () => {
+      const { output } = await doctor(given);
+      for (const url of Object.values(given)) expect(output).to.not.contain(new URL(url).password);
+    });
+
+    it('shows the limit of every shop, and the shops that have another', async () => {
+      const { id } = await createShop(database, { name: 'limited', plan: 'enhanced', rateLimitPoints: 42 });
+      const { lines } = await doctor({ ...given, RATE_LIMIT_POINTS: '700' });
+      expect(lines.get('Limits')).to.match(/^ok 700 requests in 60 s for each shop/);
+      expect(lines.get('Limits')).to.match(new RegExp(`limits of their own: shop ${id} 42$`));
+    });
+
+    it('says what a commit is not worth without synchronous_commit', async () => {
+      const name = new URL(given.DATABASE_URL).pathname.slice(1);
+      await database.raw(`ALTER DATABASE ${name} SET synchronous_commit = off`);
+      const { code, lines } = await doctor(given);
+      await database.raw(`ALTER DATABASE ${name} RESET synchronous_commit`);
+      expect(lines.get('Postgres')).to.match(/^NO .* may lose what it has answered: .*synchronous_commit off/);
+      expect(code).to.equal(1);
+    });
+
+    it('says that a queue without an append-only file is empty after a restart, which loses nothing', async () => {
+      const redis = new Redis(given.REDIS_URL);
+      await redis.config('SET', 'appendonly', 'no');
+      const { code, lines } = await doctor(given);
+      await redis.config('SET', 'appendonly', 'yes');
+      redis.disconnect();
+      expect(lines.get('Redis')).to.match(/^but .*no append-only file/);
+      expect(code).to.equal(0);
+    });
+
+    it('says NO to a Redis that evicts, and what to do', async () => {
+      const redis = new Redis(given.REDIS_URL);
+      await redis.config('SET', 'maxmemory-policy', 'allkeys-lru');
+      const { code, lines } = await doctor(given);
+      await redis.config('SET', 'maxmemory-policy', 'noeviction');
+      redis.disconnect();
+      expect(lines.get('Redis')).to.match(/^NO .*maxmemory-policy is allkeys-lru/);
+      expect(code).to.equal(1);
+    });
+
+    it('says NO to a schema that is not there, and what to do', async () => {
+      const empty = await createEmptyDatabase();
+      const { code, lines } = await doctor({ ...given, DATABASE_URL: empty.url });
+      await empty.drop();
+      expect(lines.get('Schema')).to.match(/^NO 0001-initial-schema, .* missing\. Run: npm run migrate$/);
+      expect(code).to.equal(1);
+    });
+
+    it('says NO where no worker is alive, and what to do', async () => {
+      await Promise.all(service.workers.map(stopProcess));
+      const { code, lines } = await doctor(given);
+      expect(lines.get('Workers')).to.equal('NO none is alive, so the API refuses every write. Run: npm run worker');
+      expect(code).to.equal(1);
+    });
+  });
+
+  it('says why a given server does not answer, without its password', async () => {
+    const { code, lines, output } = await doctor({
+      DATABASE_URL: 'postgres://u:p4ss@127.0.0.1:1/x',
+      REDIS_URL: 'redis://:p4ss@127.0.0.1:1',
+    });
+    expect(lines.get('Postgres')).to.match(/^NO .*does not answer: .*ECONNREFUSED.* mend DATABASE_URL\.$/);
+    expect(lines.get('Redis')).to.match(/^NO .*does not answer: .*ECONNREFUSED.* mend REDIS_URL\.$/);
+    expect(lines.get('Schema')).to.equal('NO unknown: Postgres does not answer');
+    expect(lines.get('Workers')).to.equal('NO unknown: Redis does not answer');
+    expect(code).to.equal(1);
+    expect(output).to.not.contain('p4ss');
+  });
+
+  it('without any server given names the programs that npm start would run, and where they are', async () => {
+    const folder = await temporaryFolder();
+    const { code, lines } = await doctor({ DATA_DIR: `${folder.path}/data`, HOME: process.env.HOME });
+    await folder.remove();
+    expect(lines.get('Postgres')).to.match(/^ok postgres \(PostgreSQL\) 18\.\d+, embedded \(\/.*postgres.*\)$/);
+    expect(lines.get('Redis')).to.match(/^ok \d+\.\d+\.\d+, .* \(\/.*\)$/);
+    expect(lines.get('Packages')).to.match(/^ok all \d+ are there$/);
+    expect(lines.get('Data folder')).to.equal(`ok ${folder.path}/data`);
+    expect(code).to.equal(0);
+  });
+});
+
+interface Diagnosis {
+  code: number | null;
+  output: string;
+  /** What was said of each thing: its verdict, a blank, and the first line of the rest. */
+  lines: Map<string, string>;
+}
+
+function doctor(env: Record<string, string | undefined>): Promise<Diagnosis> {
+  const given = { PATH: process.env.PATH, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, ...env };
+  const child = spawn(process.execPath, [entry], { env: given, stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000 });
+  let output = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
+  }
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => {
+      const said = [...output.matchAll(/^(ok |but|NO ) {2}(.{12}) (.*)$/gm)];
+      const lines = new Map(said.map(([, verdict, name, text]) => [name!.trim(), `${verdict!.trim()} ${text!}`]));
+      resolve({ code, output, lines });
+    });
+  });
+}

@@ -6,18 +6,19 @@ import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
 import { createTestDatabase, testPostgres } from '../support/servers.js';
 import { createTestShop } from '../support/shop.js';
-import type { Catalogue } from './catalogue.js';
+import type { TestShop } from '../support/shop.js';
+import type { BenchCatalogue } from './catalogue.js';
 import { batchMaterialCount, locationCount, materialCount } from './scenarios.js';
 
 /** What every level holds at first. */
-export const openingUnits = 1_000;
+const openingUnits = 1_000;
 
 /** The largest that the column takes; the limit check runs, counts and never refuses. */
 const rateLimitPoints = 2_000_000_000;
 const materialsACall = 250;
 
 export interface BenchDatabase {
-  catalogue: Catalogue;
+  catalogue: BenchCatalogue;
   /** A copy for one design, so that no design meets another's rows. Returns its address. */
   copyFor: (design: string) => Promise<string>;
 }
@@ -28,30 +29,43 @@ export async function createBenchDatabase(): Promise<BenchDatabase> {
   const { url } = await createTestDatabase();
   const database = connectDatabase({ url, poolMax: 2, applicationName: 'raw-materials-bench-seed', pipeline: true });
   try {
-    const { shopId, writeKey, materialIds, locationIds } = await createTestShop(database, {
-      materials: materialCount,
-      locations: locationCount,
-      rateLimitPoints,
-    });
-    await openLevels(database, { shopId, writeKey, materialIds, locationIds });
+    const catalogue = await addShop(database, { materials: materialCount, locations: locationCount });
     const template = new URL(url).pathname.slice(1);
     const copyFor = async (design: string) => {
       const name = `bench_${design.toLowerCase()}`;
       await execute(server.url, `CREATE DATABASE ${name} TEMPLATE ${template}`);
       return Object.assign(new URL(url), { pathname: `/${name}` }).href;
     };
-    return { catalogue: { shopId, writeKey, materialIds, locationIds }, copyFor };
+    return { catalogue, copyFor };
   } finally {
     await database.destroy();
   }
 }
 
+/** A further shop in a database of the benchmark's. */
+export async function addShopTo(databaseUrl: string, materials: number): Promise<BenchCatalogue> {
+  const applicationName = 'raw-materials-bench-seed';
+  const database = connectDatabase({ url: databaseUrl, poolMax: 1, applicationName, pipeline: true });
+  try {
+    return await addShop(database, { materials, locations: 1 });
+  } finally {
+    await database.destroy();
+  }
+}
+
+async function addShop(database: Database, size: { materials: number; locations: number }): Promise<BenchCatalogue> {
+  const shop = await createTestShop(database, { ...size, rateLimitPoints });
+  await openLevels(database, shop);
+  const { shopId, writeKey: key, materialIds, locationIds } = shop;
+  return { shopId, key, materialIds, locationIds };
+}
+
 /** How many levels a material has: what BATCH draws from has one at every location, the others at the first. */
-export function levelsOf(material: number): number {
+function levelsOf(material: number): number {
   return material < batchMaterialCount ? locationCount : 1;
 }
 
-async function openLevels(database: Database, { shopId, materialIds, locationIds }: Catalogue): Promise<void> {
+async function openLevels(database: Database, { shopId, materialIds, locationIds }: TestShop): Promise<void> {
   for (let start = 0; start < materialIds.length; start += materialsACall) {
     const groups = materialIds.slice(start, start + materialsACall).map((materialId, offset) => {
       const id = uuidv7();
@@ -88,7 +102,8 @@ export async function checkpoint(url: string): Promise<void> {
   await execute(url, 'CHECKPOINT');
 }
 
-async function execute(url: string, statement: string): Promise<pg.QueryResult> {
+/** Runs a statement on a connection of its own. */
+export async function execute(url: string, statement: string): Promise<pg.QueryResult> {
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

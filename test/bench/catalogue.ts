@@ -1,7 +1,6 @@
-/** What every copy of the benchmark's database holds, and so what the clients may name. */
-export interface Catalogue {
+import type { Catalogue } from '../load/catalogue.js';
+
+/** What a copy of the benchmark's database holds, and so what the clients may name. */
+export interface BenchCatalogue extends Catalogue {
   shopId: number;
-  writeKey: string;
-  materialIds: string[];
-  locationIds: string[];
 }

@@ -1,45 +1,65 @@
 import { writeFileSync } from 'node:fs';
 import { closeAll } from '../support/cleanup.js';
 import { readServerSettings } from './bench-database.js';
+import { benchPage } from './bench-page.js';
+import { faultsIn, reportText } from './bench-report.js';
+import type { BenchReport, BenchRun } from './bench-report.js';
+import type { BenchContext } from './context.js';
+import { runHops } from './hops/run-hops.js';
 import { describeMachine, loadNow } from './machine.js';
 import { checkLedgers, measureCeiling } from './measure-round.js';
 import type { Ceiling } from './measure-round.js';
 import { readOptions, usage } from './options.js';
-import type { BenchOptions } from './options.js';
-import { peakMemoryMib } from './process-times.js';
-import { cpuTable, figuresTable, legend, targetsSeen, targetsTable } from './report.js';
-import { runBench } from './run-bench.js';
-import type { BenchRun } from './run-bench.js';
+import type { BenchOptions, PartName } from './options.js';
+import { runFairness } from './parts/fairness.js';
+import { runLocked } from './parts/locked.js';
+import { runConnections, runWorkers } from './parts/matrix.js';
+import { runOpenLoop } from './parts/open-loop.js';
+import { runOverload } from './parts/overload.js';
+import { runPresent } from './parts/present.js';
+import { runRetention } from './parts/retention.js';
+import { runRounds } from './parts/rounds.js';
+import { planBench } from './plan.js';
+import { createPools } from './pools.js';
 import { scenarios } from './scenarios.js';
 import { startStack } from './stack.js';
 import type { Stack } from './stack.js';
-import { disturbedCores, faultsOf, isDisturbed, summarise } from './summary.js';
+import { summarise } from './summary.js';
+import { targetsSeen } from './tables.js';
 
 /** `npm run bench`: the service beside what a user would write without a queue, on this machine, in one run. */
 const exitCodeUsage = 64;
 const exitCodeWrong = 1;
 /** Nothing here may run for ever: a bench that hangs is ended, and what it started with it. */
-const runMsMax = 45 * 60_000;
+const overtimeFactor = 3;
+const overtimeMsMin = 10 * 60_000;
 const ceilingMs = 1_500;
 
 const startedMs = performance.now();
-const overtime = setTimeout(() => {
-  console.error(`The benchmark did not end within ${runMsMax / 60_000} minutes.`);
-  process.exit(exitCodeWrong);
-}, runMsMax);
-overtime.unref();
-
 const options = optionsOrExit();
 const machine = describeMachine();
 say(`${machine.cores} cores (${machine.cpu}), ${machine.memoryGib} GiB, ${machine.system}, Node ${machine.node}`);
 say(`load average before the start: ${machine.loadAverage}`);
+const { parts, totalMs } = planBench(options);
+for (const { part, title, ms } of parts) say(`  ${part}: ${title}, about ${Math.round(ms / 1_000)} s`);
+say(`about ${(totalMs / 60_000).toFixed(1)} minutes in all`);
+
+const overtime = setTimeout(
+  () => {
+    console.error('The benchmark took three times as long as was expected, and is ended.');
+    process.exit(exitCodeWrong);
+  },
+  Math.max(totalMs * overtimeFactor, overtimeMsMin),
+);
+overtime.unref();
+
 try {
-  // A scenario that knows a design is what needs it.
+  // A scenario that knows a design is what needs it; every part but the rounds is about the service.
   const needed = options.designs.filter((name) =>
     options.scenarios.some((one) => scenarios[one].designs.includes(name)),
   );
-  const stack = await startStack({ designs: needed, workers: options.workers, say });
-  process.exitCode = await measureAll(stack, options);
+  const stack = await startStack({ designs: needed, workers: options.workers[0] ?? 1, say });
+  process.exitCode = await measureAll({ stack, options, say });
   await stack.close();
 } finally {
   // What a failure half-way has left: closing it says so by its name, which is no news then.
@@ -49,74 +69,65 @@ try {
 }
 
 /** @returns the exit code */
-async function measureAll(stack: Stack, chosen: BenchOptions): Promise<number> {
+async function measureAll(context: BenchContext): Promise<number> {
+  const { stack } = context;
   const postgres = await readServerSettings(stack.postgresUrl);
-  const redis = await stack.redis.version();
+  const redisVersion = await stack.redis.version();
   if (postgres['fsync'] !== 'on' || postgres['synchronous_commit'] !== 'on') {
     throw new Error(`Postgres does not wait for its disk: ${JSON.stringify(postgres)}`);
   }
-  say(`Postgres ${postgres['server_version']} (fsync and synchronous_commit on), Redis ${redis}`);
-  const [first] = stack.designs.values();
-  const ceiling = first && (await measureCeiling(stack, first, ceilingMs));
-  if (ceiling) say(ceilingText(ceiling));
-  const run = await runBench(stack, chosen, say);
-  say('checking every ledger');
-  const problems = await checkLedgers(stack);
-  const ours = stack.designs.get('ours');
-  const peakMib = ours && {
-    api: ours.pids.api.map(peakMemoryMib),
-    worker: ours.pids.worker.map(peakMemoryMib),
+  say(`Postgres ${postgres['server_version']} (fsync and synchronous_commit on), Redis ${redisVersion}`);
+  const ceiling = await ceilingOf(stack);
+  const pools = createPools(context);
+  const run: BenchRun = { rounds: [], redis: [], connections: [], workers: [], open: [], specials: {} };
+  const { specials } = run;
+  const runPart: Record<PartName, () => Promise<unknown>> = {
+    rounds: async () => Object.assign(run, await runRounds(context, pools)),
+    connections: async () => (run.connections = await runConnections(context, pools)),
+    workers: async () => (run.workers = await runWorkers(context, pools)),
+    open: async () => (run.open = await runOpenLoop(context, pools, run.rounds)),
+    hops: async () => (run.hops = await runHops(context)),
+    present: async () => (specials.present = await runPresent(context)),
+    retention: async () => (specials.retention = await runRetention(context)),
+    fairness: async () => (specials.fairness = await runFairness(context)),
+    overload: async () => (specials.overload = await runOverload(context)),
+    locked: async () => (specials.locked = await runLocked(context)),
   };
+  for (const part of context.options.parts) await runPart[part]();
+  say('checking every ledger');
   const summaries = summarise(run.rounds);
-  const loadAverageAfter = loadNow();
-  const report = {
+  const report: BenchReport = {
     at: new Date().toISOString(),
     machine,
     postgres,
-    redisVersion: redis,
-    options: chosen,
+    redisVersion,
+    options: context.options,
     ceiling,
     ...run,
+    sweeps: pools.sweeps(),
     summaries,
     targets: targetsSeen(summaries),
-    problems,
-    peakMib,
-    loadAverageAfter,
+    problems: await checkLedgers(stack),
+    loadAverageAfter: loadNow(),
+    seconds: (performance.now() - startedMs) / 1_000,
   };
-  writeFileSync(chosen.jsonPath, `${JSON.stringify(report, null, 2)}\n`);
-  print('', figuresTable(summaries), '', 'CPU for a request', cpuTable(summaries), '');
-  if (chosen.designs.includes('ours')) print(targetsTable(summaries), '');
-  print(legend(summaries), '', ...redisLines(run));
-  if (peakMib) print(`peak memory, MiB: API ${peakMib.api.join(', ')}, worker ${peakMib.worker.join(', ')}`);
-  print(`load average: ${machine.loadAverage} before, ${loadAverageAfter} after`, `figures: ${chosen.jsonPath}`);
-  const disturbed = run.rounds.filter(isDisturbed).length;
-  if (disturbed > 0) {
-    print(
-      `NOT A QUIET MACHINE: in ${disturbed} of ${run.rounds.length} rounds other programs used more than ${disturbedCores} cores; the ratios are worth little.`,
-    );
-  }
-  for (const problem of problems) print(`WRONG: ${problem}`);
-  const faults = problems.length + run.rounds.reduce((total, round) => total + faultsOf(round), 0);
-  if (faults > 0) print(`${faults} faults: what was acknowledged and what is there differ, or requests failed.`);
-  return faults > 0 ? exitCodeWrong : 0;
+  writeFileSync(options.jsonPath, `${JSON.stringify(report, null, 2)}\n`);
+  writeFileSync(options.htmlPath, benchPage(report));
+  console.log(`\n${reportText(report)}\nfigures: ${options.jsonPath}\npage: ${options.htmlPath}`);
+  return faultsIn(report) > 0 ? exitCodeWrong : 0;
 }
 
-function redisLines({ redis }: BenchRun): string[] {
-  if (redis.length === 0) return [];
-  const left = Math.max(...redis.map(({ materialKeys }) => materialKeys));
-  const shapes = new Set(redis.map(({ connections }) => JSON.stringify(Object.entries(connections).toSorted())));
-  return [
-    `keys of idle materials in Redis (must: 0): ${left}`,
-    `Redis connections ${shapes.size === 1 ? 'the same after every round' : 'differed between rounds'}: ${[...shapes].join(' / ')}`,
-  ];
-}
-
-function ceilingText({ requestsASecond, generatorMsARequest }: Ceiling): string {
+async function ceilingOf(stack: Stack): Promise<Ceiling | undefined> {
+  const [first] = stack.designs.values();
+  if (first === undefined) return undefined;
+  const ceiling = await measureCeiling(stack, first, ceilingMs);
+  const { requestsASecond, generatorMsARequest } = ceiling;
   const own =
     generatorMsARequest === undefined
       ? ''
       : `; the generator alone could ask ${Math.round(1_000 / generatorMsARequest)} a second with a core of its own`;
-  return `ceiling of generator and HTTP stack (/healthz): ${Math.round(requestsASecond)} requests/s${own}`;
+  say(`ceiling of generator and HTTP stack (/healthz): ${Math.round(requestsASecond)} requests/s${own}`);
+  return ceiling;
 }
 
 function optionsOrExit(): BenchOptions {
@@ -132,8 +143,4 @@ function optionsOrExit(): BenchOptions {
 function say(line: string): void {
   const seconds = String(Math.round((performance.now() - startedMs) / 1_000)).padStart(4);
   console.log(`${seconds} s  ${line}`);
-}
-
-function print(...lines: string[]): void {
-  console.log(lines.join('\n'));
 }

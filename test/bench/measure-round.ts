@@ -1,43 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import type { BenchCatalogue } from './catalogue.js';
 import { checkpoint } from './bench-database.js';
 import { designs } from './designs.js';
-import type { DesignName } from './designs.js';
-import type { LatencySummary } from './generator/latencies.js';
-import type { LoadCall } from './generator/main.js';
-import type { LoadResult } from './generator/closed-loop.js';
-import { foreignMs, readCpuTimes, spentBetween } from './process-times.js';
+import { gainsOf } from '../load/gains.js';
+import type { Generators } from '../load/generators.js';
+import type { LoadOrder } from '../load/generator/load-run.js';
+import { summariseLoad } from '../load/load-summary.js';
+import type { LoadSummary } from '../load/load-summary.js';
+import type { Scenario } from '../load/scenario.js';
+import type { Stage } from '../load/stage.js';
+import type { LevelCheck } from './level-check.js';
+import { foreignMs, forgetPeakMemory, peakMemoryMib, readCpuTimes, spentBetween } from './process-times.js';
 import type { CpuTimes, ProcessRole } from './process-times.js';
+import type { Round, RoundLoad, RoundPlan } from './round.js';
 import { scenarios } from './scenarios.js';
-import type { ScenarioName } from './scenarios.js';
 import type { RunningDesign, Stack } from './stack.js';
-
-export interface RoundPlan {
-  scenario: ScenarioName;
-  seed: number;
-  warmupMs: number;
-  measureMs: number;
-}
-
-export interface Round {
-  design: DesignName;
-  scenario: ScenarioName;
-  pool: number | undefined;
-  measuredMs: number;
-  requestsASecond: number;
-  rowsASecond: number;
-  latency: LatencySummary;
-  /** Answers other than full successes, by status. */
-  failures: Record<string, number>;
-  /** CPU milliseconds of each kind of process for a request; undefined where the system does not tell. */
-  cpuMsARequest: Record<ProcessRole, number> | undefined;
-  /** The part of the machine that others used meanwhile, 0 to 1 of one core. */
-  foreignCores: number | undefined;
-  /** What its database and its acknowledgements disagree about. */
-  problems: string[];
-}
 
 /** A request of BATCH to d takes seconds, and one that is in flight when the window ends is waited for. */
 const drainMsMax = 30_000;
+const answerMsMax = 30_000;
+const requestsMax = 100_000_000;
 /** The worker finishes its jobs after it has replied; Redis is looked at once that is over. */
 const finishMsMax = 1_000;
 const finishPollMs = 20;
@@ -45,36 +27,41 @@ const finishPollMs = 20;
 /** Runs a window of load against a design, reads every counter at its two ends, and holds its database to account. */
 export async function measureRound(stack: Stack, design: RunningDesign, plan: RoundPlan): Promise<Round> {
   await checkpoint(stack.postgresUrl);
-  const { connections, rows } = scenarios[plan.scenario];
-  const call: LoadCall = { ...plan, port: design.port, connections, drainMsMax };
-  const { result, cpu } = await runLoad(stack, design, call);
-  design.check.acknowledge(result.acknowledged, rows);
-  const requestsASecond = (result.answered * 1_000) / result.measuredMs;
-  const withLedger = design.name === 'ours';
+  const pids = [...design.pids.api, ...design.pids.worker];
+  pids.forEach(forgetPeakMemory);
+  const { summary, cpu } = await loadDesign(stack, design, plan);
+  const [, window] = summary.stages;
+  if (window === undefined) throw new Error('a round without a window');
+  const { 200: _, ...failures } = summary.statuses;
   return {
     design: design.name,
     scenario: plan.scenario,
+    load: plan.load,
     pool: design.pool,
-    measuredMs: result.measuredMs,
-    requestsASecond,
-    rowsASecond: requestsASecond * rows,
-    latency: result.latency,
-    failures: result.failures,
-    cpuMsARequest: cpu && perRequest(cpu, result.answered),
-    foreignCores: cpu && foreignMs(cpu) / result.measuredMs,
-    problems: await design.check.problems({ withLedger }),
+    workers: design.pids.worker.length,
+    measuredMs: window.ms,
+    requestsASecond: window.requestsASecond,
+    rowsASecond: window.rowsASecond,
+    latency: window.latency,
+    refusals: window.refusals,
+    percentiles: summary.percentiles,
+    failures,
+    neverSent: summary.neverSent,
+    withoutRetryAfter: summary.withoutRetryAfter,
+    cpuMsARequest: cpu && perRequest(cpu, window.answered),
+    peakMib: peaksOf(design),
+    foreignCores: cpu && foreignMs(cpu) / window.ms,
+    problems: await design.check.problems({ withLedger: false }),
   };
 }
 
 /** A short window, just to compare sizes of a pool; its acknowledgements count in the next check. */
 export async function measureThroughput(stack: Stack, design: RunningDesign, plan: RoundPlan): Promise<number> {
-  const { connections, rows } = scenarios[plan.scenario];
-  const { result } = await runLoad(stack, design, { ...plan, port: design.port, connections, drainMsMax });
-  design.check.acknowledge(result.acknowledged, rows);
-  return (result.answered * 1_000) / result.measuredMs;
+  const { summary } = await loadDesign(stack, design, plan);
+  return summary.total.requestsASecond;
 }
 
-/** Whether every design that writes the ledger wrote it right; `ours` is asked after each round already. */
+/** Whether every design that writes the ledger wrote it right. */
 export async function checkLedgers(stack: Stack): Promise<string[]> {
   const problems: string[] = [];
   for (const design of stack.designs.values()) {
@@ -92,20 +79,20 @@ export interface Ceiling {
 
 /** What generator and HTTP stack do without limiter, database and queue: no design's figure can be above it. */
 export async function measureCeiling(stack: Stack, design: RunningDesign, measureMs: number): Promise<Ceiling> {
+  const health: Scenario = { title: 'the HTTP stack alone', pick: 'first', mix: [{ ask: 'health', weight: 1 }] };
   const { connections } = scenarios.HOT;
-  const call: LoadCall = {
-    scenario: 'health',
+  const { summary, cpu } = await runLoad(stack.generators, {
+    design,
+    scenario: health,
+    catalogue: stack.catalogue,
+    load: { loop: 'closed', connections },
     seed: 1,
-    port: design.port,
-    connections,
     warmupMs: measureMs / 2,
     measureMs,
-    drainMsMax,
-  };
-  const { result, cpu } = await runLoad(stack, design, call);
+  });
   return {
-    requestsASecond: (result.answered * 1_000) / result.measuredMs,
-    generatorMsARequest: cpu && perRequest(cpu, result.answered).generator,
+    requestsASecond: summary.total.requestsASecond,
+    generatorMsARequest: cpu && perRequest(cpu, summary.total.answered).generator,
   };
 }
 
@@ -119,22 +106,71 @@ export async function lookAtRedis({ redis }: Stack) {
   }
 }
 
-async function runLoad(
-  { generator }: Stack,
-  design: RunningDesign,
-  call: LoadCall,
-): Promise<{ result: LoadResult; cpu: CpuTimes | undefined }> {
+function loadDesign(stack: Stack, design: RunningDesign, plan: RoundPlan): Promise<Loaded> {
+  const scenario = scenarios[plan.scenario].load;
+  const { catalogue, generators } = stack;
+  return runLoad(generators, { ...plan, design, scenario, catalogue, check: design.check });
+}
+
+export interface LoadWish {
+  design: RunningDesign;
+  scenario: Scenario;
+  catalogue: BenchCatalogue;
+  load: RoundLoad;
+  seed: number;
+  warmupMs: number;
+  measureMs: number;
+  /** Learns what was acknowledged. */
+  check?: Pick<LevelCheck, 'acknowledge'>;
+}
+
+export interface Loaded {
+  summary: LoadSummary;
+  /** Spent within the window. */
+  cpu: CpuTimes | undefined;
+}
+
+/**
+ * A warm-up and a window of load.
+ *
+ * @throws where the design cannot be reached, with its last lines
+ */
+export async function runLoad(generators: Generators, wish: LoadWish): Promise<Loaded> {
+  const { design, scenario, catalogue, load, seed } = wish;
+  const level = load.loop === 'closed' ? load.connections : load.rate;
+  const stage = (ms: number, isWarmup: boolean): Stage => ({ ms, from: level, to: level, isWarmup });
+  const order: LoadOrder = {
+    target: { host: '127.0.0.1', port: design.port, isTls: false },
+    loop: load.loop,
+    connectionsMax: load.loop === 'closed' ? load.connections : load.connectionsMax,
+    stages: [stage(wish.warmupMs, true), stage(wish.measureMs, false)],
+    requestsMax,
+    answerMsMax,
+    drainMsMax,
+    sliceMs: wish.measureMs / 10,
+  };
+  const plan = { scenario, catalogue, authority: '127.0.0.1', basePath: '/v1', seed };
   const readings: (CpuTimes | undefined)[] = [];
-  const msMax = call.warmupMs + call.measureMs + 2 * drainMsMax;
+  const onStage = (index: number) => {
+    if (index > 0) readings.push(readCpuTimes(design.pids));
+  };
   try {
-    const result = await generator.call<LoadResult>('run', call, msMax, () => readings.push(readCpuTimes(design.pids)));
+    const results = await generators.run(order, plan, { onStage });
+    const summary = summariseLoad(results);
+    wish.check?.acknowledge(gainsOf(results, scenario));
     const [before, after] = readings;
-    return { result, cpu: before && after && spentBetween(before, after) };
+    return { summary, cpu: before && after && spentBetween(before, after) };
   } catch (error) {
     throw new Error(`${design.name}: ${(error as Error).message}; it said:\n${design.logs().join('\n')}`, {
       cause: error,
     });
   }
+}
+
+function peaksOf({ pids }: RunningDesign): Round['peakMib'] {
+  const most = (of: readonly number[]) => Math.max(0, ...of.map((pid) => peakMemoryMib(pid) ?? NaN));
+  const peaks = { api: most(pids.api), worker: most(pids.worker) };
+  return Number.isNaN(peaks.api) ? undefined : peaks;
 }
 
 function perRequest(cpu: CpuTimes, answered: number): Record<ProcessRole, number> {

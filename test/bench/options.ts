@@ -6,8 +6,24 @@ import type { DesignName } from './designs.js';
 import { scenarioNames } from './scenarios.js';
 import type { ScenarioName } from './scenarios.js';
 
+/** What a run is made of, in the order in which it is run. */
+export const partNames = [
+  'rounds',
+  'connections',
+  'workers',
+  'open',
+  'hops',
+  'present',
+  'retention',
+  'fairness',
+  'overload',
+  'locked',
+] as const;
+export type PartName = (typeof partNames)[number];
+
 export interface BenchOptions {
   isQuick: boolean;
+  parts: PartName[];
   scenarios: ScenarioName[];
   designs: DesignName[];
   rounds: number;
@@ -15,23 +31,37 @@ export interface BenchOptions {
   warmupMs: number;
   /** The window in which each size of a pool is tried. */
   sweepMs: number;
-  workers: number;
+  /** Worker processes; the first figure is that of every part but `workers`, which tries all. */
+  workers: number[];
+  /** Connections that the part of that name tries; one figure alone is that of the rounds instead. */
+  connections: number[];
+  /** Operations and ledger rows of the part `present`. */
+  present: number;
   jsonPath: string;
+  htmlPath: string;
 }
 
 export const usage = `npm run bench -- [options]
-  --quick              HOT, SPREAD and one connection against d and d′, in two to three minutes
+  --quick              HOT, SPREAD and one connection against d and d′, in about two minutes (whole: about fifteen)
   --scenario <names>   ${scenarioNames.join(',')}; all by default
   --designs <names>    ${designNames.join(',')}; all that a scenario knows by default
-  --seconds <number>   the window of a round (8; quick: 3)
+  --seconds <number>   the window of a round (5; quick: 3)
   --rounds <number>    rounds of each design and scenario, in turn (3)
-  --workers <number>   worker processes (1)
-  --json <path>        where the figures go (default: a file in the folder for temporary files)`;
+  --workers <numbers>  worker processes (1; the part workers tries 1,2,4)
+  --connections <n>    one number: of the rounds (64); several: what the part connections tries (1,8,64,256)
+  --parts <names>      ${partNames.join(',')};
+                       by default the first five; quick, or with --scenario or --designs: the rounds
+  --present <number>   operations and ledger rows that the part present fills in (5000000), and that part
+  --json <path>        where the figures go (default: a file in the folder for temporary files)
+  --html <path>        where the page with the plots goes (default: beside the figures)`;
 
 const msASecond = 1_000;
 const quickScenarios: ScenarioName[] = ['HOT', 'SPREAD', 'LONE'];
-const quickDesigns: DesignName[] = ['ours', 'd', 'dPrime', 'd1Prime'];
+const quickDesigns: DesignName[] = ['ours', 'd', 'dPrime'];
+const wholeParts: PartName[] = ['rounds', 'connections', 'workers', 'open', 'hops'];
 const numberMax = 600;
+const presentMax = 50_000_000;
+const defaults = { workers: [1, 2, 4], connections: [1, 8, 64, 256], present: 5_000_000, rounds: 3 };
 
 /** @throws with a sentence for the person who typed it */
 export function readOptions(args: string[], now: Date): BenchOptions {
@@ -44,21 +74,40 @@ export function readOptions(args: string[], now: Date): BenchOptions {
       seconds: { type: 'string' },
       rounds: { type: 'string' },
       workers: { type: 'string' },
+      connections: { type: 'string' },
+      parts: { type: 'string' },
+      present: { type: 'string' },
       json: { type: 'string' },
+      html: { type: 'string' },
     },
   });
   const isQuick = values.quick;
-  const file = `raw-materials-bench-${now.toISOString().replaceAll(/[:.]/g, '-')}.json`;
+  const workers = readNumbers('--workers', values.workers, numberMax);
+  const connections = readNumbers('--connections', values.connections, numberMax);
+  const [present] = readNumbers('--present', values.present, presentMax) ?? [];
+  const isNarrow = isQuick || values.scenario !== undefined || values.designs !== undefined;
+  const asked = new Set<PartName>(readNames('--parts', values.parts, partNames) ?? []);
+  if (asked.size === 0 && present === undefined)
+    for (const part of isNarrow ? ['rounds' as const] : wholeParts) asked.add(part);
+  if (workers !== undefined && workers.length > 1) asked.add('workers');
+  if (connections !== undefined && connections.length > 1) asked.add('connections');
+  if (present !== undefined) asked.add('present');
+  const file = join(tmpdir(), `raw-materials-bench-${now.toISOString().replaceAll(/[:.]/g, '-')}.json`);
+  const jsonPath = values.json === undefined ? file : resolve(values.json);
   return {
     isQuick,
+    parts: partNames.filter((part) => asked.has(part)),
     scenarios: readNames('--scenario', values.scenario, scenarioNames) ?? (isQuick ? quickScenarios : scenarioNames),
     designs: readNames('--designs', values.designs, designNames) ?? (isQuick ? quickDesigns : designNames),
-    rounds: readNumber('--rounds', values.rounds) ?? 3,
-    measureMs: (readNumber('--seconds', values.seconds) ?? (isQuick ? 3 : 8)) * msASecond,
-    warmupMs: isQuick ? 700 : 1_500,
-    sweepMs: isQuick ? 1_000 : 2_000,
-    workers: readNumber('--workers', values.workers) ?? 1,
-    jsonPath: values.json === undefined ? join(tmpdir(), file) : resolve(values.json),
+    rounds: readNumber('--rounds', values.rounds) ?? defaults.rounds,
+    measureMs: (readNumber('--seconds', values.seconds) ?? (isQuick ? 3 : 5)) * msASecond,
+    warmupMs: isQuick ? 700 : 1_000,
+    sweepMs: isQuick ? 600 : 1_000,
+    workers: workers ?? defaults.workers,
+    connections: connections ?? defaults.connections,
+    present: present ?? defaults.present,
+    jsonPath,
+    htmlPath: values.html === undefined ? `${jsonPath.replace(/\.json$/, '')}.html` : resolve(values.html),
   };
 }
 
@@ -71,11 +120,18 @@ function readNames<T extends string>(option: string, text: string | undefined, k
   });
 }
 
+function readNumbers(option: string, text: string | undefined, most: number): number[] | undefined {
+  return text?.split(',').map((part) => {
+    const value = Number(part);
+    if (part.trim() === '' || !Number.isInteger(value) || value < 1 || value > most) {
+      throw new Error(`${option} takes whole numbers from 1 to ${most}`);
+    }
+    return value;
+  });
+}
+
 function readNumber(option: string, text: string | undefined): number | undefined {
-  if (text === undefined) return undefined;
-  const value = Number(text);
-  if (!Number.isInteger(value) || value < 1 || value > numberMax) {
-    throw new Error(`${option} takes a whole number from 1 to ${numberMax}`);
-  }
+  const [value, ...more] = readNumbers(option, text, numberMax) ?? [];
+  if (more.length > 0) throw new Error(`${option} takes one number`);
   return value;
 }

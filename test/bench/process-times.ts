@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 
 /** The processes that a round's time is split among; `bench` is what only the benchmark needs. */
 export type ProcessRole = 'api' | 'worker' | 'redis' | 'postgres' | 'generator' | 'bench';
@@ -37,6 +37,22 @@ export function foreignMs({ machine, ...roles }: CpuTimes): number {
 export function peakMemoryMib(pid: number): number | undefined {
   if (!existsSync(`/proc/${pid}/status`)) return undefined;
   const kib = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
+  return kib === undefined ? undefined : Math.round(Number(kib) / 1_024);
+}
+
+/** Makes the peak begin anew, so that it is that of what comes; where the system does not let us, it stays the highest ever. */
+export function forgetPeakMemory(pid: number): void {
+  try {
+    writeFileSync(`/proc/${pid}/clear_refs`, '5');
+  } catch {
+    // No /proc, or not ours to reset.
+  }
+}
+
+/** The memory that a process holds now, in MiB; undefined where the system does not tell. */
+export function memoryMib(pid: number): number | undefined {
+  if (!existsSync(`/proc/${pid}/status`)) return undefined;
+  const kib = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))?.[1];
   return kib === undefined ? undefined : Math.round(Number(kib) / 1_024);
 }
 

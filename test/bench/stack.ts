@@ -1,12 +1,16 @@
+import { compileChildren } from '../load/compile-children.js';
+import { startGenerators } from '../load/generators.js';
+import type { Generators } from '../load/generators.js';
+import { startAnsweringProcess } from '../load/answering-process.js';
 import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { stopProcess } from '../support/service-process.js';
+import type { Env } from '../support/service-process.js';
 import { startTestRedis, testPostgres } from '../support/servers.js';
 import { createBenchDatabase } from './bench-database.js';
 import type { BenchDatabase } from './bench-database.js';
 import type { BaselineEnv } from './baseline/main.js';
-import { startBenchProcess } from './bench-process.js';
-import type { BenchProcess } from './bench-process.js';
-import type { Catalogue } from './catalogue.js';
-import { compileChildren } from './compile-children.js';
+import type { BenchCatalogue } from './catalogue.js';
 import { isBaseline, poolDefault } from './designs.js';
 import type { BaselineName, DesignName } from './designs.js';
 import { createLevelCheck } from './level-check.js';
@@ -19,20 +23,30 @@ import type { RedisWatch } from './redis-watch.js';
 export interface RunningDesign {
   name: DesignName;
   port: number;
-  pids: RolePids;
+  databaseUrl: string;
+  readonly pids: RolePids;
   check: LevelCheck;
   /** Connections of its pool; undefined for ours, which runs as it is configured. */
   pool: number | undefined;
   setPool: (size: number) => Promise<void>;
+  /** Starts or stops worker processes until there are so many; only ours has any. */
+  setWorkers: (count: number) => Promise<void>;
   logs: () => string[];
+  close: () => Promise<void>;
 }
 
 export interface Stack {
   postgresUrl: string;
-  catalogue: Catalogue;
-  generator: BenchProcess;
+  redisUrl: string;
+  bench: BenchDatabase;
+  catalogue: BenchCatalogue;
+  generators: Generators;
   redis: RedisWatch;
   designs: Map<DesignName, RunningDesign>;
+  /** One more of ours, on a copy of the database and a Redis of its own unless told otherwise. */
+  startAnother: (options: AnotherOptions) => Promise<RunningDesign>;
+  /** Processes that make load beside the first. */
+  startGenerators: () => Promise<Generators>;
   close: () => Promise<void>;
 }
 
@@ -40,6 +54,16 @@ export interface StackOptions {
   designs: readonly DesignName[];
   workers: number;
   say: (line: string) => void;
+}
+
+export interface AnotherOptions {
+  /** Names the copy of the database. */
+  name: string;
+  workers: number;
+  apiEnv?: Env;
+  workerEnv?: Env;
+  /** Before the service starts on it. */
+  prepare?: (databaseUrl: string) => Promise<void>;
 }
 
 const callMsMax = 15_000;
@@ -61,28 +85,43 @@ export async function startStack({ designs: names, workers, say }: StackOptions)
   });
   say('filling a database');
   const bench = await createBenchDatabase();
-  const generator = await startBenchProcess({ name: 'the generator', script: scriptOf('generator/main.ts'), env: {} });
-  closers.push(() => generator.stop());
-  await generator.call('prepare', bench.catalogue, callMsMax);
+  const generators = await startGenerators(1, scriptOf);
+  closers.push(() => generators.close());
 
-  const shared: DesignDeps = {
+  const common = { postgres: [postgres.pid], generator: generators.pids, bench: [process.pid] };
+  const deps: DesignDeps = {
     bench,
     redisUrl: redisServer.url,
-    pids: { redis: [redisServer.pid], postgres: [postgres.pid], generator: [generator.pid], bench: [process.pid] },
-    script: scriptOf('baseline/main.ts'),
-    closers,
+    pids: { ...common, redis: [redisServer.pid] },
+    script: scriptOf('bench/baseline/main.ts'),
   };
   const designs = new Map<DesignName, RunningDesign>();
   for (const name of names) {
     say(`starting ${name}`);
-    designs.set(name, isBaseline(name) ? await startBaseline(shared, name) : await startOurs(shared, workers));
+    const design = isBaseline(name) ? await startBaseline(deps, name) : await startOurs(deps, { name, workers });
+    designs.set(name, design);
+    closers.push(design.close);
   }
   return {
     postgresUrl: postgres.url,
+    redisUrl: redisServer.url,
+    bench,
     catalogue: bench.catalogue,
-    generator,
+    generators,
     redis,
     designs,
+    startAnother: async (options) => {
+      const own = await startTestRedis();
+      const another = { ...deps, redisUrl: own.url, pids: { ...common, redis: [own.pid] } };
+      const design = await startOurs(another, options);
+      const { close } = design;
+      design.close = async () => {
+        await close();
+        await own.stop();
+      };
+      return design;
+    },
+    startGenerators: () => startGenerators(1, scriptOf),
     close: async () => {
       for (const close of closers.reverse()) await close();
     },
@@ -94,43 +133,59 @@ interface DesignDeps {
   redisUrl: string;
   pids: Pick<RolePids, 'redis' | 'postgres' | 'generator' | 'bench'>;
   script: string;
-  closers: (() => unknown)[];
 }
 
 /** As an image of it runs: in production logs are lines of JSON. */
-const env = { NODE_ENV: 'production' };
+const productionEnv = { NODE_ENV: 'production' };
 
-async function startOurs({ bench, redisUrl, pids, closers }: DesignDeps, workers: number): Promise<RunningDesign> {
-  const databaseUrl = await bench.copyFor('ours');
-  const service = await startService({ databaseUrl, redisUrl, workers, env });
-  closers.push(() => service.stop());
+async function startOurs(
+  { bench, redisUrl, pids }: DesignDeps,
+  { name, workers, apiEnv = {}, workerEnv = {}, prepare }: AnotherOptions,
+): Promise<RunningDesign> {
+  const databaseUrl = await bench.copyFor(name);
+  await prepare?.(databaseUrl);
+  const service = await startService({ databaseUrl, redisUrl, workers, env: productionEnv, apiEnv, workerEnv });
   const [api] = service.apis;
-  const check = createLevelCheck(databaseUrl, bench.catalogue);
-  closers.push(() => check.close());
+  const check = await createLevelCheck(databaseUrl, bench.catalogue);
   return {
     name: 'ours',
     port: api?.port ?? 0,
-    pids: { ...pids, api: service.apis.map(({ pid }) => pid), worker: service.workers.map(({ pid }) => pid) },
+    databaseUrl,
+    get pids() {
+      const living = service.workers.filter((worker) => !worker.hasExited());
+      return { ...pids, api: service.apis.map(({ pid }) => pid), worker: living.map(({ pid }) => pid) };
+    },
     check,
     pool: undefined,
     setPool: () => Promise.reject(new Error('the service runs as it is configured')),
+    setWorkers: (count) => setWorkers(service, count),
     logs: () => [...service.apis, ...service.workers].flatMap((proc) => proc.logs().slice(-10)),
+    close: async () => {
+      await service.stop();
+      await check.close();
+    },
   };
 }
 
+async function setWorkers(service: Service, count: number): Promise<void> {
+  const living = () => service.workers.filter((worker) => !worker.hasExited());
+  while (living().length < count) await service.startWorker();
+  for (const worker of living().slice(count)) await stopProcess(worker);
+}
+
 async function startBaseline(
-  { bench, redisUrl, pids, script, closers }: DesignDeps,
+  { bench, redisUrl, pids, script }: DesignDeps,
   name: BaselineName,
 ): Promise<RunningDesign> {
   const databaseUrl = await bench.copyFor(name);
   const given: BaselineEnv = { BENCH_DESIGN: name, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl };
-  const baseline = await startBenchProcess({ name, script, env: { ...env, PATH: process.env['PATH'], ...given } });
-  closers.push(() => baseline.stop());
-  const check = createLevelCheck(databaseUrl, bench.catalogue);
-  closers.push(() => check.close());
+  const env = { ...productionEnv, PATH: process.env['PATH'], ...given };
+  const baseline = await startAnsweringProcess({ name, script, env });
+  const check = await createLevelCheck(databaseUrl, bench.catalogue);
   const design: RunningDesign = {
     name,
     port: baseline.port,
+    databaseUrl,
     pids: { ...pids, api: [baseline.pid], worker: [] },
     check,
     pool: poolDefault,
@@ -138,7 +193,12 @@ async function startBaseline(
       await baseline.call('usePool', size, callMsMax);
       design.pool = size;
     },
+    setWorkers: () => Promise.reject(new Error('a baseline has no workers')),
     logs: () => baseline.logs().slice(-10),
+    close: async () => {
+      await baseline.stop();
+      await check.close();
+    },
   };
   return design;
 }

@@ -1,46 +1,56 @@
 import type { DesignName } from './designs.js';
-import type { Round } from './measure-round.js';
 import type { ProcessRole } from './process-times.js';
+import type { Round, RoundLoad } from './round.js';
 import type { ScenarioName } from './scenarios.js';
 import type { Figures } from './targets.js';
 
-/** The rounds of a design in a scenario, as one line of the table. */
+/** The rounds of a design under one load, as one line of the table. */
 export interface Summary extends Figures {
   design: DesignName;
   scenario: ScenarioName;
+  load: RoundLoad;
+  workers: number;
   pool: number | undefined;
   rounds: number;
   /** Smallest and largest of the rounds. */
   requestsASecondRange: [number, number];
+  p99MsRange: [number, number];
   cpuMsARequest: Record<ProcessRole, number> | undefined;
+  /** The most of all rounds, MiB. */
+  peakMib: { api: number; worker: number } | undefined;
   foreignCores: number | undefined;
   /** Answers other than full successes, and disagreements with the database, over all rounds. */
   faults: number;
 }
 
-/** One summary for each design, in the order of their first rounds. */
+/** One summary for each design and load, in the order of their first rounds. */
 export function summarise(rounds: readonly Round[]): Summary[] {
-  const byDesign = new Map<string, Round[]>();
+  const groups = new Map<string, Round[]>();
   for (const round of rounds) {
-    const name = `${round.scenario} ${round.design}`;
-    byDesign.set(name, [...(byDesign.get(name) ?? []), round]);
+    const name = `${round.scenario} ${round.design} ${JSON.stringify(round.load)} ${round.workers}`;
+    groups.set(name, [...(groups.get(name) ?? []), round]);
   }
-  return [...byDesign.values()].flatMap((own) => {
+  return [...groups.values()].flatMap((own) => {
     const [first] = own;
     if (first === undefined) return [];
     const rates = own.map(({ requestsASecond }) => requestsASecond);
+    const p99s = own.map(({ latency }) => latency.p99Ms);
     return [
       {
         design: first.design,
         scenario: first.scenario,
+        load: first.load,
+        workers: first.workers,
         pool: first.pool,
         rounds: own.length,
         requestsASecond: median(rates),
         requestsASecondRange: [Math.min(...rates), Math.max(...rates)],
         rowsASecond: median(own.map(({ rowsASecond }) => rowsASecond)),
         p50Ms: median(own.map(({ latency }) => latency.p50Ms)),
-        p99Ms: median(own.map(({ latency }) => latency.p99Ms)),
+        p99Ms: median(p99s),
+        p99MsRange: [Math.min(...p99s), Math.max(...p99s)],
         cpuMsARequest: medianCpu(own),
+        peakMib: peaksOf(own),
         foreignCores: median(own.flatMap(({ foreignCores }) => foreignCores ?? [])),
         faults: own.reduce((total, round) => total + faultsOf(round), 0),
       },
@@ -60,11 +70,17 @@ export function faultsOf({ failures, problems }: Round): number {
 }
 
 /** Of an even number the mean of the two in the middle; NaN of none. */
-function median(numbers: readonly number[]): number {
+export function median(numbers: readonly number[]): number {
   const sorted = numbers.toSorted((one, other) => one - other);
   const middle = sorted.length >> 1;
   const upper = sorted[middle] ?? NaN;
   return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
+}
+
+function peaksOf(rounds: readonly Round[]): Summary['peakMib'] {
+  const peaks = rounds.flatMap(({ peakMib }) => peakMib ?? []);
+  if (peaks.length === 0) return undefined;
+  return { api: Math.max(...peaks.map(({ api }) => api)), worker: Math.max(...peaks.map(({ worker }) => worker)) };
 }
 
 function medianCpu(rounds: readonly Round[]): Summary['cpuMsARequest'] {

@@ -1,4 +1,4 @@
-/** Both ends of the channel between the benchmark and its processes: a call has one answer, and events on the way. */
+/** Both ends of the channel between a benchmark or a load run and its processes: a call has one answer, and events on the way. */
 
 export interface CallMessage {
   call: number;
@@ -8,11 +8,11 @@ export interface CallMessage {
 
 export type ChildMessage =
   | { type: 'ready'; port?: number }
-  | { type: 'event'; call: number; event: string }
+  | { type: 'event'; call: number; event: unknown }
   | { type: 'answer'; call: number; value: unknown }
   | { type: 'fault'; call: number; message: string };
 
-type Handler = (argument: never, emit: (event: string) => void) => Promise<unknown>;
+type Handler = (argument: never, emit: (event: unknown) => void) => Promise<unknown>;
 
 /**
  * The child's end: answers calls with handlers, and ends the process with its parent, however that went.
@@ -20,7 +20,7 @@ type Handler = (argument: never, emit: (event: string) => void) => Promise<unkno
  * @throws where the process was not started with a channel
  */
 export function serveParent(handlers: Readonly<Record<string, Handler>>): (message: ChildMessage) => void {
-  if (process.send === undefined) throw new Error('This is a process of the benchmark: npm run bench.');
+  if (process.send === undefined) throw new Error('This is a process of npm run bench or npm run load.');
   const send = (message: ChildMessage) => process.send?.(message);
   process.once('disconnect', () => process.exit(0));
   process.on('message', ({ call, name, argument }: CallMessage) => {

@@ -5,8 +5,8 @@ import { rememberOpen } from '../support/cleanup.js';
 import { until } from '../support/until.js';
 import type { CallMessage, ChildMessage } from './parent-channel.js';
 
-/** A process of the benchmark's own that answers calls. */
-export interface BenchProcess {
+/** A process of our own that answers calls. */
+export interface AnsweringProcess {
   pid: number;
   /** Where it listens, if it does. */
   port: number;
@@ -14,13 +14,13 @@ export interface BenchProcess {
    * @param msMax after which the call has failed
    * @throws what the process answered, its end, or the wait
    */
-  call<T>(name: string, argument: unknown, msMax: number, onEvent?: (event: string) => void): Promise<T>;
+  call<T>(name: string, argument: unknown, msMax: number, onEvent?: (event: unknown) => void): Promise<T>;
   /** Its last lines. */
   logs(): string[];
   stop(): Promise<void>;
 }
 
-export interface BenchProcessOptions {
+export interface AnsweringOptions {
   name: string;
   script: string;
   env: Record<string, string | undefined>;
@@ -29,7 +29,7 @@ export interface BenchProcessOptions {
 interface Pending {
   resolve: (value: unknown) => void;
   reject: (error: Error) => void;
-  onEvent: ((event: string) => void) | undefined;
+  onEvent: ((event: unknown) => void) | undefined;
 }
 
 interface State {
@@ -44,7 +44,7 @@ const endMsMax = 5_000;
 const logLinesMax = 50;
 
 /** Starts a compiled script with an IPC channel and waits until it says it serves. */
-export async function startBenchProcess({ name, script, env }: BenchProcessOptions): Promise<BenchProcess> {
+export async function startAnsweringProcess({ name, script, env }: AnsweringOptions): Promise<AnsweringProcess> {
   // No arguments of this process: it runs under tsx, and they must not.
   const child = spawn(process.execPath, ['--enable-source-maps', script], {
     env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)),
@@ -103,9 +103,9 @@ function watch(child: ChildProcess, state: State): Promise<void> {
   });
 }
 
-function createCall(processName: string, child: ChildProcess, state: State): BenchProcess['call'] {
+function createCall(processName: string, child: ChildProcess, state: State): AnsweringProcess['call'] {
   let calls = 0;
-  return async <T>(name: string, argument: unknown, msMax: number, onEvent?: (event: string) => void): Promise<T> => {
+  return async <T>(name: string, argument: unknown, msMax: number, onEvent?: (event: unknown) => void): Promise<T> => {
     const message: CallMessage = { call: (calls += 1), name, argument };
     let timer: NodeJS.Timeout | undefined;
     try {

@@ -1,0 +1,99 @@
+import type { LatencySummary } from '../../load/histogram.js';
+import { namedScenarios } from '../../load/scenario.js';
+import type { LoadFigures } from '../../load/load-summary.js';
+import { addShopTo } from '../bench-database.js';
+import type { BenchContext } from '../context.js';
+import { oursOf } from '../context.js';
+import { createLevelCheck } from '../level-check.js';
+import { runLoad } from '../measure-round.js';
+import { capacityOf } from './open-loop.js';
+
+export interface FairnessSeen {
+  capacity: number;
+  quietRate: number;
+  floodRate: number;
+  /** The quiet shop, a round each, in turn. */
+  alone: LatencySummary[];
+  beside: LatencySummary[];
+  flood: Pick<LoadFigures, 'requestsASecond' | 'latency' | 'refusals' | 'statuses'>[];
+  /** The median of the p99 beside the flood over the one alone (must: ≤ 2). */
+  p99Ratio: number;
+  problems: string[];
+}
+
+const materials = 1_000;
+/** Of the fair share: the quiet shop stays well within its own, the other asks ten times as much. */
+const quietPart = 0.25;
+const floodPart = 10;
+const quietConnections = 64;
+const floodConnections = 700;
+
+/** Two shops, one of which asks for ten times its fair share: what the other one has of it. */
+export async function runFairness(context: BenchContext): Promise<FairnessSeen> {
+  const { stack, options, say } = context;
+  const ours = oursOf(context);
+  const { warmupMs, measureMs } = options;
+  say('fairness between two shops');
+  const quiet = await addShopTo(ours.databaseUrl, materials);
+  const quietCheck = await createLevelCheck(ours.databaseUrl, quiet);
+  const generators = await stack.startGenerators();
+  const seen: FairnessSeen = {
+    capacity: await capacityOf(context, ours, 'SPREAD'),
+    quietRate: 0,
+    floodRate: 0,
+    alone: [],
+    beside: [],
+    flood: [],
+    p99Ratio: 0,
+    problems: [],
+  };
+  const fairShare = seen.capacity / 2;
+  seen.quietRate = Math.round(fairShare * quietPart);
+  seen.floodRate = Math.round(fairShare * floodPart);
+  say(`  capacity ${Math.round(seen.capacity)}/s; ${seen.quietRate}/s beside ${seen.floodRate}/s`);
+  const loadOf = (rate: number, connectionsMax: number) => ({ loop: 'open' as const, rate, connectionsMax });
+  const window = { design: ours, scenario: namedScenarios.SPREAD, warmupMs, measureMs };
+  const askQuiet = (seed: number) =>
+    runLoad(generators, {
+      ...window,
+      catalogue: quiet,
+      load: loadOf(seen.quietRate, quietConnections),
+      seed,
+      check: quietCheck,
+    });
+  try {
+    for (let seed = 1; seed <= options.rounds; seed += 1) {
+      const alone = await askQuiet(seed);
+      seen.alone.push(alone.summary.total.latency);
+      const [beside, flood] = await Promise.all([
+        askQuiet(seed),
+        runLoad(stack.generators, {
+          ...window,
+          catalogue: stack.catalogue,
+          load: loadOf(seen.floodRate, floodConnections),
+          seed,
+          check: ours.check,
+        }),
+      ]);
+      seen.beside.push(beside.summary.total.latency);
+      const { requestsASecond, latency, refusals, statuses } = flood.summary.total;
+      seen.flood.push({ requestsASecond, latency, refusals, statuses });
+      say(
+        `  p99 alone ${alone.summary.total.latency.p99Ms.toFixed(1)} ms, beside the flood ${beside.summary.total.latency.p99Ms.toFixed(1)} ms ` +
+          `(${JSON.stringify(beside.summary.statuses)}); the flood had ${Math.round(requestsASecond)}/s (${JSON.stringify(statuses)})`,
+      );
+    }
+    seen.problems.push(...(await quietCheck.problems({ withLedger: true })));
+    seen.problems.push(...(await ours.check.problems({ withLedger: false })));
+  } finally {
+    await generators.close();
+    await quietCheck.close();
+  }
+  seen.p99Ratio = median(seen.beside.map(({ p99Ms }) => p99Ms)) / median(seen.alone.map(({ p99Ms }) => p99Ms));
+  return seen;
+}
+
+function median(numbers: readonly number[]): number {
+  const sorted = numbers.toSorted((one, other) => one - other);
+  return sorted[sorted.length >> 1] ?? NaN;
+}

@@ -1,0 +1,90 @@
+import { designs } from './designs.js';
+import type { DesignName } from './designs.js';
+import type { BenchOptions, PartName } from './options.js';
+import { matrixOf, matrixRounds } from './parts/matrix.js';
+import { openFractions } from './parts/open-loop.js';
+import { sweepMs } from './pools.js';
+import { scenarios, windowMs } from './scenarios.js';
+import type { ScenarioName } from './scenarios.js';
+
+/** A part of the run and about how long it will take. */
+export interface PlannedPart {
+  part: PartName;
+  title: string;
+  ms: number;
+}
+
+/** Starting, filling the database, copying it for each design, and checking the ledgers at the end. */
+const startMs = 6_000;
+const startMsADesign = 1_000;
+const endMs = 8_000;
+/** Around each window: a checkpoint, the drain, reading every level. */
+const betweenMs = 500;
+
+/** A request of 100 row transactions is on its way for seconds when a window ends. */
+const slowDrainMs = 3_500;
+
+/** What will be done, and about how long it takes. */
+export function planBench(options: BenchOptions): { parts: PlannedPart[]; totalMs: number } {
+  const parts = options.parts.map((part) => ({ part, ...partOf(part, options) }));
+  const sum = parts.reduce((total, { ms }) => total + ms, 0);
+  return { parts, totalMs: sum + startMs + endMs + options.designs.length * startMsADesign };
+}
+
+function partOf(part: PartName, options: BenchOptions): { title: string; ms: number } {
+  const { rounds, connections, workers, present, measureMs, warmupMs } = options;
+  const roundMs = warmupMs + measureMs + betweenMs;
+  const matrix = matrixOf(options.scenarios).length;
+  const pair = options.designs.includes('dPrime') ? 2 : 1;
+  switch (part) {
+    case 'rounds': {
+      const names = options.scenarios.join(', ');
+      return { title: `${names}: ${rounds} rounds of each design, in turn`, ms: roundsMs(options) };
+    }
+    case 'connections':
+      return {
+        title: `ours and d′ with ${connections.join(', ')} connections`,
+        ms: matrix * connections.length * pair * matrixRounds * roundMs,
+      };
+    case 'workers':
+      return { title: `ours with ${workers.join(', ')} workers`, ms: matrix * workers.length * matrixRounds * roundMs };
+    case 'open':
+      return {
+        title: `open loop at ${openFractions.map((fraction) => `${fraction * 100} %`).join(', ')} of what a design can do`,
+        ms: matrix * pair * openFractions.length * roundMs,
+      };
+    case 'hops':
+      return { title: 'the hops of a lone request', ms: 9_000 };
+    case 'present':
+      return {
+        title: `ours on a database with ${present} operations and ledger rows, beside ours on an empty one`,
+        ms: (present / 15_000) * 1_000 + matrix * 2 * rounds * roundMs,
+      };
+    case 'retention':
+      return { title: 'full load while old operations are deleted', ms: 100_000 + matrix * 4 * roundMs };
+    case 'fairness':
+      return { title: 'one shop beside another that asks for ten times its share', ms: 3_000 + rounds * 2 * roundMs };
+    case 'overload':
+      return { title: 'five times what it can do', ms: matrix * (2 * roundMs + 13_000) };
+    case 'locked':
+      return { title: 'another session holds a material', ms: rounds * (roundMs + 15_000) };
+  }
+}
+
+function roundsMs(options: BenchOptions): number {
+  return options.scenarios.reduce((total, scenario) => {
+    const own = scenarios[scenario].designs.filter((design) => options.designs.includes(design));
+    return total + own.reduce((sum, design) => sum + designMs(options, scenario, design), 0);
+  }, 0);
+}
+
+function designMs(
+  { rounds, warmupMs, measureMs, sweepMs: askedMs }: BenchOptions,
+  scenario: ScenarioName,
+  design: DesignName,
+) {
+  const tried = scenarios[scenario].connections === 1 ? 0 : designs[design].pools.length;
+  const drainMs = scenario === 'BATCH' && design === 'd1Prime' ? slowDrainMs : betweenMs;
+  const oneSweepMs = (sweepMs({ name: design }, scenario, askedMs) * 4) / 3 + drainMs;
+  return tried * oneSweepMs + rounds * (warmupMs + windowMs(scenario, design, measureMs) + drainMs);
+}

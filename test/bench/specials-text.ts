@@ -1,0 +1,96 @@
+import type { FairnessSeen } from './parts/fairness.js';
+import type { LockedSeen } from './parts/locked.js';
+import type { OverloadSeen } from './parts/overload.js';
+import type { PresentSeen } from './parts/present.js';
+import type { RetentionSeen } from './parts/retention.js';
+import type { Round } from './round.js';
+import type { ScenarioName } from './scenarios.js';
+import { median } from './summary.js';
+
+/** What the special parts came to, a sentence a line. */
+export interface Specials {
+  present?: PresentSeen;
+  retention?: RetentionSeen;
+  fairness?: FairnessSeen;
+  overload?: OverloadSeen[];
+  locked?: LockedSeen;
+}
+
+export function specialsText({ present, retention, fairness, overload, locked }: Specials): string[] {
+  return [
+    ...(present === undefined ? [] : presentText(present)),
+    ...(retention === undefined ? [] : retentionText(retention)),
+    ...(fairness === undefined ? [] : [fairnessText(fairness)]),
+    ...(overload ?? []).map(overloadText),
+    ...(locked === undefined ? [] : [lockedText(locked)]),
+  ];
+}
+
+/** What is wrong, beside the figures. */
+export function specialProblems({ present, retention, fairness, overload, locked }: Specials): string[] {
+  const rounds = [
+    ...(present === undefined ? [] : [...present.empty, ...present.full]),
+    ...(retention === undefined ? [] : [...retention.quiet, ...retention.deleting]),
+    ...(overload ?? []).map(({ round }) => round),
+  ];
+  return [...rounds.flatMap(({ problems }) => problems), ...(fairness?.problems ?? []), ...(locked?.problems ?? [])];
+}
+
+function presentText({ rows, empty, full }: PresentSeen): string[] {
+  return ratiosOf(empty, full).map(
+    ({ scenario, before, after }) =>
+      `${scenario} with ${rows.toLocaleString('en-GB')} operations and ledger rows present: ${whole(after)}/s against ${whole(before)}/s on an empty database (ratio ${(after / before).toFixed(3)}; must ≥ 0.9)`,
+  );
+}
+
+function retentionText({ quiet, deleting, deleted }: RetentionSeen): string[] {
+  const sum = deleted.reduce((total, count) => total + count, 0);
+  return [
+    ...ratiosOf(quiet, deleting).map(
+      ({ scenario, before, after }) =>
+        `${scenario} while old operations are deleted: ${whole(after)}/s against ${whole(before)}/s without (ratio ${(after / before).toFixed(3)})`,
+    ),
+    `deleted within those windows: ${whole(sum)} operations`,
+  ];
+}
+
+function fairnessText({ capacity, quietRate, floodRate, alone, beside, p99Ratio }: FairnessSeen): string {
+  const p99 = (all: FairnessSeen['alone']) => median(all.map(({ p99Ms }) => p99Ms)).toFixed(1);
+  return (
+    `fairness (capacity ${whole(capacity)}/s): a shop with ${quietRate}/s has p99 ${p99(alone)} ms alone and ${p99(beside)} ms beside one with ${floodRate}/s ` +
+    `(ratio ${p99Ratio.toFixed(2)}; must ≤ 2)`
+  );
+}
+
+function overloadText({ scenario, peak, round, goodput, apiMib, workerMib }: OverloadSeen): string {
+  const rate = round.load.loop === 'open' ? round.load.rate : 0;
+  return (
+    `${scenario} at ${whole(rate)} due/s, 5 × the peak of ${whole(peak)}/s: ${whole(round.requestsASecond)}/s done (${goodput.toFixed(2)} of the peak; must ≥ 0.9), ` +
+    `refusals p50 ${round.refusals.p50Ms.toFixed(1)} ms, p99 ${round.refusals.p99Ms.toFixed(1)} ms (must < 50), ${round.withoutRetryAfter} of them without Retry-After, ` +
+    `${whole(round.neverSent)} never sent for want of a connection; MiB API ${ends(apiMib)}, workers ${ends(workerMib)}`
+  );
+}
+
+function lockedText({ rate, free, locked, statuses }: LockedSeen): string {
+  const at = (all: LockedSeen['free'], figure: 'p50Ms' | 'p99Ms') => median(all.map((one) => one[figure])).toFixed(1);
+  return (
+    `another session holds one material's row: the others (${rate}/s) have p50 ${at(free, 'p50Ms')} → ${at(locked, 'p50Ms')} ms, p99 ${at(free, 'p99Ms')} → ${at(locked, 'p99Ms')} ms; ` +
+    `the locked one was answered ${statuses.map((counts) => JSON.stringify(counts)).join(', ')}`
+  );
+}
+
+function ratiosOf(before: readonly Round[], after: readonly Round[]) {
+  const names = [...new Set(before.map(({ scenario }) => scenario))];
+  const rate = (rounds: readonly Round[], name: ScenarioName) =>
+    median(rounds.filter(({ scenario }) => scenario === name).map(({ requestsASecond }) => requestsASecond));
+  return names.map((scenario) => ({ scenario, before: rate(before, scenario), after: rate(after, scenario) }));
+}
+
+/** A third of the way in, where it has warmed up, and at the end. */
+function ends(mib: readonly number[]): string {
+  return `${mib[Math.floor(mib.length / 3)] ?? '?'} → ${mib.at(-1) ?? '?'}`;
+}
+
+function whole(number: number): string {
+  return Math.round(number).toLocaleString('en-GB');
+}

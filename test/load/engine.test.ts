@@ -1,0 +1,96 @@
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import { until } from '../support/until.js';
+import { planRequests } from './generator/plan-requests.js';
+import { startGenerators } from './generators.js';
+import { openLevelBook } from './level-book.js';
+import { summariseLoad } from './load-summary.js';
+import { namedScenarios } from './scenario.js';
+
+const endMsMax = 50_000;
+
+describe('the load engine', () => {
+  it('counts an open loop’s latency from when a request was due: a stall of the service shows in all that were due meanwhile', async () => {
+    const stallMs = 400;
+    let isStalled = true;
+    const held: (() => void)[] = [];
+    const server = createServer((_, response) => {
+      const answer = () => response.writeHead(200, { 'Content-Length': 2 }).end('{}');
+      if (isStalled) held.push(answer);
+      else answer();
+    });
+    const port = await listen(server);
+    const generators = await startGenerators(1);
+    try {
+      const order = {
+        target: { host: '127.0.0.1', port, isTls: false },
+        loop: 'open' as const,
+        connectionsMax: 1,
+        stages: [{ ms: 2 * stallMs, from: 100, to: 100, isWarmup: false }],
+        requestsMax: 1_000,
+        answerMsMax: endMsMax,
+        drainMsMax: endMsMax,
+        sliceMs: 100,
+      };
+      const plan = {
+        scenario: { title: 'reads', pick: 'first' as const, mix: [{ ask: 'material' as const, weight: 1 }] },
+        catalogue: { key: 'none', materialIds: ['VMAT-1'], locationIds: [] },
+        authority: '127.0.0.1',
+        basePath: '/v1',
+        seed: 1,
+      };
+      const running = generators.run(order, plan);
+      await until(() => held.length > 0, { deadlineMs: endMsMax, what: 'the first request' });
+      setTimeout(() => {
+        isStalled = false;
+        for (const answer of held) answer();
+      }, stallMs);
+      const { total, sent, neverSent } = summariseLoad(await running);
+      expect(sent + neverSent).to.equal(80);
+      expect(total.latency.count).to.equal(sent);
+      // Some 40 were due in the stall and waited 200 ms on average; by the time from their sending only one is slow.
+      expect(total.latency.p90Ms).to.be.greaterThan(stallMs / 2);
+    } finally {
+      await generators.close();
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  it('takes a change without an answer for open: the level may hold it or not, and nothing else', async () => {
+    const levels = new Map([['1', 10_000_000]]);
+    const client = {
+      listMaterials: async () => ['VMAT-1'],
+      readLevels: async () => new Map(levels),
+      close: async () => undefined,
+    };
+    const book = await openLevelBook(client, { key: '', materialIds: ['VMAT-1'], locationIds: ['1'] }, 1);
+    const gain = { material: 0, row: 0, acknowledged: 5, open: 2 };
+    const wrongAt = async (units: number) => {
+      levels.set('1', units * 1_000_000);
+      return (await book.settle([gain])).wrong;
+    };
+    const seen: number[] = [];
+    for (const units of [14, 15, 16, 17, 18]) seen.push(await wrongAt(units));
+    expect(seen).to.deep.equal([1, 0, 0, 0, 1]);
+  });
+
+  it('sends as many of each kind as its weight, over all materials, the same for the same seed', () => {
+    const catalogue = { key: 'k', materialIds: ['VMAT-1', 'VMAT-2', 'VMAT-3'], locationIds: ['1'] };
+    const plan = { scenario: namedScenarios.MIXED, catalogue, authority: 'here', basePath: '/v1', seed: 7 };
+    const [next, again] = [planRequests(plan), planRequests(plan)];
+    const requests = Array.from({ length: 10_000 }, next);
+    const kinds = [0, 0, 0, 0];
+    for (const { kind } of requests) kinds[kind] = (kinds[kind] ?? 0) + 1;
+    [3_500, 3_500, 2_000, 1_000].forEach((wanted, kind) => expect(kinds[kind]).to.be.closeTo(wanted, 200));
+    expect(new Set(requests.map(({ material }) => material)).size).to.equal(3);
+    expect(Array.from({ length: 10_000 }, again)).to.deep.equal(requests);
+  });
+});
+
+function listen(server: ReturnType<typeof createServer>): Promise<number> {
+  return new Promise((resolve) => {
+    server.listen(0, '127.0.0.1', () => resolve((server.address() as AddressInfo).port));
+  });
+}

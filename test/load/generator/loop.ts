@@ -1,0 +1,112 @@
+import type { StageClock } from '../stage.js';
+import type { Lane } from './lane.js';
+
+/** Decides when a free lane sends: the two kinds of load differ in nothing else. */
+export interface Loop {
+  /** Called for each lane at the start, and whenever one has become free. */
+  onFree(lane: Lane): void;
+  /** Called every millisecond or a few. */
+  tick(nowMs: number): void;
+  /** Requests that are due and wait for a free connection. */
+  waiting(): number;
+}
+
+export interface LoopDeps {
+  clock: StageClock;
+  send: (lane: Lane, dueMs: number) => void;
+  inFlight: () => number;
+  /** Whether the load has ended, by its time or as below. */
+  isOver: () => boolean;
+  /** Whether no further request may go out at all: it was stopped, or sent as many as it may. */
+  isSpent: () => boolean;
+}
+
+/**
+ * A closed loop: each of so many connections sends its next request when the last was answered, so it shows throughput,
+ * and hides what would queue up in front of a slow service.
+ */
+export function createClosedLoop({ clock, send, inFlight, isOver }: LoopDeps): Loop {
+  const resting: Lane[] = [];
+  const isWanted = (nowMs: number) => !isOver() && inFlight() < Math.round(clock.loadAt(nowMs));
+  return {
+    onFree(lane) {
+      const nowMs = performance.now();
+      if (isWanted(nowMs)) send(lane, nowMs);
+      else resting.push(lane);
+    },
+    tick(nowMs) {
+      while (isWanted(nowMs)) {
+        const lane = resting.pop();
+        if (lane === undefined) return;
+        send(lane, nowMs);
+      }
+    },
+    waiting: () => 0,
+  };
+}
+
+/** A timer of Node wakes up to this late; what is due is found late by as much, which is no fault of the service. */
+const timerGrainMs = 2;
+
+/** A second's requests of the fastest generator there is; whoever waits behind so many is never served. */
+const waitingMax = 200_000;
+
+/**
+ * An open loop: requests are due at a rate of their own, whether or not the service keeps up, and their latency counts
+ * from when they were due. So what queues up shows, also here for want of a free connection.
+ */
+export function createOpenLoop({ clock, send, isOver, isSpent }: LoopDeps): Loop {
+  const free: Lane[] = [];
+  const due = createQueue();
+  let nextMs = clock.startMs;
+  let isPast = false;
+  const sendWaiting = () => {
+    while (free.length > 0 && due.length() > 0 && !isSpent()) {
+      const lane = free.pop();
+      if (lane !== undefined) send(lane, due.take());
+    }
+  };
+  return {
+    onFree(lane) {
+      free.push(lane);
+      if (!isOver()) sendWaiting();
+    },
+    tick(nowMs) {
+      if (isPast) return;
+      // What was due up to the very end still goes out, where a connection is free for it.
+      isPast = isOver();
+      while (nextMs <= nowMs && nextMs < clock.endMs && due.length() < waitingMax) {
+        due.add(nowMs - nextMs <= timerGrainMs ? nowMs : nextMs);
+        nextMs += 1_000 / Math.max(1, clock.loadAt(nextMs));
+      }
+      sendWaiting();
+    },
+    waiting: () => (isSpent() ? 0 : due.length()),
+  };
+}
+
+interface Queue {
+  add(ms: number): void;
+  take(): number;
+  length(): number;
+}
+
+/** First in, first out; an array's own `shift` moves all that stand behind. */
+function createQueue(): Queue {
+  const compactAfter = 10_000;
+  let items: number[] = [];
+  let head = 0;
+  return {
+    add: (ms) => items.push(ms),
+    take: () => {
+      const ms = items[head] ?? 0;
+      head += 1;
+      if (head > compactAfter) {
+        items = items.slice(head);
+        head = 0;
+      }
+      return ms;
+    },
+    length: () => items.length - head,
+  };
+}

@@ -1,0 +1,127 @@
+import { createHistogram, encodeHistogram, recordMs } from '../histogram.js';
+import type { Histogram } from '../histogram.js';
+import type { Stage, StageClock } from '../stage.js';
+import type { Asked } from './lane.js';
+import type { Verdict } from './verdict.js';
+
+/** A stage as a generator saw it; histograms are encoded. */
+export interface StageResult extends Stage {
+  /** Full successes and their rows that were answered within it. */
+  answered: number;
+  rows: number;
+  /** All ends of requests within it, by how they ended. */
+  statuses: Record<string, number>;
+  /** Full successes that were due within it, from when they were due. */
+  latency: string;
+  /** 429 and 503, from when they were sent. */
+  refusals: string;
+  /** How much later than due requests went out, for want of a free connection. */
+  lag: string;
+}
+
+/** A slice of time. */
+export interface SeriesPoint {
+  /** Its end, since the start of the run. */
+  atMs: number;
+  ms: number;
+  load: number;
+  counts: Record<Verdict, number>;
+  latency: string;
+}
+
+interface OpenPoint extends Omit<SeriesPoint, 'latency'> {
+  histogram: Histogram;
+}
+
+export interface Tally {
+  record(asked: Asked, status: string, verdict: Verdict, nowMs: number): void;
+  /** Ends the slices that are over, and returns the last one that ended. */
+  closeSlices(nowMs: number): SliceSeen | undefined;
+  stages(endedMs: number): StageResult[];
+  series(): SeriesPoint[];
+}
+
+export interface SliceSeen {
+  counts: Record<Verdict, number>;
+  ms: number;
+  histogram: Histogram;
+}
+
+/** @param sliceMs of the series */
+export function createTally(stages: readonly Stage[], clock: StageClock, sliceMs: number): Tally {
+  const open = stages.map((stage) => ({
+    stage,
+    answered: 0,
+    rows: 0,
+    statuses: noStatuses(),
+    latency: createHistogram(),
+    refusals: createHistogram(),
+    lag: createHistogram(2),
+  }));
+  const slices: OpenPoint[] = [];
+  let slice = newSlice(0);
+
+  function newSlice(startMs: number): OpenPoint {
+    const middleMs = clock.startMs + startMs + sliceMs / 2;
+    const counts = { ok: 0, refused: 0, failed: 0, unknown: 0 };
+    return {
+      atMs: startMs + sliceMs,
+      ms: sliceMs,
+      load: clock.loadAt(middleMs),
+      counts,
+      histogram: createHistogram(2),
+    };
+  }
+
+  function closeSlices(nowMs: number): SliceSeen | undefined {
+    let seen: SliceSeen | undefined;
+    while (nowMs - clock.startMs >= slice.atMs) {
+      slices.push((seen = slice));
+      slice = newSlice(slice.atMs);
+    }
+    return seen;
+  }
+
+  return {
+    record({ request, dueMs, sentMs }, status, verdict, nowMs) {
+      const latencyMs = nowMs - dueMs;
+      const due = open[clock.stageAt(dueMs)];
+      const current = open[clock.stageAt(nowMs)];
+      closeSlices(nowMs);
+      slice.counts[verdict] += 1;
+      if (current !== undefined) current.statuses[status] = (current.statuses[status] ?? 0) + 1;
+      if (due !== undefined) recordMs(due.lag, sentMs - dueMs);
+      if (verdict === 'ok') {
+        recordMs(slice.histogram, latencyMs);
+        if (due !== undefined) recordMs(due.latency, latencyMs);
+        if (current !== undefined) {
+          current.answered += 1;
+          current.rows += request.rows;
+        }
+      } else if (verdict === 'refused' && due !== undefined) {
+        recordMs(due.refusals, nowMs - sentMs);
+      }
+    },
+    closeSlices,
+    stages: (endedMs) =>
+      open.flatMap(({ stage, answered, rows, statuses, latency, refusals, lag }, index): StageResult[] => {
+        const endMs = clock.endsMs[index] ?? 0;
+        // A run that was ended early has its last stage as long as it was.
+        const ms = Math.min(endMs, endedMs) - (endMs - stage.ms);
+        if (ms <= 0) return [];
+        const encoded = {
+          latency: encodeHistogram(latency),
+          refusals: encodeHistogram(refusals),
+          lag: encodeHistogram(lag),
+        };
+        return [{ ...stage, ms, answered, rows, statuses, ...encoded }];
+      }),
+    series: () =>
+      // What is left of the last slice is the drain, and no load any more.
+      slices.map(({ histogram, ...point }) => ({ ...point, latency: encodeHistogram(histogram) })),
+  };
+}
+
+function noStatuses(): Record<string, number> {
+  return {};
+}

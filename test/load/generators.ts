@@ -1,0 +1,104 @@
+import type { LoadCall, LoadEvent } from './generator/main.js';
+import type { LoadOrder, LoadResult, Progress } from './generator/load-run.js';
+import type { RequestPlan } from './generator/plan-requests.js';
+import type { Standing } from './generator/accounts.js';
+import { startAnsweringProcess } from './answering-process.js';
+import { compileChildren } from './compile-children.js';
+
+export interface GeneratorHooks {
+  /** A stage begins; one more than the last is the end of the load. Told by the first of the processes. */
+  onStage?: (index: number) => void;
+  /** The sum of what all processes said last; its percentiles are the worst of theirs. */
+  onProgress?: (progress: Progress) => void;
+}
+
+/** Processes that make load together. */
+export interface Generators {
+  pids: readonly number[];
+  /** @throws where the service cannot be reached */
+  run(order: LoadOrder, plan: RequestPlan, hooks?: GeneratorHooks): Promise<LoadResult[]>;
+  /** Ends the load ahead of its time; `run` then resolves as it does at its end. */
+  stop(): Promise<void>;
+  standing(material: number): Promise<Standing>;
+  close(): Promise<void>;
+}
+
+const callMsMax = 15_000;
+/** Beside what a run takes by its own order. */
+const spareMs = 60_000;
+
+export async function startGenerators(count: number, scriptOf = compileChildren()): Promise<Generators> {
+  const script = scriptOf('load/generator/main.ts');
+  const processes = await Promise.all(
+    Array.from({ length: count }, (_, index) =>
+      startAnsweringProcess({ name: `generator ${index + 1}`, script, env: {} }),
+    ),
+  );
+  return {
+    pids: processes.map(({ pid }) => pid),
+    async run(order, plan, { onStage, onProgress } = {}) {
+      const latest: Progress[] = [];
+      const msMax = order.stages.reduce((sum, { ms }) => sum + ms, 0) + order.drainMsMax + spareMs;
+      return Promise.all(
+        processes.map((process, index) => {
+          const call: LoadCall = {
+            order: shareOf(order, index, count),
+            plan: { ...plan, seed: plan.seed + index },
+          };
+          return process.call<LoadResult>('run', call, msMax, (event) => {
+            const told = event as LoadEvent;
+            if (told.type === 'progress') {
+              latest[index] = told.progress;
+              // Once a round of all, in the time of the first.
+              if (index === 0) onProgress?.(together(latest));
+            } else if (index === 0) {
+              onStage?.(told.index);
+            }
+          });
+        }),
+      );
+    },
+    stop: async () => {
+      await Promise.all(processes.map((process) => process.call('stop', undefined, callMsMax)));
+    },
+    standing: async (material) => {
+      const all = await Promise.all(
+        processes.map((process) => process.call<Standing>('standing', material, callMsMax)),
+      );
+      return {
+        acknowledged: all.reduce((sum, { acknowledged }) => sum + acknowledged, 0),
+        open: all.reduce((sum, { open }) => sum + open, 0),
+      };
+    },
+    close: async () => {
+      await Promise.all(processes.map((process) => process.stop()));
+    },
+  };
+}
+
+/** The part of one of so many processes; whole connections, and all of them together what was ordered. */
+function shareOf(order: LoadOrder, index: number, count: number): LoadOrder {
+  const whole = (number: number) => Math.floor((number * (index + 1)) / count) - Math.floor((number * index) / count);
+  const share = order.loop === 'closed' ? whole : (rate: number) => rate / count;
+  return {
+    ...order,
+    connectionsMax: whole(order.connectionsMax),
+    requestsMax: whole(order.requestsMax),
+    stages: order.stages.map((stage) => ({ ...stage, from: share(stage.from), to: share(stage.to) })),
+  };
+}
+
+function together(latest: readonly Progress[]): Progress {
+  const sum = (figure: keyof Progress) => latest.reduce((total, one) => total + one[figure], 0);
+  const most = (figure: keyof Progress) => Math.max(...latest.map((one) => one[figure]));
+  return {
+    atMs: most('atMs'),
+    load: sum('load'),
+    okASecond: sum('okASecond'),
+    p50Ms: most('p50Ms'),
+    p99Ms: most('p99Ms'),
+    sent: sum('sent'),
+    others: sum('others'),
+    waiting: sum('waiting'),
+  };
+}

@@ -1,0 +1,210 @@
+import { spawn } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+import { connectDatabase } from '../../shared/database/connect.js';
+import type { Database } from '../../shared/database/connect.js';
+import { rememberOpen } from '../support/cleanup.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { until } from '../support/until.js';
+import { readLoadOptions } from './options.js';
+import type { LoadReport } from './run-load.js';
+
+const command = fileURLToPath(new URL('./main.ts', import.meta.url));
+const endMsMax = 50_000;
+
+describe('npm run load', () => {
+  let service: Service;
+  let database: Database;
+  let shop: TestShop;
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+
+  before(async () => {
+    folder = await temporaryFolder();
+    service = await startService();
+    database = connectDatabase({ url: service.databaseUrl, poolMax: 1, applicationName: 'raw-materials-test' });
+    shop = await createTestShop(database, { materials: 20, locations: 3 });
+  });
+  after(async () => {
+    await database.destroy();
+    await service.stop();
+    await folder.remove();
+  });
+
+  /** With the address, the key and the locations of the shop, which nothing was booked at yet. */
+  function startLoad(...args: string[]) {
+    const given = [
+      '--url',
+      service.baseUrls[0] ?? '',
+      '--key',
+      shop.writeKey,
+      '--locations',
+      shop.locationIds.join(','),
+    ];
+    return startCommand([...given, ...args], folder.path);
+  }
+
+  it('changes levels, finds what was acknowledged in them, and writes its figures and a page that loads nothing', async () => {
+    const scenario = join(folder.path, 'scenario.json');
+    writeFileSync(
+      scenario,
+      JSON.stringify({
+        title: 'a <mix> of all',
+        pick: 'zipf',
+        mix: [
+          { ask: 'adjust', weight: 3, rows: 2 },
+          { ask: 'adjust', weight: 1, rows: 3 },
+          { ask: 'levels', weight: 1 },
+          { ask: 'material', weight: 1 },
+          { ask: 'list', weight: 1, pageSize: 5, query: 'sortBy=sku' },
+        ],
+      }),
+    );
+    const [json, html] = [join(folder.path, 'load.json'), join(folder.path, 'load.html')];
+    const ended = await startLoad(
+      '--scenario',
+      scenario,
+      '--connections',
+      '1..8',
+      '--requests',
+      '400',
+      '--json',
+      json,
+      '--html',
+      html,
+    ).ended;
+    expect(ended.code, ended.text).to.equal(0);
+
+    const report = JSON.parse(readFileSync(json, 'utf8')) as LoadReport;
+    expect(report.summary.statuses).to.deep.equal({ 200: 400 });
+    expect(report.summary.sent).to.equal(400);
+    expect(report.levels).to.include({ wrong: 0, open: 0 });
+    // By the database itself, that the check does not only agree with itself.
+    const { sum } = (await database('levels').where({ shop_id: shop.shopId }).sum('quantity as sum').first()) as {
+      sum: string;
+    };
+    expect(Number(sum)).to.equal(report.levels?.acknowledged);
+    expect(Number(sum)).to.be.greaterThan(400);
+
+    const page = readFileSync(html, 'utf8');
+    expect(page).to.include("default-src 'none'").and.include('a &lt;mix&gt; of all').and.include('uPlot');
+    expect(page).not.to.match(
+      /\b(src|href|action|srcset)\s*=\s*["']|@import|\burl\(|\bimport\(|\bfetch\(|XMLHttpRequest/,
+    );
+  });
+
+  it('says which level is wrong, and ends with 1, where one was changed behind its back', async () => {
+    const load = startLoad('--scenario', 'HOT', '--connections', '2', '--seconds', '600');
+    await until(() => load.text().includes('2 connections'), {
+      deadlineMs: endMsMax,
+      what: () => `progress: ${load.text()}`,
+    });
+    const level = { shop_id: shop.shopId, material_id: shop.materialIds[0], location_id: shop.locationIds[0] };
+    // Under the material's lock: the worker writes the level that it has read under it, and would undo this one.
+    const { location_id: _, ...material } = level;
+    await database.transaction(async (transaction) => {
+      await transaction('stock').where(material).forUpdate().first();
+      await transaction('levels').where(level).increment('quantity', -1);
+    });
+    load.interrupt();
+    const ended = await load.ended;
+    expect(ended.code, ended.text).to.equal(1);
+    expect(ended.text).to.match(
+      new RegExp(`WRONG: the level of ${level.material_id ?? ''} at ${level.location_id ?? ''} is \\d`),
+    );
+  });
+
+  it('ends with 2 where a threshold is missed, and names what it saw', async () => {
+    const met = await startLoad('--requests', '50', '--must', 'status200>=50', '--must', 'errors<=0').ended;
+    expect(met.code, met.text).to.equal(0);
+    const missed = await startLoad('--requests', '50', '--must', 'errors<=0', '--must', 'p50<0.0001').ended;
+    expect(missed.code, missed.text).to.equal(2);
+    expect(missed.text)
+      .to.match(/met +errors<=0 +\(0\)/)
+      .and.match(/MISSED +p50<0\.0001 +\([\d.]+\)/);
+  });
+
+  it('ends with 1 where not one request succeeded, and counts what was said instead', async () => {
+    const ended = await startLoad(
+      '--scenario',
+      'MIXED',
+      '--key',
+      shop.readKey,
+      '--requests',
+      '50',
+      '--must',
+      'status403<=0',
+    ).ended;
+    // The reads of MIXED succeed with a read key; its adjustments are refused, and so nothing may have moved.
+    expect(ended.code, ended.text).to.equal(2);
+    expect(ended.text)
+      .to.match(/\d+ × 403/)
+      .and.match(/0 units acknowledged, 0 of unknown outcome; 0 wrong/);
+    const refused = await startLoad('--scenario', 'HOT', '--key', shop.readKey, '--requests', '20').ended;
+    expect(refused.code, refused.text).to.equal(1);
+    expect(refused.text).to.include('not one request succeeded').and.include('20 × 403');
+  });
+
+  it('names every fault of a scenario file, of a threshold and of a number, and ends with 64', async () => {
+    const path = join(folder.path, 'bad.json');
+    writeFileSync(
+      path,
+      JSON.stringify({
+        pick: 'best',
+        mix: [
+          { ask: 'adjust', weight: 1 },
+          { ask: 'list', weight: 0, pageSize: 5, rows: 1 },
+        ],
+      }),
+    );
+    const bad = await startLoad('--scenario', path).ended;
+    expect(bad.code).to.equal(64);
+    expect(bad.text)
+      .to.include('/pick: Must be one of first, uniform, zipf.')
+      .and.include('/mix/0/rows: Is required.')
+      .and.include('/mix/1/rows: Is not a known field here.')
+      .and.include('/mix/1/weight: Must be > 0.');
+    const others = [
+      ['--must', 'p98<3'],
+      ['--must', 'p99'],
+      ['--rate', '5..'],
+      ['--connections', '0'],
+      ['--seconds', '1.5'],
+      ['--scenario', 'nowhere.json'],
+      ['--url', 'here'],
+    ];
+    for (const args of others) expect(() => readLoadOptions(args, {}), args.join(' ')).to.throw(args[0] ?? '');
+  });
+
+  it('ends with 69 where no service is', async () => {
+    const ended = await startCommand(['--url', 'http://127.0.0.1:1/v1', '--key', 'none'], folder.path).ended;
+    expect(ended.code, ended.text).to.equal(69);
+    expect(ended.text).to.include('ECONNREFUSED');
+  });
+});
+
+interface Ended {
+  code: number | null;
+  /** Both streams. */
+  text: string;
+}
+
+/** @param dataFolder without a demo, whatever this machine runs */
+function startCommand(args: string[], dataFolder: string) {
+  const child = spawn(process.execPath, ['--import', 'tsx', command, ...args], {
+    env: { PATH: process.env.PATH, DATA_DIR: dataFolder },
+    stdio: ['ignore', 'pipe', 'pipe'],
+  });
+  let text = '';
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, text })));
+  const closeNow = () => void child.kill('SIGKILL');
+  const forget = rememberOpen({ name: 'npm run load', forWholeRun: false, close: async () => closeNow(), closeNow });
+  void ended.then(forget);
+  return { ended, text: () => text, interrupt: () => child.kill('SIGINT') };
+}

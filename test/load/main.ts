@@ -1,0 +1,85 @@
+import { writeFileSync } from 'node:fs';
+import { closeAll } from '../support/cleanup.js';
+import { findService } from './find-service.js';
+import { startGenerators } from './generators.js';
+import { loadPage } from './load-page.js';
+import { problemsOf, progressText, reportText } from './load-text.js';
+import { loadUsage, readLoadOptions } from './options.js';
+import type { LoadOptions } from './options.js';
+import { runLoad } from './run-load.js';
+
+/** `npm run load`: load for a running service, bounded in time and count, held to account by its own levels. */
+const exitCodes = { wrong: 1, missed: 2, usage: 64, unavailable: 69 } as const;
+const dataFolderDefault = '.data';
+/** On a pipe a line so often; on a terminal one line that changes. */
+const progressEveryMs = 2_000;
+
+if (process.argv.includes('--help')) {
+  console.log(loadUsage);
+} else {
+  process.exitCode = await load(optionsOrExit());
+}
+
+async function load(options: LoadOptions): Promise<number> {
+  const service = await findService(options, process.env['DATA_DIR'] || dataFolderDefault, say).catch(failed);
+  if (typeof service === 'number') return service;
+  try {
+    const generators = await startGenerators(options.processes);
+    stopOnInterrupt(() => generators.stop());
+    const progress = progressWriter(options.loop === 'open' ? 'due/s' : 'connections');
+    const report = await runLoad(options, service, generators, { line: say, progress }).catch(failed);
+    await generators.close();
+    if (typeof report === 'number') return report;
+    console.log(`\n${reportText(report)}`);
+    if (options.jsonPath !== undefined) writeFileSync(options.jsonPath, `${JSON.stringify(report, null, 2)}\n`);
+    if (options.htmlPath !== undefined) writeFileSync(options.htmlPath, loadPage(report));
+    if (problemsOf(report).length > 0) return exitCodes.wrong;
+    return report.thresholds.some(({ isMet }) => !isMet) ? exitCodes.missed : 0;
+  } finally {
+    await service.client.close();
+    await closeAll();
+  }
+}
+
+/** Ends the load and not the report; a second Ctrl-C ends everything. */
+function stopOnInterrupt(stop: () => Promise<void>): void {
+  // The one that ends the process at once stands since the first child was started.
+  process.removeAllListeners('SIGINT');
+  process.once('SIGINT', () => {
+    say('ending the load');
+    process.once('SIGINT', () => process.exit(130));
+    void stop();
+  });
+}
+
+function progressWriter(unit: string) {
+  let saidMs = -Infinity;
+  return (progress: Parameters<typeof progressText>[0]) => {
+    if (process.stderr.isTTY) {
+      process.stderr.write(`\r\u001b[K${progressText(progress, unit)}`);
+    } else if (progress.atMs - saidMs >= progressEveryMs) {
+      saidMs = progress.atMs;
+      say(progressText(progress, unit));
+    }
+  };
+}
+
+function optionsOrExit(): LoadOptions {
+  try {
+    return readLoadOptions(process.argv.slice(2), process.env);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\nnpm run load -- --help`);
+    return process.exit(exitCodes.usage);
+  }
+}
+
+/** What ends the command before it has anything to report. */
+function failed(error: unknown): number {
+  say((error as Error).message);
+  return exitCodes.unavailable;
+}
+
+/** Beside the report, which alone goes to stdout. */
+function say(line: string): void {
+  process.stderr.write(process.stderr.isTTY ? `\r\u001b[K${line}\n` : `${line}\n`);
+}

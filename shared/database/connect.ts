@@ -45,7 +45,10 @@ export function knexConfig({
       application_name: applicationName,
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,
-      pipeline: pipeline ?? false,
+      // Only in this mode does the driver end a connection on which a statement overstays. In the other it goes back to
+      // the pool with the statement still under way, and whoever gets it next waits behind it: after a server was lost
+      // without a word, every connection of the pool was dead until TCP gave up (T8).
+      pipeline: pipeline ?? statementTimeoutMs !== undefined,
       ...(statementTimeoutMs === undefined ? {} : { query_timeout: statementTimeoutMs }),
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: poolMax },

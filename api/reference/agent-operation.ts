@@ -1,4 +1,5 @@
 import { errorSchema } from '../../shared/contract/envelope.js';
+import { problemSchema, problemType } from '../../shared/contract/problem.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
 import { headerRefs } from './header-refs.js';
 import type { Hoist, Schema } from './hoist-schemas.js';
@@ -62,7 +63,10 @@ export function agentOperation(
           '400': {
             description: 'No message of the protocol, or not a valid HTTP request.',
             headers,
-            content: { 'application/json': { schema: { anyOf: [message, hoist(errorSchema)] } } },
+            content: {
+              'application/json': { schema: { anyOf: [message, hoist(errorSchema)] } },
+              [problemType]: { schema: hoist(problemSchema) },
+            },
           },
           '404': {
             description: 'A method that this server does not offer.',

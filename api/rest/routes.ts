@@ -13,6 +13,8 @@ const material = `${list}/:variantId`;
 const inventory = `${material}/inventory`;
 const history = `${inventory}/history`;
 const rawGlobalId = /^\/v1\/raw-materials\/gid:[^/]*\/.*$/i;
+/** The history has no PATCH, whatever stands for the id. */
+const changeableGlobalId = /^\/v1\/raw-materials\/gid:[^/]*\/.*(?<!\/inventory\/history)$/i;
 
 const fieldTypes = [jsonType, mergePatchType];
 
@@ -26,5 +28,5 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: history, scope: 'read', handle: getHistory },
   // Last: where the id is escaped as far as its last slash, the routes above match as well and answer alike.
   { method: 'GET', path: rawGlobalId, scope: 'read', handle: refuseRawGlobalId },
-  { method: 'PATCH', path: rawGlobalId, scope: 'write', types: fieldTypes, handle: refuseRawGlobalId },
+  { method: 'PATCH', path: changeableGlobalId, scope: 'write', types: fieldTypes, handle: refuseRawGlobalId },
 ];

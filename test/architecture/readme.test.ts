@@ -26,6 +26,12 @@ describe('the README', () => {
     expect(named.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).to.deep.equal([]);
     expect(named.length).to.be.greaterThan(10);
   });
+
+  it('names only tests that exist, in a table or a sentence, in backticks or not', () => {
+    const named = [...readme.matchAll(/\btest\/[\w./-]*\.ts\b/g)].map(([path]) => path);
+    expect(named.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).to.deep.equal([]);
+    expect(named.length).to.be.greaterThan(5);
+  });
 });
 
 /** The table as it must stand in the README; a failing test prints it. */

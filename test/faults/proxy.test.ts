@@ -90,6 +90,9 @@ function slowestOf({ intents }: History): number {
 async function strike(proxies: FaultProxy[], fault: Fault, dice: Dice): Promise<void> {
   const hit = dice.chance(0.3) ? proxies : [dice.pick(proxies)];
   const { from, below } = lasting(dice);
+  // An idle link may have no connection for a moment, and a reset or a lost end needs one to strike.
+  const isUsed = () => hit.some((proxy) => proxy.open() > 0);
+  await until(isUsed, { deadlineMs: strikesMsMax, what: 'a connection to break' });
   await Promise.all(hit.map((proxy) => proxy.inject(fault)));
   const struck = () => hit.some((proxy) => proxy.struck() > 0);
   await until(struck, { deadlineMs: strikesMsMax, what: `a fault to strike: ${JSON.stringify(fault)}` });

@@ -91,6 +91,37 @@ describe('every route: 401', () => {
     expectRefused(await http.ask({ path: listPath, key: minted.key }), challengeOfToken);
   });
 
+  it('which of these a key is does not show: the answers are the same, byte for byte but for the request id', async () => {
+    const insert = async (more: { secretHash?: Buffer; expiresAt?: Date }) => {
+      const minted = mintKey();
+      await insertKey(http.database, shop.shopId, { label: 'x', scope: 'read', expiresAt: null, ...minted, ...more });
+      return minted;
+    };
+    const revoked = await insert({});
+    await revokeKey(http.database, shop.shopId, revoked.id, new Date());
+    const keys = {
+      unknown: mintKey().key,
+      'of another secret': (await insert({ secretHash: parseKey(shop.readKey)!.secretHash })).key,
+      revoked: revoked.key,
+      expired: (await insert({ expiresAt: new Date(0) })).key,
+      'with a typo': withTypo(shop.readKey, 20),
+      'no key at all': 'x',
+    };
+    const shown: unknown[] = [];
+    for (const key of Object.values(keys)) {
+      const answer = await http.ask({ path: listPath, key });
+      expectRefused(answer, challengeOfToken);
+      const { date: _date, ...headers } = answer.headers;
+      const id = String(headers['x-request-id']);
+      shown.push({
+        status: answer.status,
+        headers: { ...headers, 'x-request-id': '' },
+        text: answer.text.replace(id, ''),
+      });
+    }
+    for (const one of shown) expect(one).to.deep.equal(shown[0]);
+  });
+
   it('an expired key; one that has not expired is good until then', async () => {
     const issue = async (expiresInMs: number) => {
       const minted = mintKey();

@@ -15,6 +15,10 @@ const paths = [
   { path: materialPath(id), allow: 'GET, PATCH' },
   { path: inventoryPath(id), allow: 'GET, PATCH' },
   { path: materialPath('gid://shopify/ProductVariant/1'), allow: 'GET, PATCH' },
+  { path: inventoryPath('gid:%2F%2Fshopify%2FProductVariant%2F1'), allow: 'GET, PATCH' },
+  { path: `${inventoryPath(id)}/history`, allow: 'GET' },
+  { path: `${inventoryPath('gid://shopify/ProductVariant/1')}/history`, allow: 'GET' },
+  { path: `${inventoryPath('gid:%2F%2Fshopify%2FProductVariant%2F1')}/history`, allow: 'GET' },
 ];
 
 describe('every path: 405', () => {

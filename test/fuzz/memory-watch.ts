@@ -1,0 +1,24 @@
+import type { Count, Figure } from '../support/counting.js';
+import { residentMib } from '../support/resident-memory.js';
+
+/** Above what a full collection more or less makes; what leaks a kilobyte a request is beyond it after a hundred thousand. */
+const growthMibMax = 64;
+const residentMibMax = 250;
+
+/** Looks at a process's memory after a tenth of a run and at its end: what it needs it has by then. */
+export function watchMemory(pid: number, size: number): { look: (count: Count) => void; figures: () => Figure[] } {
+  let warmMib: number | undefined;
+  return {
+    look: (count) => {
+      if (count.made() >= size / 10) warmMib ??= residentMib(pid);
+    },
+    figures: () => {
+      const endMib = residentMib(pid);
+      return [
+        { name: 'API after a tenth (MiB)', value: warmMib ?? endMib },
+        { name: 'API at the end (MiB)', value: endMib, most: residentMibMax },
+        { name: 'grown (MiB)', value: endMib - (warmMib ?? endMib), most: growthMibMax },
+      ];
+    },
+  };
+}

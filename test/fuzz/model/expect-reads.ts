@@ -1,0 +1,128 @@
+import { shownNumber } from './amounts.js';
+import { shownMaterial, totalOf } from './stock-model.js';
+import type { Expected, MaterialModel, ShopModel } from './stock-model.js';
+
+export interface ListSent {
+  search?: string;
+  usageFilter?: string;
+  originFilter?: string;
+  sortBy?: string;
+  sortOrder?: string;
+  vendorFilter: readonly string[];
+  page?: number;
+  pageSize?: number;
+}
+
+export interface HistorySent {
+  locationId?: string;
+  requestId?: string;
+}
+
+const invalidId: Expected = { status: 400, code: 'INVALID_INPUT', paths: ['variantId'] };
+const notFound: Expected = { status: 404, code: 'NOT_FOUND' };
+
+/** The material an id means, or what is answered where it means none (contract §1). */
+function found(shop: ShopModel, id: string): MaterialModel | Expected {
+  return shop.materials.get(id) ?? (/^(VMAT-|\d{1,20}$)/.test(id) ? notFound : invalidId);
+}
+
+export function expectMaterial(shop: ShopModel, id: string, withConnections: boolean): Expected {
+  const material = found(shop, id);
+  if ('status' in material) return material;
+  const connections = { billOfMaterials: material.bills, subAssemblies: [] };
+  const data = { ...shownMaterial(material), ...(withConnections && { connections }) };
+  return { status: 200, data, etag: `"${String(material.version)}"` };
+}
+
+/** The platform is not connected, so the levels of its materials cannot be had. */
+export function expectLevels(shop: ShopModel, id: string, locationIds: readonly string[] | undefined): Expected {
+  const material = found(shop, id);
+  if ('status' in material) return material;
+  if (material.origin === 'platform') return { status: 502, code: 'UPSTREAM_ERROR' };
+  const { levels } = material;
+  const wanted =
+    locationIds === undefined ? [...levels.keys()] : shop.locations.filter((at) => locationIds.includes(at));
+  return {
+    status: 200,
+    data: {
+      variantId: id,
+      origin: 'virtual',
+      totalQuantity: shownNumber(totalOf(material)),
+      levels: wanted.sort().map((locationId) => ({
+        locationId,
+        quantity: shownNumber(levels.get(locationId) ?? 0n),
+        updatedAt: levels.has(locationId) ? '(time)' : null,
+      })),
+    },
+  };
+}
+
+/** All of it, newest first; the pages are for who reads them. */
+export function expectHistory(shop: ShopModel, id: string, sent: HistorySent): Expected {
+  const material = found(shop, id);
+  if ('status' in material) return material;
+  const items = material.history
+    .filter(({ locationId }) => sent.locationId === undefined || sent.locationId === locationId)
+    .filter(({ requestId }) => sent.requestId === undefined || sent.requestId === requestId)
+    .reverse()
+    .map((entry) => ({ ...entry, at: '(time)', channel: 'rest', keyId: shop.writeKeyId, operationId: '(id)' }));
+  return { status: 200, data: items };
+}
+
+export function expectList(shop: ShopModel, sent: ListSent): Expected {
+  const { page = 1, pageSize = 50 } = sent;
+  const all = [...shop.materials.values()];
+  const matching = all.filter((material) => matches(material, sent)).sort(orderOf(sent));
+  const vendors = new Set(
+    all.flatMap(({ fields }) => (typeof fields['vendor'] === 'string' ? [fields['vendor']] : [])),
+  );
+  return {
+    status: 200,
+    data: {
+      items: matching.slice((page - 1) * pageSize, page * pageSize).map(shownMaterial),
+      totalCount: matching.length,
+      page,
+      pageSize,
+      totalPages: Math.ceil(matching.length / pageSize),
+      availableVendors: [...vendors].sort(
+        (one, other) => compare(one.toLowerCase(), other.toLowerCase()) || compare(one, other),
+      ),
+    },
+  };
+}
+
+function matches({ origin, fields, bills }: MaterialModel, sent: ListSent): boolean {
+  const { search = '', usageFilter = 'all', originFilter = 'all', vendorFilter } = sent;
+  const searched = ['productName', 'variantName', 'sku', 'vendor'].some((name) =>
+    String(fields[name] ?? '')
+      .toLowerCase()
+      .includes(search.toLowerCase()),
+  );
+  return (
+    searched &&
+    (usageFilter === 'all' || (usageFilter === 'used') === bills.length > 0) &&
+    (originFilter === 'all' || originFilter === origin) &&
+    (vendorFilter.length === 0 || vendorFilter.some((vendor) => vendor === fields['vendor']))
+  );
+}
+
+const sortKeys = ['productName', 'variantName', 'sku', 'vendor', 'unitCost', 'inventoryQuantity'];
+
+function orderOf({ sortBy = '', sortOrder }: ListSent): (one: MaterialModel, other: MaterialModel) => number {
+  const key = sortKeys.includes(sortBy) ? sortBy : 'productName';
+  const direction = sortOrder === 'desc' ? -1 : 1;
+  const valueOf = (material: MaterialModel) => {
+    const value = shownMaterial(material)[key];
+    return typeof value === 'string' ? value.toLowerCase() : (value as number | null);
+  };
+  return (one, other) => {
+    const [a, b] = [valueOf(one), valueOf(other)];
+    if (a === b) return compare(one.id, other.id);
+    if (a === null || b === null) return a === null ? 1 : -1;
+    return direction * compare(a, b);
+  };
+}
+
+function compare(one: string | number, other: string | number): number {
+  return one < other ? -1 : Number(one > other);
+}

@@ -1,0 +1,251 @@
+import fc from 'fast-check';
+import { inventoryPath } from '../../support/material-paths.js';
+import { textOf } from './amounts.js';
+import { checkAnswer, requestIdOf } from './check-answer.js';
+import { expectBatch } from './expect-writes.js';
+import type { SentRow } from './expect-writes.js';
+import type { RowModel, ShopModel } from './stock-model.js';
+import { command, variantIdAt, variantIndexMax } from './world.js';
+import type { Command, KeyedWrite, LiveShop, Write } from './world.js';
+
+const small = fc.integer({ min: -30, max: 30 }).map(String);
+const decimals = (places: number, whole: number) =>
+  fc
+    .tuple(fc.constantFrom('', '-'), fc.nat(whole), fc.nat(10 ** places - 1))
+    .map(([sign, units, fraction]) => `${sign}${String(units)}.${String(fraction).padStart(places, '0')}`);
+const large = fc.constantFrom('1000000000', '-1000000000', '999999999.999999', '-999999999.999999');
+const odd = fc.constantFrom('0', '-0', '0.0000004', '-0.0000005', '0.0000005');
+
+/** Texts of JSON numbers of at most 15 digits, which a double keeps apart; with up to eight places, of which six count. */
+const delta = fc.oneof(
+  { weight: 6, arbitrary: small },
+  { weight: 4, arbitrary: decimals(6, 1_000) },
+  { weight: 2, arbitrary: decimals(8, 99) },
+  { weight: 2, arbitrary: large },
+  { weight: 1, arbitrary: odd },
+);
+const absolute = delta.map((text) => text.replace('-', ''));
+
+/** Rows with one fault each, and where it is named. */
+const badRows: { bad: unknown; at: string }[] = [
+  { bad: { locationId: '1001', delta: 1, absolute: 2 }, at: '' },
+  { bad: { locationId: '1001' }, at: '' },
+  { bad: { delta: 1 }, at: '/locationId' },
+  { bad: { locationId: '', delta: 1 }, at: '/locationId' },
+  { bad: { locationId: 1001, delta: 1 }, at: '/locationId' },
+  { bad: { locationId: '1001', delta: '1' }, at: '/delta' },
+  { bad: { locationId: '1001', delta: 1_000_000_001 }, at: '/delta' },
+  { bad: { locationId: '1001', absolute: -1 }, at: '/absolute' },
+  { bad: { locationId: '1001', delta: 1, expectd: 1 }, at: '/expectd' },
+  { bad: { locationId: '1001', delta: 1, variantId: 'VMAT-x' }, at: '/variantId' },
+  { bad: { locationId: '1001', delta: 1, reason: 'x'.repeat(256) }, at: '/reason' },
+  { bad: 5, at: '' },
+  { bad: null, at: '' },
+];
+
+interface RowPlan {
+  bad: { bad: unknown; at: string } | undefined;
+  /** The fourth is one that the shop does not have. */
+  location: number;
+  delta: string | undefined;
+  absolute: string;
+  /** What `expected` says of the level as it is before the request. */
+  expected: 'absent' | 'the level' | 'another';
+  reason: string | undefined;
+}
+
+const often = (weight: number) => ({ freq: weight, nil: undefined });
+const row: fc.Arbitrary<RowPlan> = fc.record({
+  bad: fc.oneof(
+    { weight: 30, arbitrary: fc.constant(undefined) },
+    { weight: 1, arbitrary: fc.constantFrom(...badRows) },
+  ),
+  location: fc.constantFrom(0, 0, 0, 1, 1, 2, 3),
+  delta: fc.option(delta, often(4)),
+  absolute,
+  expected: fc.constantFrom('absent', 'absent', 'absent', 'absent', 'the level', 'another'),
+  reason: fc.option(fc.constantFrom('count', ''), often(1)),
+});
+
+const queries = {
+  '': undefined,
+  '?dryRun=true': undefined,
+  '?dryRun=false': undefined,
+  '?dryRun=yes': 'dryRun',
+  '?dryrun=true': 'dryrun',
+} as const;
+
+const preferences = [
+  '',
+  'return=representation',
+  'handling=lenient',
+  'return=representation, handling=lenient',
+  'wait=1',
+];
+
+/** Headers that are sent as keys; an empty one is not sent. */
+export const keyHeader = fc.oneof(
+  { weight: 8, arbitrary: fc.constant('') },
+  { weight: 7, arbitrary: fc.constantFrom('one', 'two', '"two"') },
+  { weight: 1, arbitrary: fc.constant('has a blank') },
+);
+
+interface AdjustPlan {
+  variant: number;
+  rows: RowPlan[];
+  query: keyof typeof queries;
+  prefer: string;
+  key: string;
+}
+
+const adjustPlan: fc.Arbitrary<AdjustPlan> = fc.record({
+  variant: fc.oneof({ weight: 9, arbitrary: fc.nat(2) }, { weight: 1, arbitrary: fc.nat(variantIndexMax) }),
+  rows: fc.oneof(
+    { weight: 3, arbitrary: fc.array(row, { minLength: 1, maxLength: 1 }) },
+    { weight: 3, arbitrary: fc.array(row, { minLength: 1, maxLength: 12, size: 'max' }) },
+  ),
+  query: fc.oneof(
+    { weight: 16, arbitrary: fc.constant('' as const) },
+    { weight: 5, arbitrary: fc.constantFrom('?dryRun=true' as const, '?dryRun=false') },
+    { weight: 1, arbitrary: fc.constantFrom('?dryRun=yes' as const, '?dryrun=true') },
+  ),
+  prefer: fc.constantFrom(...preferences),
+  key: keyHeader,
+});
+
+/** An inventory batch of any kind: several rows, unknown locations, malformed rows, dry runs, keys. */
+export const adjustCommand: fc.Arbitrary<Command> = adjustPlan.map((plan) =>
+  command(`adjust ${JSON.stringify(plan)}`, (model, real) => runAdjust(model, real, plan)),
+);
+
+function runAdjust(model: ShopModel, real: LiveShop, plan: AdjustPlan): Promise<void> {
+  const { query, prefer } = plan;
+  const variantId = variantIdAt(model, plan.variant);
+  const rows = plan.rows.map((planned) => sentRow(model, variantId, planned));
+  const body = `{"updates":[${rows.map(rowText).join(',')}]}`;
+  const sent = {
+    variantId,
+    rows,
+    lenient: prefer.includes('lenient'),
+    detailed: prefer.includes('representation'),
+    dryRun: query === '?dryRun=true',
+  };
+  return send(model, real, {
+    path: inventoryPath(variantId),
+    query,
+    queryFault: queries[query],
+    headers: prefer === '' ? {} : { prefer },
+    key: plan.key,
+    body,
+    outcome: (shop, requestId) => expectBatch(shop, sent, requestId),
+  });
+}
+
+function sentRow(model: ShopModel, variantId: string, plan: RowPlan): SentRow {
+  if (plan.bad !== undefined) return plan.bad;
+  const locationId = model.locations[plan.location] ?? 'nowhere';
+  const level = model.materials.get(variantId)?.levels.get(locationId) ?? 0n;
+  const made: RowModel = { locationId };
+  if (plan.delta === undefined) made.absolute = plan.absolute;
+  else made.delta = plan.delta;
+  if (plan.expected === 'the level') made.expected = textOf(level);
+  if (plan.expected === 'another') made.expected = textOf(level > 0n ? level - 1n : level + 1n);
+  if (plan.reason !== undefined) Object.assign(made, { reason: plan.reason, reference: `ref ${plan.reason}` });
+  return { row: made };
+}
+
+/** JSON with the numbers as their texts are. */
+function rowText(sent: SentRow): string {
+  if ('bad' in sent) return JSON.stringify(sent.bad);
+  const numbers = new Set(['delta', 'absolute', 'expected']);
+  const members = Object.entries(sent.row).map(
+    ([name, text]: [string, string]) => `"${name}":${numbers.has(name) ? text : JSON.stringify(text)}`,
+  );
+  return `{${members.join(',')}}`;
+}
+
+export interface Sending {
+  path: string;
+  query: string;
+  queryFault: string | undefined;
+  headers: Record<string, string>;
+  key: string;
+  body: string;
+  outcome: Write['outcome'];
+}
+
+/** Sends a write, with what its query, key and headers make of it before and beside what its body does. */
+export async function send(model: ShopModel, real: LiveShop, sending: Sending): Promise<void> {
+  const { path, query, queryFault, headers, key, body, outcome } = sending;
+  const bare = key.replaceAll('"', '');
+  const isBadKey = bare.includes(' ');
+  const asked = {
+    method: 'PATCH',
+    path: path + query,
+    key: real.shop.writeKey,
+    headers: { ...headers, 'content-type': 'application/json', ...(key !== '' && { 'idempotency-key': key }) },
+    body,
+  };
+  const meaning = JSON.stringify([canonical(JSON.parse(body)), query, headers]);
+  const keyed: KeyedWrite = {
+    asked,
+    write: {
+      key: key === '' || isBadKey ? undefined : { scope: `${path} ${bare}`, meaning },
+      fault: queryFault ?? (isBadKey ? 'Idempotency-Key' : undefined),
+      outcome,
+    },
+  };
+  if (keyed.write.key !== undefined) real.keyed.push(keyed);
+  await carryOut(model, real, keyed);
+}
+
+/** What levels are below zero then stay so, and no negative delta raises them (contract §3.5). */
+export const switchCommand: fc.Arbitrary<Command> = fc.boolean().map((allowed) =>
+  command(`negative levels are ${allowed ? 'allowed' : 'refused'} from here on`, async (model, real) => {
+    await real.allowNegative(allowed);
+    model.allowNegative = allowed;
+  }),
+);
+
+/** The same request once more, or as it stood some writes ago: a replay, or, where its key had gone to another, 422. */
+export const repeatCommand: fc.Arbitrary<Command> = fc.nat(20).map((back) =>
+  command(`repeat the keyed write ${String(back)} back`, async (model, real) => {
+    const keyed = real.keyed.at(-1 - (back % Math.max(1, real.keyed.length)));
+    if (keyed !== undefined) await carryOut(model, real, keyed);
+  }),
+);
+
+async function carryOut(model: ShopModel, real: LiveShop, { asked, write }: KeyedWrite): Promise<void> {
+  const answer = await real.ask(asked);
+  const requestId = requestIdOf(answer);
+  model.requestIds.push(requestId);
+  const what = `${asked.path} ${String(asked.body)}`;
+  if (write.fault !== undefined) {
+    checkAnswer(what, answer, { status: 400, code: 'INVALID_INPUT', paths: [write.fault] });
+    return;
+  }
+  const earlier = write.key && model.remembered.get(write.key.scope);
+  // Tried on a copy first: what the body alone refuses does not come as far as the key.
+  if (earlier !== undefined && write.outcome(structuredClone(model), requestId).executed) {
+    if (earlier.meaning !== write.key?.meaning) {
+      checkAnswer(what, answer, { status: 422, code: 'IDEMPOTENCY_KEY_REUSED' });
+    } else {
+      checkAnswer(what, answer, { ...earlier.expected, replayed: true });
+    }
+    return;
+  }
+  const { expected, executed } = write.outcome(model, requestId);
+  if (executed && write.key !== undefined) {
+    model.remembered.set(write.key.scope, { meaning: write.key.meaning, expected: structuredClone(expected) });
+  }
+  checkAnswer(what, answer, expected);
+}
+
+/** One text for the same JSON, whatever the order of its members and the texts of its numbers. */
+function canonical(value: unknown): unknown {
+  if (typeof value !== 'object' || value === null) return typeof value === 'number' ? value + 0 : value;
+  if (Array.isArray(value)) return value.map(canonical);
+  return Object.entries(value)
+    .sort(([one], [other]) => (one < other ? -1 : 1))
+    .map(([name, member]) => [name, canonical(member)]);
+}

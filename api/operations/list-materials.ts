@@ -1,7 +1,8 @@
 import type { ListPage } from '../../shared/contract/list-page.js';
 import type { ListQuery } from '../../shared/contract/list-query.js';
-import { listMaterials as findPage, listVendors } from '../../shared/database/materials.js';
-import type { MaterialListQuery, MaterialSortKey } from '../../shared/database/materials.js';
+import { listMaterials as findPage } from '../../shared/database/material-list.js';
+import type { MaterialListQuery } from '../../shared/database/material-list.js';
+import type { SortKey } from '../../shared/database/material-page.js';
 import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Caller } from '../caller.js';
@@ -14,10 +15,7 @@ export async function listMaterials(
   input: ListQuery,
 ): Promise<Result<ListPage>> {
   const query = withDefaults(input);
-  const [{ items, totalCount }, availableVendors] = await Promise.all([
-    findPage(database, shop.id, query),
-    listVendors(database, shop.id),
-  ]);
+  const { items, totalCount, availableVendors } = await findPage(database, shop.id, query);
   const { page, pageSize } = query;
   return succeed({ items, totalCount, page, pageSize, totalPages: Math.ceil(totalCount / pageSize), availableVendors });
 }
@@ -36,7 +34,7 @@ function withDefaults(input: ListQuery): MaterialListQuery {
   };
 }
 
-const sortKeys: Readonly<Record<MaterialSortKey, true>> = {
+const sortKeys: Readonly<Record<SortKey, true>> = {
   productName: true,
   variantName: true,
   inventoryQuantity: true,
@@ -46,6 +44,6 @@ const sortKeys: Readonly<Record<MaterialSortKey, true>> = {
   updatedAt: true,
 };
 
-function isSortKey(text: string | undefined): text is MaterialSortKey {
+function isSortKey(text: string | undefined): text is SortKey {
   return text !== undefined && Object.hasOwn(sortKeys, text);
 }

@@ -1,6 +1,7 @@
 import type { Knex } from 'knex';
 import * as initialSchema from './migrations/0001-initial-schema.js';
 import * as platformMirror from './migrations/0002-platform-mirror.js';
+import * as listAtScale from './migrations/0003-list-at-scale.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -10,6 +11,7 @@ import * as platformMirror from './migrations/0002-platform-mirror.js';
 const migrations = [
   { name: '0001-initial-schema', ...initialSchema },
   { name: '0002-platform-mirror', ...platformMirror },
+  { name: '0003-list-at-scale', ...listAtScale },
 ];
 
 type Migration = (typeof migrations)[number];

@@ -3,14 +3,17 @@ import { v4 as uuidv4 } from 'uuid';
 import { readMaterialChanges } from '../contract/read-material-changes.js';
 import { createMaterial } from '../database/create-materials.js';
 import { listLocations } from '../database/locations.js';
-import { findMaterial, listMaterials, sortKeys } from '../database/materials.js';
-import type { MaterialListQuery } from '../database/materials.js';
+import { listMaterials } from '../database/material-list.js';
+import type { MaterialListQuery } from '../database/material-list.js';
+import { sortKeys } from '../database/material-page.js';
+import { findMaterial } from '../database/materials.js';
 import { findShop } from '../database/shops.js';
 import { virtualMaterialId } from '../domain/material-id.js';
 import type { Material } from '../domain/material.js';
 import { failed, type Outcome } from '../standalone/outcome.js';
 import { bookOpeningStock } from './book-opening-stock.js';
 import { formatFields, formatTable } from './format-table.js';
+import { addImportCommand } from './import-command.js';
 import { collect, decimal, shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
 import { parseLevels } from './parse-levels.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
@@ -37,6 +40,7 @@ export function addMaterialCommands(program: Command, run: RunCommand): void {
   createOptions(
     materials.command('create').description('Adds a virtual material, with its opening stock if wished.'),
   ).action((options: CreateOptions) => run(options, (context) => create(context, options)));
+  addImportCommand(materials, run);
   listOptions(materials.command('list').description('Lists materials by the same rules as the API.')).action(
     (options: ListOptions) => run(options, (context) => list(context, options)),
   );
@@ -103,10 +107,11 @@ async function list({ database }: CommandContext, options: ListOptions): Promise
   const { shop: shopId, page, pageSize, search, usage, origin, sortBy, sortOrder, vendor = [] } = options;
   if ((await findShop(database, shopId)) === undefined) return failed(`There is no shop ${shopId}.`);
   const filters = { usageFilter: usage, originFilter: origin, vendorFilter: vendor };
-  const found = await listMaterials(database, shopId, { page, pageSize, search, sortBy, sortOrder, ...filters });
-  const totalPages = Math.ceil(found.totalCount / pageSize);
+  const query = { page, pageSize, search, sortBy, sortOrder, ...filters };
+  const { items, totalCount } = await listMaterials(database, shopId, query);
+  const totalPages = Math.ceil(totalCount / pageSize);
   const head = ['id', 'product', 'variant', 'sku', 'vendor', 'quantity', 'unit', 'unit cost'];
-  const rows = found.items.map((item) => [
+  const rows = items.map((item) => [
     item.id,
     item.productName,
     item.variantName,
@@ -116,8 +121,8 @@ async function list({ database }: CommandContext, options: ListOptions): Promise
     item.unit,
     item.unitCost,
   ]);
-  const text = `${formatTable(head, rows)}\n\nPage ${page} of ${totalPages}, ${found.totalCount} in all.`;
-  return { ok: true, value: { data: { ...found, page, pageSize, totalPages }, text } };
+  const text = `${formatTable(head, rows)}\n\nPage ${page} of ${totalPages}, ${totalCount} in all.`;
+  return { ok: true, value: { data: { items, totalCount, page, pageSize, totalPages }, text } };
 }
 
 function flat({ usage, ...material }: Material): Record<string, string | number | boolean | null> {

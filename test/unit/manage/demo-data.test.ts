@@ -8,7 +8,8 @@ import type { Database } from '../../../shared/database/connect.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
 import { readLevels } from '../../../shared/database/levels.js';
 import { listLocations } from '../../../shared/database/locations.js';
-import { findConnections, findMaterial, listMaterials, listVendors } from '../../../shared/database/materials.js';
+import { listMaterials } from '../../../shared/database/material-list.js';
+import { findConnections, findMaterial } from '../../../shared/database/materials.js';
 import { createShop, findShop, listShops, updateShop } from '../../../shared/database/shops.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
@@ -55,7 +56,7 @@ describe('the demo data', () => {
     expect(list.totalCount).to.be.at.least(36);
     expect(list.items.map(({ id }) => id)).to.have.members([...demo.virtualMaterialIds, ...demo.platformMaterialIds]);
     expect(demo.virtualMaterialIds).to.have.length.at.least(20);
-    expect(await listVendors(database, demo.shopId)).to.have.length.at.least(5);
+    expect(list.availableVendors).to.have.length.at.least(5);
     expect((await listLocations(database, demo.shopId)).map(({ id }) => id)).to.have.members(demo.locationIds);
     expect(demo.locationIds).to.have.length.at.least(3);
     for (const id of demo.locationIds) expect(id).to.match(/^\d+$/);

@@ -2,6 +2,7 @@ import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createTestDatabase } from '../../support/servers.js';
 import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -15,8 +16,19 @@ export interface Run {
 const entry = fileURLToPath(new URL('../../../dist/shared/manage/main.js', import.meta.url));
 const runMsMax = 30_000;
 
+/** A run that is under way. */
+export interface StartedRun {
+  child: ChildProcess;
+  ended: Promise<Run>;
+}
+
 /** Runs the built command line as an operator does. The environment holds nothing of ours but what is given. */
 export function runManage(args: readonly string[], env: Record<string, string> = {}, input = ''): Promise<Run> {
+  return startManage(args, env, input).ended;
+}
+
+/** As `runManage`, for one that is to be ended before its time. */
+export function startManage(args: readonly string[], env: Record<string, string> = {}, input = ''): StartedRun {
   const child = spawn(process.execPath, [entry, ...args], {
     cwd: tmpdir(),
     env: { PATH: process.env['PATH'], ...env },
@@ -30,12 +42,13 @@ export function runManage(args: readonly string[], env: Record<string, string> =
   // A command that does not read its input may be gone before all of it is written.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
-  return new Promise((resolve, reject) => {
+  const ended = new Promise<Run>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
       resolve({ ...run, code });
     });
   });
+  return { child, ended };
 }
 
 export interface Cli {

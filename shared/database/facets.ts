@@ -1,0 +1,66 @@
+import type { Database } from './connect.js';
+
+/** The filters of the list (contract §2 "List") that its counters know. */
+export interface ListFilters {
+  usageFilter: 'all' | 'used' | 'unused';
+  originFilter: 'all' | 'platform' | 'virtual';
+  /** Exact names, any of them; empty is no filter. */
+  vendorFilter: readonly string[];
+}
+
+/** What `facet_counts` (migration 0003) says about a list before any material is looked at. */
+export interface MatchedFacets {
+  /** The facets that meet all filters and have materials. */
+  ids: number[];
+  /** The groups that meet the filters of origin and use, and have materials. */
+  groups: number[];
+  /** How many materials meet all filters. */
+  matchedCount: number;
+  /** How many the groups have. */
+  groupCount: number;
+  /** Every distinct vendor of the shop whatever the filters, sorted without regard to case (contract §2 `availableVendors`). */
+  vendors: string[];
+}
+
+export async function readFacets(database: Database, shopId: number, filters: ListFilters): Promise<MatchedFacets> {
+  const { rows } = await database.raw<{ rows: [FacetsRow] }>(facetsSql(filters), {
+    shopId,
+    originFilter: filters.originFilter,
+    vendorFilter: [...filters.vendorFilter],
+  });
+  const [{ ids, groups, matched_count, group_count, vendors }] = rows;
+  return { ids, groups, matchedCount: Number(matched_count), groupCount: Number(group_count), vendors };
+}
+
+interface FacetsRow {
+  ids: number[];
+  groups: number[];
+  matched_count: string;
+  group_count: string;
+  vendors: string[];
+}
+
+/** A facet whose materials are all gone stays, and counts for nothing. */
+function facetsSql({ usageFilter, originFilter, vendorFilter }: ListFilters): string {
+  const ofGroup = [
+    ...(usageFilter === 'all' ? [] : [usageFilter === 'used' ? 'f.is_used' : 'NOT f.is_used']),
+    ...(originFilter === 'all' ? [] : ['f.origin = :originFilter']),
+  ];
+  const all = vendorFilter.length === 0 ? ofGroup : [...ofGroup, 'f.vendor = ANY(CAST(:vendorFilter AS text[]))'];
+  const condition = (parts: readonly string[]) => (parts.length === 0 ? 'true' : parts.join(' AND '));
+  return `
+    WITH counted AS MATERIALIZED (
+      SELECT f.id, f.vendor, c.materials, ${condition(ofGroup)} AS is_in_group,
+             coalesce(${condition(all)}, false) AS matches
+      FROM facets f
+      CROSS JOIN LATERAL (SELECT sum(c.materials) AS materials FROM facet_counts c WHERE c.facet_id = f.id) c
+      WHERE f.shop_id = :shopId AND c.materials > 0
+    )
+    SELECT coalesce(array_agg(id) FILTER (WHERE matches), '{}') AS ids,
+           coalesce(array_agg(DISTINCT id & 3) FILTER (WHERE is_in_group), '{}') AS groups,
+           coalesce(sum(materials) FILTER (WHERE matches), 0) AS matched_count,
+           coalesce(sum(materials) FILTER (WHERE is_in_group), 0) AS group_count,
+           (SELECT coalesce(array_agg(v.vendor ORDER BY lower(v.vendor), v.vendor), '{}')
+            FROM (SELECT DISTINCT vendor FROM counted WHERE vendor IS NOT NULL) v) AS vendors
+    FROM counted`;
+}

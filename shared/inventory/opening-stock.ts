@@ -1,0 +1,37 @@
+import { adjustLevel } from '../domain/adjustment.js';
+import type { Micros } from '../domain/quantity.js';
+
+export interface OpeningLevel {
+  locationId: string;
+  quantity: Micros;
+}
+
+export interface OpenedStock {
+  /** The sum of the levels. */
+  total: Micros;
+  /** What the ledger and the level get for each row, in their order. */
+  levels: { locationId: string; applied: Micros; level: Micros }[];
+}
+
+/**
+ * What the first stock of a material that does not exist yet comes to, by the rules of every other booking: each row is
+ * absolute and meets a level of 0. For an import, which writes the results of many materials at once; nobody can hold a
+ * material that is not there, so no lock is needed.
+ *
+ * @param levels each location once
+ * @returns the sentence of the rule that a row breaks
+ */
+export function openStock(
+  levels: readonly OpeningLevel[],
+): { ok: true; stock: OpenedStock } | { ok: false; message: string } {
+  const stock: OpenedStock = { total: 0, levels: [] };
+  for (const { locationId, quantity } of levels) {
+    const row = { locationId, absolute: quantity };
+    // A quantity is never below zero, so whether the shop allows that makes no difference.
+    const outcome = adjustLevel(row, { level: 0, total: stock.total, allowNegative: false });
+    if (!outcome.ok) return outcome;
+    stock.total += outcome.applied;
+    stock.levels.push({ locationId, applied: outcome.applied, level: outcome.level });
+  }
+  return { ok: true, stock };
+}

@@ -1,0 +1,83 @@
+import { extname, resolve } from 'node:path';
+import type { Command } from 'commander';
+import { listLocations } from '../database/locations.js';
+import { findShop } from '../database/shops.js';
+import { failed, type Outcome } from '../standalone/outcome.js';
+import { importMaterials } from './import-materials.js';
+import type { BadLine, ImportReport } from './import-materials.js';
+import { wholeNumber } from './option-parsers.js';
+import { createProgressBar } from './progress-bar.js';
+import type { FileFormat } from './read-records.js';
+import type { Answer, CommandContext, RunCommand } from './run-command.js';
+
+interface ImportOptions {
+  json?: true;
+  shop: number;
+  skipBad?: true;
+}
+
+const formats: Readonly<Record<string, FileFormat>> = { '.csv': 'csv', '.jsonl': 'jsonl', '.ndjson': 'jsonl' };
+const badLinesShown = 20;
+
+/** @param materials the command `materials`, which it becomes a part of */
+export function addImportCommand(materials: Command, run: RunCommand): void {
+  materials
+    .command('import')
+    .description(
+      'Adds virtual materials from a file, with their opening stock: all of it, or, with a bad line, nothing.',
+    )
+    .argument('<file>', '.csv with a head of field names, or .jsonl')
+    .requiredOption('--shop <id>', "the shop's id", wholeNumber(1))
+    .option('--skip-bad', 'import the good lines and report the others')
+    .option('--json', 'one JSON document on stdout')
+    .addHelpText('after', help)
+    .action((file: string, options: ImportOptions) => run(options, (context) => importFile(context, file, options)));
+}
+
+const help = `
+Fields are those of the API: productName, variantName, sku, unit, unitCost, unitPrice, vendor, specifications, imageUrl,
+isNonEssentialMaterial, weightValue, weightUnitId; and
+  id                 VMAT-…; drawn where it is not given. One that the shop has makes its line bad
+  inventoryQuantity  opening stock at the default location, or
+  levels             opening stock by location: 70001:12.5;70002:3, or {"70001":12.5,"70002":3}`;
+
+async function importFile(
+  { database, terminal }: CommandContext,
+  file: string,
+  options: ImportOptions,
+): Promise<Outcome<Answer>> {
+  const { shop: shopId, skipBad = false } = options;
+  const format = formats[extname(file).toLowerCase()];
+  if (format === undefined) return failed(`${file} must end with ${Object.keys(formats).join(', ')}.`);
+  const shop = await findShop(database, shopId);
+  if (shop === undefined) return failed(`There is no shop ${shopId}.`);
+  const locationIds = new Set((await listLocations(database, shopId)).map(({ id }) => id));
+  const job = {
+    shopId,
+    shop: { locationIds, defaultLocationId: shop.defaultLocationId },
+    path: resolve(file),
+    format,
+    skipBad,
+  };
+  const bar = options.json === true || terminal === undefined ? undefined : createProgressBar(terminal);
+  const startedMs = performance.now();
+  const outcome = await importMaterials(database, job, (phase, part) => bar?.show(phase, part)).finally(() =>
+    bar?.stop(),
+  );
+  if (!outcome.ok) return outcome;
+  const { value: report } = outcome;
+  if (report.badCount > 0 && !skipBad) return failed(`Nothing was imported.\n${describeBad(report)}`);
+  const seconds = Math.round(performance.now() - startedMs) / 1_000;
+  const done = `${report.imported} materials imported, with ${report.levels} levels, in ${seconds} s.`;
+  const text = report.badCount > 0 ? `${done}\n${describeBad(report)}` : done;
+  return { ok: true, value: { data: { ...report, seconds }, text } };
+}
+
+function describeBad({ badCount, badLines }: ImportReport): string {
+  const shown = badLines
+    .slice(0, badLinesShown)
+    .map(({ line, faults }: BadLine) => `  line ${line}: ${faults.join(' ')}`);
+  const rest = badCount - shown.length;
+  const head = badCount === 1 ? 'One line is bad:' : `${badCount} lines are bad:`;
+  return [head, ...shown, ...(rest > 0 ? [`  and ${rest} more`] : [])].join('\n');
+}

@@ -1,0 +1,146 @@
+import { materialChangesSchema } from '../contract/material-changes.js';
+import { readMaterialChanges } from '../contract/read-material-changes.js';
+import { isJsonObject } from '../contract/json-object.js';
+import { rowForTotal } from '../domain/adjustment.js';
+import { materialIdKind } from '../domain/material-id.js';
+import type { MaterialChanges } from '../domain/material.js';
+import { inputMaxUnits, toMicros } from '../domain/quantity.js';
+import { openStock } from '../inventory/opening-stock.js';
+import type { OpenedStock, OpeningLevel } from '../inventory/opening-stock.js';
+
+/** What a good record says. */
+export interface ParsedRecord {
+  /** Undefined where it is to be drawn. */
+  id: string | undefined;
+  fields: Omit<MaterialChanges, 'inventoryQuantity' | 'productName'> & { productName: string };
+  stock: OpenedStock;
+}
+
+export interface ImportShop {
+  locationIds: ReadonlySet<string>;
+  defaultLocationId: string | null;
+}
+
+/** What a column or a property may be called: the editable fields, and these two. */
+export const importFields: readonly string[] = ['id', 'levels', ...Object.keys(materialChangesSchema.properties)];
+
+/** As operators write them in a table; JSON has its own. */
+export type CellTypes = 'text' | 'json';
+
+/**
+ * A record by the rules of the API's fields (contract §2), with all of its faults as sentences.
+ *
+ * @param cells `text` where every value is the text of a cell
+ */
+export function parseImportRecord(
+  values: Record<string, unknown>,
+  cells: CellTypes,
+  shop: ImportShop,
+): { ok: true; record: ParsedRecord } | { ok: false; faults: string[] } {
+  const faults: string[] = [];
+  const { id: givenId, levels, ...given } = values;
+  const id = givenId ?? undefined;
+  if (cells === 'json') {
+    for (const name of Object.keys(given)) if (!importFields.includes(name)) faults.push(`${name}: Is no known field.`);
+  }
+  if (id !== undefined && (typeof id !== 'string' || materialIdKind(id) !== 'virtual')) {
+    faults.push('id: Must be VMAT- and 1 to 64 letters, digits or hyphens.');
+  }
+  const read = readMaterialChanges(cells === 'text' ? typed(given) : given);
+  if (!read.ok) faults.push(...(read.error.details ?? []).map(({ path, message }) => `${path.slice(1)}: ${message}`));
+  if (given['productName'] === undefined) faults.push('productName: Is required.');
+  const { inventoryQuantity, ...fields } = read.ok ? read.data : {};
+  const stock = readStock({ levels: levels ?? undefined, inventoryQuantity }, shop);
+  if (!stock.ok) faults.push(...stock.faults);
+  if (faults.length > 0 || !stock.ok) return { ok: false, faults };
+  const record = { id: id as string | undefined, fields: fields as ParsedRecord['fields'], stock: stock.stock };
+  return { ok: true, record };
+}
+
+type StockResult = { ok: true; stock: OpenedStock } | { ok: false; faults: string[] };
+
+function readStock(
+  { levels, inventoryQuantity }: { levels: unknown; inventoryQuantity: number | undefined },
+  shop: ImportShop,
+): StockResult {
+  if (levels === undefined && inventoryQuantity === undefined) return { ok: true, stock: { total: 0, levels: [] } };
+  if (levels !== undefined && inventoryQuantity !== undefined) {
+    return { ok: false, faults: ['levels: Cannot be given together with inventoryQuantity.'] };
+  }
+  const opening =
+    inventoryQuantity === undefined
+      ? readLevels(levels, shop)
+      : levelForTotal(inventoryQuantity, shop.defaultLocationId);
+  if (!opening.ok) return opening;
+  const opened = openStock(opening.levels);
+  return opened.ok ? opened : { ok: false, faults: [`levels: ${opened.message}`] };
+}
+
+type LevelsResult = { ok: true; levels: OpeningLevel[] } | { ok: false; faults: string[] };
+
+/** As a written `inventoryQuantity` is booked everywhere (contract §4). */
+function levelForTotal(target: number, defaultLocationId: string | null): LevelsResult {
+  const row = rowForTotal(target, 0, defaultLocationId === null ? undefined : { id: defaultLocationId, level: 0 });
+  if (!row.ok) return { ok: false, faults: [`inventoryQuantity: ${row.message}`] };
+  return { ok: true, levels: [{ locationId: row.row.locationId, quantity: target }] };
+}
+
+/** `{ "70001": 12.5 }`, as JSON or as the text of it, or `70001:12.5;70002:3`. */
+function readLevels(given: unknown, { locationIds }: ImportShop): LevelsResult {
+  const pairs = levelPairs(given);
+  if (pairs === undefined) {
+    return { ok: false, faults: ['levels: Must be location:quantity;location:quantity, or a JSON object of these.'] };
+  }
+  const faults: string[] = [];
+  const levels: OpeningLevel[] = [];
+  const seen = new Set<string>();
+  for (const [locationId, quantity] of pairs) {
+    if (!locationIds.has(locationId)) faults.push(`levels: The shop has no location ${locationId}.`);
+    else if (seen.has(locationId)) faults.push(`levels: The location ${locationId} is given twice.`);
+    else if (typeof quantity !== 'number' || !(quantity >= 0 && quantity <= inputMaxUnits)) {
+      faults.push(`levels: The quantity at ${locationId} must be a number from 0 to ${inputMaxUnits}.`);
+    } else levels.push({ locationId, quantity: toMicros(quantity) });
+    seen.add(locationId);
+  }
+  return faults.length > 0 ? { ok: false, faults } : { ok: true, levels };
+}
+
+function levelPairs(given: unknown): [string, unknown][] | undefined {
+  if (isJsonObject(given)) return Object.entries(given);
+  if (typeof given !== 'string') return undefined;
+  if (given.startsWith('{')) {
+    try {
+      const parsed: unknown = JSON.parse(given);
+      return isJsonObject(parsed) ? Object.entries(parsed) : undefined;
+    } catch {
+      return undefined;
+    }
+  }
+  // The last colon divides, since a location's id may hold one.
+  const pairs = given.split(';').map((part) => /^\s*(.+):(.*)$/s.exec(part));
+  if (pairs.some((pair) => pair === null)) return undefined;
+  return pairs.flatMap((pair) => (pair === null ? [] : [[pair[1] ?? '', toNumber(pair[2] ?? '')]]));
+}
+
+const numberFields = new Set(['unitCost', 'unitPrice', 'inventoryQuantity', 'weightValue']);
+
+/** Cells as the values they stand for; what cannot be read as its type stays text, which the schema then refuses. */
+function typed(cells: Record<string, unknown>): Record<string, unknown> {
+  const values: Record<string, unknown> = {};
+  for (const [name, cell] of Object.entries(cells)) {
+    if (typeof cell !== 'string') continue;
+    if (numberFields.has(name)) values[name] = toNumber(cell) ?? cell;
+    else if (name === 'isNonEssentialMaterial') values[name] = toBoolean(cell.trim().toLowerCase()) ?? cell;
+    else values[name] = cell;
+  }
+  return values;
+}
+
+function toNumber(text: string): number | undefined {
+  return /^\s*-?(\d+\.?\d*|\.\d+)\s*$/.test(text) ? Number(text) : undefined;
+}
+
+function toBoolean(text: string): boolean | undefined {
+  if (text === 'true') return true;
+  return text === 'false' ? false : undefined;
+}

@@ -1,0 +1,120 @@
+import { isUtf8 } from 'node:buffer';
+import { Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import { isJsonObject } from '../contract/json-object.js';
+import { assertUtf8, linesOf, notUtf8, readBlocks, UnreadableFile } from './read-blocks.js';
+
+/** What an import file says about one material, or why it says nothing. */
+export type ImportRecord =
+  | { line: number; values: Record<string, unknown> }
+  /** Where `isFatal`, the rest of the file cannot be told apart. */
+  | { line: number; fault: string; isFatal?: true };
+
+export type FileFormat = 'csv' | 'jsonl';
+
+/** The longest record, in bytes; one with all of its fields at their longest takes 60 KB. */
+const recordBytesMax = 1_048_576;
+
+/**
+ * Reads a file record by record, however long it is: lines of CSV under a head of field names, an empty cell being a field
+ * that is not given, or a JSON object a line. Lines are counted from 1, the head included; a record of several lines has
+ * the number of its first. A byte order mark, either kind of line end and blank lines are fine.
+ *
+ * @param knownFields what a head may name; anything else is most likely misspelt
+ * @param onBytes told how much has been read so far
+ */
+export async function* readRecords(
+  { path, format, knownFields }: { path: string; format: FileFormat; knownFields: readonly string[] },
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<ImportRecord> {
+  try {
+    yield* format === 'csv' ? readCsv(path, knownFields, onBytes) : readJsonLines(path, onBytes);
+  } catch (error) {
+    if (!(error instanceof UnreadableFile)) throw error;
+    yield { line: error.line, fault: error.message, isFatal: true };
+  }
+}
+
+async function* readJsonLines(path: string, onBytes: (bytes: number) => void): AsyncGenerator<ImportRecord> {
+  for await (const block of readBlocks(path, recordBytesMax, onBytes)) {
+    for (const { line, bytes } of linesOf(block)) {
+      const text = bytes.toString('utf8');
+      if (text.trim() === '') continue;
+      yield isUtf8(bytes) ? readJson(line, text) : { line, fault: notUtf8 };
+    }
+  }
+}
+
+function readJson(line: number, text: string): ImportRecord {
+  try {
+    const values: unknown = JSON.parse(text);
+    return isJsonObject(values) ? { line, values } : { line, fault: 'The line is not a JSON object.' };
+  } catch {
+    return { line, fault: 'The line is not valid JSON.' };
+  }
+}
+
+async function* readCsv(
+  path: string,
+  knownFields: readonly string[],
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<ImportRecord> {
+  const parser = parse({
+    info: true,
+    relax_column_count: true,
+    skip_empty_lines: true,
+    max_record_size: recordBytesMax,
+  });
+  const source = Readable.from(checkedBytes(path, onBytes), { objectMode: false });
+  // What the source throws ends the parser, and comes out of the loop below.
+  source.once('error', (error) => parser.destroy(error));
+  source.pipe(parser);
+  let columns: string[] | undefined;
+  try {
+    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
+      // The parser tells the line that a record ends on.
+      const line = info.lines - record.reduce((lines, cell) => lines + lineEndsIn(cell), 0);
+      if (columns === undefined) columns = readHead(line, record, knownFields);
+      else yield toRecord(line, columns, record);
+    }
+  } catch (error) {
+    if (!(error instanceof CsvError)) throw error;
+    throw new UnreadableFile(Number(error['lines']), `${error.message}.`);
+  } finally {
+    source.destroy();
+  }
+}
+
+async function* checkedBytes(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
+  for await (const block of readBlocks(path, recordBytesMax, onBytes)) {
+    assertUtf8(block);
+    yield block.bytes;
+  }
+}
+
+function readHead(line: number, cells: readonly string[], knownFields: readonly string[]): string[] {
+  const columns = cells.map((cell) => cell.trim());
+  const unknown = columns.filter((name) => !knownFields.includes(name));
+  if (unknown.length > 0) {
+    const known = `known are ${knownFields.join(', ')}`;
+    throw new UnreadableFile(line, `The head has columns that are not known: ${unknown.join(', ')}; ${known}.`);
+  }
+  if (new Set(columns).size < columns.length) throw new UnreadableFile(line, 'The head names a column twice.');
+  return columns;
+}
+
+function lineEndsIn(cell: string): number {
+  return cell.includes('\n') ? cell.split('\n').length - 1 : 0;
+}
+
+function toRecord(line: number, columns: readonly string[], cells: readonly string[]): ImportRecord {
+  if (cells.length !== columns.length) {
+    return { line, fault: `The line has ${cells.length} cells, and the head ${columns.length}.` };
+  }
+  const values: Record<string, unknown> = {};
+  for (const [index, name] of columns.entries()) {
+    const cell = cells[index] ?? '';
+    if (cell !== '') values[name] = cell;
+  }
+  return { line, values };
+}

@@ -1,0 +1,199 @@
+import { expect } from 'chai';
+import { createBill } from '../../../shared/database/bills.js';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createMaterials } from '../../../shared/database/create-materials.js';
+import type { NewMaterial } from '../../../shared/database/create-materials.js';
+import { readFacets } from '../../../shared/database/facets.js';
+import type { ListFilters } from '../../../shared/database/facets.js';
+import { applyOperations } from '../../../shared/inventory/apply-operations.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+import { createTestShop, operationOf } from '../../support/shop.js';
+import { until } from '../../support/until.js';
+
+const all: ListFilters = { usageFilter: 'all', originFilter: 'all', vendorFilter: [] };
+
+describe('the counters of the list', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let shopId: number;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 6, applicationName: 'test', pipeline: true });
+  });
+  after(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+  beforeEach(async () => {
+    ({ shopId } = await createTestShop(database, { materials: 0 }));
+  });
+
+  const virtual = (id: string, vendor?: string): NewMaterial => {
+    return { id: `VMAT-${id}`, origin: 'virtual', productName: id, ...(vendor !== undefined && { vendor }) };
+  };
+  const bill = (id: string, ...names: string[]) => {
+    const components = names.map((name) => ({ materialId: `VMAT-${name}`, quantity: 1_000_000 }));
+    return { id, kind: 'bill_of_materials' as const, name: id, components };
+  };
+  const setVendor = (id: string, vendor: string | null) =>
+    database.raw('UPDATE materials SET vendor = ? WHERE shop_id = ? AND id = ?', [vendor, shopId, `VMAT-${id}`]);
+  const counted = async (filters: Partial<ListFilters> = {}) => readFacets(database, shopId, { ...all, ...filters });
+
+  /** The counters are what counting gives, and both tables carry each material's own facet. */
+  async function expectTrue(): Promise<void> {
+    const { rows } = await database.raw<{ rows: object[] }>(
+      `WITH counts AS (SELECT facet_id, sum(materials) AS materials FROM facet_counts GROUP BY facet_id),
+       found AS (SELECT facet_id, count(*) AS materials FROM materials GROUP BY facet_id)
+       SELECT 'count' AS wrong, facet_id::text AS what FROM counts FULL JOIN found USING (facet_id)
+       WHERE coalesce(counts.materials, 0) <> coalesce(found.materials, 0)
+       UNION ALL
+       SELECT 'facet', m.id FROM materials m JOIN facets f ON f.id = m.facet_id
+       WHERE (f.shop_id, f.vendor, f.origin, f.is_used) IS DISTINCT FROM (m.shop_id, m.vendor, m.origin, EXISTS (
+         SELECT 1 FROM bill_components c WHERE c.shop_id = m.shop_id AND c.material_id = m.id))
+       UNION ALL
+       SELECT 'stock', m.id FROM materials m JOIN stock s ON s.shop_id = m.shop_id AND s.material_id = m.id
+       WHERE s.facet_id IS DISTINCT FROM m.facet_id`,
+    );
+    expect(rows).to.deep.equal([]);
+  }
+
+  it('count what is created, by every filter and all of them together', async () => {
+    await createMaterials(database, shopId, [
+      virtual('1', 'Acme'),
+      virtual('2', 'acme'),
+      virtual('3'),
+      { id: '77', origin: 'platform', productName: 'p', vendor: 'Acme' },
+    ]);
+    await createBill(database, shopId, bill('b', '1', '3'));
+    expect(await counted()).to.deep.include({
+      matchedCount: 4,
+      groupCount: 4,
+      groups: [0, 1, 2],
+      vendors: ['Acme', 'acme'],
+    });
+    const cases: [Partial<ListFilters>, number][] = [
+      [{ usageFilter: 'used' }, 2],
+      [{ usageFilter: 'unused' }, 2],
+      [{ originFilter: 'platform' }, 1],
+      [{ vendorFilter: ['Acme'] }, 2],
+      [{ vendorFilter: ['Acme', 'acme', 'nobody'] }, 3],
+      [{ vendorFilter: ['Acme'], originFilter: 'virtual', usageFilter: 'used' }, 1],
+      [{ vendorFilter: ['acme'], usageFilter: 'used' }, 0],
+    ];
+    for (const [filters, count] of cases) {
+      expect((await counted(filters)).matchedCount, JSON.stringify(filters)).to.equal(count);
+    }
+    await expectTrue();
+  });
+
+  it('follow a change of vendor by the apply step, and forget a vendor that has nothing left', async () => {
+    await createMaterials(database, shopId, [virtual('1', 'Old'), virtual('2', 'Kept')]);
+    const operation = operationOf({ kind: 'update', changes: { vendor: 'New' } });
+    const group = { shopId, materialId: 'VMAT-1', operations: [operation] };
+    const { outcomes } = await applyOperations(database, [group], { nowMs: Date.now() });
+    expect(outcomes.get(operation.id)?.status).to.equal('executed');
+    expect(await counted()).to.deep.include({ groupCount: 2, vendors: ['Kept', 'New'] });
+    await setVendor('2', null);
+    expect(await counted()).to.deep.include({ groupCount: 2, vendors: ['New'] });
+    await expectTrue();
+  });
+
+  it('follow the first use in a bill and the end of the last', async () => {
+    await createMaterials(database, shopId, [virtual('1'), virtual('2')]);
+    await createBill(database, shopId, bill('b1', '1', '2'));
+    await createBill(database, shopId, bill('b2', '1'));
+    const drop = (id: string) =>
+      database.raw('DELETE FROM bill_components WHERE shop_id = ? AND bill_id = ?', [shopId, id]);
+    await drop('b1');
+    expect((await counted({ usageFilter: 'used' })).matchedCount).to.equal(1);
+    await drop('b2');
+    expect((await counted({ usageFilter: 'used' })).matchedCount).to.equal(0);
+    await expectTrue();
+  });
+
+  it('keep the use of a material when its vendor changes, and the vendor when its use does', async () => {
+    await createMaterials(database, shopId, [virtual('1', 'Acme')]);
+    await createBill(database, shopId, bill('b', '1'));
+    await setVendor('1', 'Zeta');
+    expect((await counted({ usageFilter: 'used', vendorFilter: ['Zeta'] })).matchedCount).to.equal(1);
+    await expectTrue();
+  });
+
+  it('go down with what is deleted, and know nothing of what was rolled back', async () => {
+    await createMaterials(database, shopId, [virtual('1', 'Acme'), virtual('2', 'Acme')]);
+    await database.raw('DELETE FROM stock WHERE shop_id = ? AND material_id = ?', [shopId, 'VMAT-1']);
+    await database.raw('DELETE FROM materials WHERE shop_id = ? AND id = ?', [shopId, 'VMAT-1']);
+    const transaction = await database.transaction();
+    await createMaterials(transaction, shopId, [virtual('3', 'Acme'), virtual('4', 'Gone')]);
+    await transaction.rollback();
+    expect(await counted()).to.deep.include({ groupCount: 1, vendors: ['Acme'] });
+    await expectTrue();
+  });
+
+  it('are right where one statement writes the stock before its material, as the mirror of a platform may', async () => {
+    await database.raw(
+      `WITH made AS (INSERT INTO materials (shop_id, id, origin, product_name, vendor) VALUES (:shopId, '77', 'platform', 'p', 'Acme')),
+       stocked AS (INSERT INTO stock (shop_id, material_id) VALUES (:shopId, '77') RETURNING 1)
+       SELECT count(*) FROM stocked`,
+      { shopId },
+    );
+    expect((await counted({ originFilter: 'platform', vendorFilter: ['Acme'] })).matchedCount).to.equal(1);
+    await expectTrue();
+  });
+
+  it('make nobody wait for a transaction that adds to the same vendor, and come out right', async () => {
+    await createMaterials(database, shopId, [virtual('1', 'Acme')]);
+    const long = await database.transaction();
+    await createMaterials(long, shopId, [virtual('2', 'Acme')]);
+    await createMaterials(database, shopId, [virtual('3', 'Acme')]);
+    expect((await counted()).groupCount).to.equal(2);
+    await long.commit();
+    expect((await counted()).groupCount).to.equal(3);
+    await expectTrue();
+  });
+
+  it('are right after many writers at once', async () => {
+    const rounds = Array.from({ length: 6 }, async (_, writer) => {
+      for (let round = 0; round < 8; round += 1) {
+        const id = `w${writer}-${round}`;
+        await createMaterials(database, shopId, [virtual(id, `V${round % 3}`)]);
+        if (round % 2 === 0) await setVendor(id, `V${(round + writer) % 3}`);
+        if (round % 3 === 0) await createBill(database, shopId, bill(id, id));
+      }
+    });
+    await Promise.all(rounds);
+    expect((await counted()).groupCount).to.equal(48);
+    await expectTrue();
+    const { rows } = await database.raw<{ rows: [{ parts: number }] }>(
+      `SELECT max(parts)::int AS parts FROM (
+         SELECT count(*) AS parts FROM facet_counts c JOIN facets f ON f.id = c.facet_id WHERE f.shop_id = ? GROUP BY f.id) c`,
+      [shopId],
+    );
+    expect(rows[0].parts, 'parts of a count: no more than writers').to.be.at.most(6);
+  });
+
+  it('see the other one of two changes of the bills of one material', async () => {
+    await createMaterials(database, shopId, [virtual('1')]);
+    await createBill(database, shopId, bill('b1', '1'));
+    const adding = await database.transaction();
+    await createBill(adding, shopId, bill('b2', '1'));
+    const dropping = database.raw('DELETE FROM bill_components WHERE shop_id = ? AND bill_id = ?', [shopId, 'b1']);
+    const dropped = dropping.then(() => true);
+    await until(
+      async () => {
+        const { rows } = await database.raw<{ rows: object[] }>(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return rows.length === 1;
+      },
+      { deadlineMs: 10_000, what: 'the second to wait for the first' },
+    );
+    await adding.commit();
+    await dropped;
+    expect((await counted({ usageFilter: 'used' })).matchedCount).to.equal(1);
+    await expectTrue();
+  });
+});

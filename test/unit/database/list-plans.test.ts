@@ -1,0 +1,202 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { readFacets } from '../../../shared/database/facets.js';
+import { listMaterials } from '../../../shared/database/material-list.js';
+import type { MaterialListQuery } from '../../../shared/database/material-list.js';
+import { gatherSql, sortKeys, walkSql } from '../../../shared/database/material-page.js';
+import type { PageShape, SortKey } from '../../../shared/database/material-page.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+
+interface Scan {
+  node: string;
+  table: string | undefined;
+  index: string | undefined;
+}
+
+/** Enough that reading a whole table is not the cheapest way to one of the first twenty pages. */
+const materialsAShop = 20_000;
+
+const indexOf: Record<SortKey, string> = {
+  productName: 'materials_product_name_idx',
+  variantName: 'materials_variant_name_idx',
+  sku: 'materials_sku_idx',
+  vendor: 'materials_vendor_order_idx',
+  unitCost: 'materials_unit_cost_idx',
+  inventoryQuantity: 'stock_total_idx',
+  updatedAt: 'stock_updated_at_idx',
+};
+
+const places = [
+  ['asc', 1],
+  ['desc', 1],
+  ['asc', 20],
+  ['desc', 20],
+] as const;
+
+const filters: [string, Partial<MaterialListQuery>][] = [
+  ['no filter', {}],
+  ['used', { usageFilter: 'used' }],
+  ['unused', { usageFilter: 'unused' }],
+  ['platform', { originFilter: 'platform' }],
+  ['virtual', { originFilter: 'virtual' }],
+  ['a vendor', { vendorFilter: ['Vendor 7'] }],
+  ['several vendors', { vendorFilter: ['Vendor 7', 'Vendor 8', 'Vendor 9'] }],
+  ['all filters', { vendorFilter: ['Vendor 7'], usageFilter: 'used', originFilter: 'virtual' }],
+  ['a rare search', { search: 'oak 77' }],
+  ['a common search', { search: 'oak' }],
+  ['a search for nothing', { search: 'nothing of this' }],
+  ['a search among filters', { search: 'oak', vendorFilter: ['Vendor 7'], usageFilter: 'unused' }],
+];
+
+describe('the plans of the list', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let shopId: number;
+
+  before(async function () {
+    this.timeout(120_000);
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
+    for (const name of ['other', 'own']) shopId = await fill(name);
+    await database.raw('VACUUM (ANALYZE) materials, stock, bill_components, facets, facet_counts');
+  });
+  after(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  async function fill(name: string): Promise<number> {
+    const { id } = await createShop(database, { name, plan: 'enhanced' });
+    await database.raw(
+      `INSERT INTO materials (shop_id, id, origin, product_name, variant_name, sku, vendor, unit_cost)
+       SELECT :id, CASE WHEN g % 10 < 3 THEN (1000000 + g)::text ELSE 'VMAT-' || md5(g::text) END,
+              CASE WHEN g % 10 < 3 THEN 'platform' ELSE 'virtual' END,
+              (ARRAY['Oak', 'Birch', 'Steel', 'Wax', 'Glass', 'Paper', 'Resin', 'Linen', 'Brass', 'Cork'])[1 + g / 7 % 10] || ' ' || g,
+              CASE WHEN g % 5 <> 0 THEN 'Variant ' || g % 1000 END, CASE WHEN g % 11 <> 0 THEN 'SKU-' || md5(g::text) END,
+              CASE WHEN g % 20 <> 0 THEN 'Vendor ' || g / 10 % 100 END, CASE WHEN g % 7 <> 0 THEN g * 7919 % 10007 END
+       FROM generate_series(1, :count) g`,
+      { id, count: materialsAShop },
+    );
+    await database.raw(
+      `INSERT INTO stock (shop_id, material_id, total_quantity, updated_at)
+       SELECT shop_id, id, ascii(right(id, 1)), now() - ascii(id) * interval '1 second' FROM materials WHERE shop_id = ?`,
+      [id],
+    );
+    await database.raw(`INSERT INTO bills (shop_id, id, kind, name) VALUES (?, 'b', 'sub_assembly', 'All')`, [id]);
+    await database.raw(
+      `INSERT INTO bill_components (shop_id, material_id, bill_id, quantity)
+       SELECT shop_id, id, 'b', 1 FROM materials WHERE shop_id = ? AND product_name LIKE '%4'`,
+      [id],
+    );
+    return id;
+  }
+
+  async function scansOf(sql: string, bindings: Record<string, unknown>): Promise<Scan[]> {
+    const { rows } = await database.raw<{ rows: [{ 'QUERY PLAN': [{ Plan: PlanNode }] }] }>(
+      `EXPLAIN (FORMAT JSON) ${sql}`,
+      bindings as Record<string, number>,
+    );
+    return scans(rows[0]['QUERY PLAN'][0].Plan);
+  }
+
+  /** What each statement of a list reads. */
+  async function statementsOf(query: MaterialListQuery): Promise<{ sql: string; scans: Scan[] }[]> {
+    const statements: { sql: string; scans: Scan[] }[] = [];
+    const raw = async (sql: string, bindings: Record<string, unknown>): Promise<unknown> => {
+      statements.push({ sql, scans: await scansOf(sql, bindings) });
+      return database.raw(sql, bindings as Record<string, number>);
+    };
+    await listMaterials({ raw } as unknown as Database, shopId, query);
+    return statements;
+  }
+
+  for (const [name, filter] of filters) {
+    it(`${name}: no sort and no page of it reads a whole table, and the counters are read without one`, async () => {
+      for (const sortBy of sortKeys) {
+        for (const [sortOrder, page] of places) {
+          const all = { usageFilter: 'all', originFilter: 'all', vendorFilter: [] } as const;
+          const statements = await statementsOf({ ...all, ...filter, sortBy, sortOrder, page, pageSize: 50 });
+          const what = `${sortBy} ${sortOrder}, page ${page}`;
+          const [counters, ...others] = statements;
+          expect(tablesOf(counters?.scans), what).to.have.members(['facet_counts', 'facets']);
+          for (const { sql, scans } of others) {
+            const whole = scans.filter(({ node, table }) => node === 'Seq Scan' && table !== 'bills');
+            expect(whole, `${what}: ${sql}`).to.deep.equal([]);
+          }
+          // Among the few of a vendor the planner may as well look at each.
+          if (filter.search === undefined || filter.vendorFilter !== undefined) continue;
+          expect(indexesOf(others[0]?.scans), what).to.include('materials_search_idx');
+        }
+      }
+    });
+  }
+
+  const shapes = sortKeys.flatMap((sortBy) =>
+    (['asc', 'desc'] as const).map((sortOrder) => ({ sortBy, sortOrder, groups: [0, 1, 2], bySearch: false })),
+  );
+  const bindings = () => ({
+    shopId,
+    facetIds: [1, 2, 3],
+    vendorFilter: [],
+    pattern: '%oak%',
+    pageSize: 50,
+    skipped: 950,
+  });
+
+  it('a walk reads the index of its sort key, and no table', async () => {
+    const { ids } = await readFacets(database, shopId, {
+      usageFilter: 'unused',
+      originFilter: 'all',
+      vendorFilter: [],
+    });
+    for (const shape of shapes) {
+      for (const byVendor of [false, true]) {
+        const found = await scansOf(walkSql({ ...shape, byFacet: byVendor, byVendor }), {
+          ...bindings(),
+          facetIds: ids,
+          vendorFilter: ['Vendor 7'],
+        });
+        for (const scan of found) {
+          expect(scan, JSON.stringify(shape)).to.include({ node: 'Index Only Scan', index: indexOf[shape.sortBy] });
+        }
+        expect(found).to.not.be.empty;
+      }
+    }
+  });
+
+  it('what is gathered by filters comes from their index, and by a search from the trigram index', async () => {
+    for (const shape of shapes) {
+      const isFromStock = indexOf[shape.sortBy].startsWith('stock');
+      const rest = isFromStock ? ['stock_pkey'] : [];
+      const gathered = async (more: Partial<PageShape>) =>
+        indexesOf(await scansOf(gatherSql({ ...shape, byFacet: false, byVendor: false, ...more }), bindings()));
+      expect(await gathered({ byFacet: true })).to.have.members(['materials_facet_idx', ...rest]);
+      expect(await gathered({ bySearch: true })).to.have.members(['materials_search_idx', ...rest]);
+    }
+  });
+});
+
+interface PlanNode {
+  'Node Type': string;
+  'Relation Name'?: string;
+  'Index Name'?: string;
+  Plans?: PlanNode[];
+}
+
+/** Every node that reads a table or an index. */
+function scans(node: PlanNode): Scan[] {
+  const own = { node: node['Node Type'], table: node['Relation Name'], index: node['Index Name'] };
+  const below = (node.Plans ?? []).flatMap(scans);
+  return own.table === undefined && own.index === undefined ? below : [own, ...below];
+}
+
+function indexesOf(found: Scan[] | undefined): string[] {
+  return [...new Set(found?.flatMap(({ index }) => index ?? []))];
+}
+
+function tablesOf(found: Scan[] | undefined): string[] {
+  return [...new Set(found?.flatMap(({ table }) => table ?? []))];
+}

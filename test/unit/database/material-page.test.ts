@@ -1,0 +1,179 @@
+import { expect } from 'chai';
+import { createBill } from '../../../shared/database/bills.js';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createMaterials } from '../../../shared/database/create-materials.js';
+import type { NewMaterial } from '../../../shared/database/create-materials.js';
+import { readFacets } from '../../../shared/database/facets.js';
+import type { ListFilters } from '../../../shared/database/facets.js';
+import { listMaterials } from '../../../shared/database/material-list.js';
+import { gatherSql, shapeOf, sortKeys, walkRowsMax, walkSql } from '../../../shared/database/material-page.js';
+import type { PageShape, SortKey } from '../../../shared/database/material-page.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { diceOf } from '../../support/dice.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+
+const seed = 20_261_121;
+const materialCount = 160;
+const pageSize = 7;
+const all: ListFilters = { usageFilter: 'all', originFilter: 'all', vendorFilter: [] };
+
+type Key = string | number | null;
+
+/** Few values, and many nulls: most rows tie with others. */
+function randomMaterials(): NewMaterial[] {
+  const dice = diceOf(seed);
+  const text = (values: string[]) => dice.pick([...values, null]);
+  return Array.from({ length: materialCount }, (_, index) => {
+    const isVirtual = dice.chance(0.6);
+    return {
+      id: isVirtual ? `VMAT-${String((index * 37) % 1_000)}` : String(5_000 + ((index * 53) % 1_000)),
+      origin: isVirtual ? 'virtual' : 'platform',
+      productName: dice.pick(['Oak', 'oak', 'Birch', 'birch board', 'Ähre', 'Wax']),
+      variantName: text(['Small', 'small', 'LARGE board']),
+      sku: text(['A-1', 'a-1', 'B-2']),
+      vendor: text(['Acme', 'acme', 'Board & Co', 'Zeta']),
+      unitCost: dice.pick([1, 2, 2.5, 10, null]),
+      ...(isVirtual ? {} : { mirroredQuantity: dice.below(4) * 1_000_000 }),
+    };
+  });
+}
+
+describe('the ways to a page of the list', () => {
+  const materials = randomMaterials();
+  const used = new Set(materials.filter((_, index) => index % 3 === 0).map(({ id }) => id));
+  const changedAt = new Map<string, number>();
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let shopId: number;
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
+    // Another shop with the same ids, whose rows must not show.
+    for (const name of ['other', 'own']) {
+      shopId = (await createShop(database, { name, plan: 'enhanced' })).id;
+      await createMaterials(database, shopId, materials);
+      const components = [...used].map((materialId) => ({ materialId, quantity: 1_000_000 }));
+      await createBill(database, shopId, { id: 'b', kind: 'sub_assembly', name: 'All', components });
+    }
+    for (const [index, { id }] of materials.entries()) {
+      changedAt.set(id, index % 5);
+      await database.raw(
+        `UPDATE stock SET updated_at = TIMESTAMPTZ '2026-01-01' + ? * interval '1 second' WHERE shop_id = ? AND material_id = ?`,
+        [index % 5, shopId, id],
+      );
+    }
+  });
+  after(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  const keyOf: Record<SortKey, (material: NewMaterial) => Key> = {
+    productName: ({ productName }) => productName.toLowerCase(),
+    variantName: ({ variantName }) => variantName?.toLowerCase() ?? null,
+    sku: ({ sku }) => sku?.toLowerCase() ?? null,
+    vendor: ({ vendor }) => vendor?.toLowerCase() ?? null,
+    unitCost: ({ unitCost }) => unitCost ?? null,
+    inventoryQuantity: ({ mirroredQuantity }) => mirroredQuantity ?? 0,
+    updatedAt: ({ id }) => changedAt.get(id) ?? null,
+  };
+
+  function expected(sortBy: SortKey, sortOrder: 'asc' | 'desc', filters: ListFilters, search: string): string[] {
+    const direction = sortOrder === 'desc' ? -1 : 1;
+    return materials
+      .filter(({ id, origin, productName, variantName, sku, vendor }) => {
+        const texts = [productName, variantName, sku, vendor].map((text) => (text ?? '').toLowerCase());
+        return (
+          texts.some((text) => text.includes(search)) &&
+          (filters.usageFilter === 'all' || (filters.usageFilter === 'used') === used.has(id)) &&
+          (filters.originFilter === 'all' || filters.originFilter === origin) &&
+          (filters.vendorFilter.length === 0 || filters.vendorFilter.includes(vendor ?? ''))
+        );
+      })
+      .sort((one, other) => {
+        const [a, b] = [keyOf[sortBy](one), keyOf[sortBy](other)];
+        if (a === b) return one.id < other.id ? -1 : 1;
+        if (a === null || b === null) return a === null ? 1 : -1;
+        return (a < b ? -1 : 1) * direction;
+      })
+      .map(({ id }) => id);
+  }
+
+  async function pages(sql: string, bindings: Record<string, unknown>): Promise<string[]> {
+    const found: string[] = [];
+    for (let skipped = 0; ; skipped += pageSize) {
+      const { rows } = await database.raw<{ rows: { id: string }[] }>(
+        `SELECT page.id FROM (${sql}) page JOIN materials m ON m.shop_id = :shopId AND m.id = page.id
+         ORDER BY page.key ${bindings['direction'] === 'desc' ? 'DESC NULLS LAST' : ''}, page.id`,
+        { ...bindings, skipped } as Record<string, number>,
+      );
+      found.push(...rows.map(({ id }) => id));
+      if (rows.length < pageSize) return found;
+    }
+  }
+
+  const cases: [string, ListFilters, string][] = [
+    ['all', all, ''],
+    ['the used', { ...all, usageFilter: 'used' }, ''],
+    ['one vendor', { ...all, vendorFilter: ['Acme'] }, ''],
+    [
+      'several vendors, unused, virtual',
+      { usageFilter: 'unused', originFilter: 'virtual', vendorFilter: ['Zeta', 'acme'] },
+      '',
+    ],
+    ['a search', all, 'board'],
+    ['a search among filters', { ...all, originFilter: 'platform', vendorFilter: ['Board & Co'] }, 'oa'],
+  ];
+  for (const sortBy of sortKeys) {
+    for (const sortOrder of ['asc', 'desc'] as const) {
+      it(`give the same pages by ${sortBy} ${sortOrder}, those of the rules, whatever is filtered`, async () => {
+        for (const [name, filters, search] of cases) {
+          const { ids, groups } = await readFacets(database, shopId, filters);
+          const shape = shapeOf({ ...filters, sortBy, sortOrder, search }, groups);
+          const bindings = {
+            ...{ shopId, facetIds: ids, vendorFilter: [...filters.vendorFilter], pattern: `%${search}%` },
+            ...{ pageSize, direction: sortOrder, walkRowsMax: materialCount },
+          };
+          const wanted = expected(sortBy, sortOrder, filters, search);
+          expect(wanted, name).to.have.length.greaterThan(0);
+          if (search === '' || sortOrder === 'asc') {
+            expect(await pages(walkSql(shape), bindings), `${name}, walked`).to.deep.equal(wanted);
+          }
+          expect(await pages(gatherSql(shape), bindings), `${name}, gathered`).to.deep.equal(wanted);
+        }
+      });
+    }
+  }
+
+  it('are chosen by how much each has to read', () => {
+    const shape: PageShape = {
+      ...{ sortBy: 'sku', sortOrder: 'asc', groups: [0], byFacet: false, byVendor: false, bySearch: false },
+    };
+    const rows = (more: Partial<PageShape>, matched: number, toPageEnd: number) =>
+      walkRowsMax({ ...shape, ...more }, { matched, inGroups: 1_000_000, toPageEnd });
+    expect(rows({}, 1_000_000, 5_000), 'no filter').to.equal(1_000_000);
+    expect(rows({ byVendor: true }, 300_000, 5_000), 'a large vendor').to.be.greaterThan(5_000);
+    expect(rows({ byVendor: true }, 1_000, 5_000), 'a small vendor').to.equal(0);
+    expect(rows({ bySearch: true }, 100_000, 50), 'a common word').to.be.greaterThan(50);
+    expect(rows({ bySearch: true, sortOrder: 'desc' }, 100_000, 50), 'a common word, descending').to.equal(0);
+    expect(rows({ bySearch: true }, 100, 50), 'a rare word').to.equal(0);
+    expect(rows({ groups: [] }, 1, 50), 'nothing a moment ago').to.equal(0);
+  });
+
+  it('lead to the whole page where a walk through a search ends early', async () => {
+    const query = { ...all, page: 1, pageSize: 1, sortBy: 'productName', sortOrder: 'asc', search: 'wax' } as const;
+    const wanted = expected('productName', 'asc', all, 'wax');
+    // Wax comes last by name: with some luck a walk would be over at once, and in fact it finds nothing for long.
+    const statements: string[] = [];
+    const raw = (sql: string, bindings: Record<string, number>) => {
+      statements.push(sql);
+      return database.raw(sql, { ...bindings, ...('walkRowsMax' in bindings && { walkRowsMax: 5 }) });
+    };
+    const { items } = await listMaterials({ raw } as unknown as Database, shopId, query);
+    expect(items.map(({ id }) => id)).to.deep.equal(wanted.slice(0, 1));
+    expect(statements, 'counters, count, walk, gather').to.have.length(4);
+  });
+});

@@ -1,4 +1,4 @@
-import { timingSafeEqual } from 'node:crypto';
+import { randomBytes, timingSafeEqual } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { findKeyWithShop, touchKey } from '../../shared/database/api-keys.js';
 import type { KeyWithShop } from '../../shared/database/api-keys.js';
@@ -52,11 +52,14 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
     async find(identity) {
       const now = nowMs();
       const entry = entries.get(identity.id) ?? newEntry();
-      if (now - entry.askedAtMs >= freshMs || now < entry.askedAtMs) ask(deps, entries, identity.id, entry, now);
+      const isStale = now - entry.askedAtMs >= freshMs || now < entry.askedAtMs;
+      // A guess under a known id costs the same look-up as one under an id that nobody has, so that time tells neither.
+      const isGuess = entry.key !== undefined && !isSecretOf(entry.key, identity);
+      if (isStale || (isGuess && entry.asking === undefined)) ask(deps, entries, identity.id, entry, now);
       try {
         const key = entry.asking === undefined ? entry.key : await within(entry.asking, lookUpMsMax, 'late' as const);
         if (key === 'late') return 'unavailable';
-        if (key === undefined || !isSecretOf(key, identity)) return 'refused';
+        if (!isSecretOf(key ?? nobodys, identity) || key === undefined) return 'refused';
         entry.wasGood = isUsable(key, nowMs());
         if (!entry.wasGood) return 'refused';
         noteUse(deps, entry, key, now);
@@ -97,7 +100,10 @@ function ask(deps: KeyRingDeps, entries: LRUCache<string, Entry>, id: string, en
   );
 }
 
-function isSecretOf(key: KeyWithShop, { secretHash }: KeyIdentity): boolean {
+/** What the secret under an id that nobody has is compared with: no secret is known that has this sum. */
+const nobodys = { secretHash: randomBytes(32) };
+
+function isSecretOf(key: Pick<KeyWithShop, 'secretHash'>, { secretHash }: KeyIdentity): boolean {
   return timingSafeEqual(key.secretHash, secretHash);
 }
 

@@ -31,7 +31,7 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
     end(socket, replyTo(error, deps));
   } else if (!answers.has(last)) {
     socket.destroy();
-  } else if (last.writableEnded) {
+  } else if (last.writableEnded && isOnlyOneOf(socket, answers)) {
     socket.end(() => socket.destroy());
   } else if (!last.req.complete && !last.headersSent && isOnlyOneOf(socket, answers)) {
     // The fault is in the body that this request still waits for.

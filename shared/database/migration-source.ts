@@ -2,6 +2,7 @@ import type { Knex } from 'knex';
 import * as initialSchema from './migrations/0001-initial-schema.js';
 import * as platformMirror from './migrations/0002-platform-mirror.js';
 import * as listAtScale from './migrations/0003-list-at-scale.js';
+import * as ledgerNumbers from './migrations/0004-ledger-numbers.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -12,6 +13,7 @@ const migrations = [
   { name: '0001-initial-schema', ...initialSchema },
   { name: '0002-platform-mirror', ...platformMirror },
   { name: '0003-list-at-scale', ...listAtScale },
+  { name: '0004-ledger-numbers', ...ledgerNumbers },
 ];
 
 type Migration = (typeof migrations)[number];

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { withLockedTable } from '../../support/broken-storage.js';
 import { expectUntouched } from '../../support/footprint.js';
 import { raw } from '../../support/http.js';
 import { useHttpService } from '../../support/http-service.js';
@@ -8,6 +10,14 @@ import { parseAnswer, parseAnswers, rawUntilClosed } from '../../support/raw-exc
 import { expectData, expectError, expectFaults } from '../../support/reply.js';
 import { createTestShop } from '../../support/shop.js';
 import type { TestShop } from '../../support/shop.js';
+
+/** Everything that comes on a socket until it is closed. */
+function textUntilClosed(socket: Socket): Promise<string> {
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+  socket.on('error', () => undefined);
+  return new Promise((resolve) => socket.once('close', () => resolve(text)));
+}
 
 const badTexts = ['%E0%A4%A', '%00', '%ED%A0%80', '%C0%80', '%E2%82', '%zz', '%'];
 
@@ -96,6 +106,20 @@ describe('every path: 400', () => {
       const answers = parseAnswers(await rawUntilClosed(http.port, `${bytes}hello there\r\n\r\n`));
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 404, 200]);
     });
+  });
+
+  it('what is no HTTP behind a request whose answer waits for that of the one before it: both are answered', async () => {
+    const socket = connect({ port: http.port, host: '127.0.0.1' });
+    const text = textUntilClosed(socket);
+    const list = `GET ${listPath} HTTP/1.1\r\nHost: x\r\n`;
+    await withLockedTable(http.database, 'materials', async () => {
+      socket.write(`${list}Authorization: Bearer ${shop.readKey}\r\n\r\n${list}\r\n`);
+      // An exchange on another connection shows that what was written before it has been read.
+      expectData(await http.ask({ path: '/healthz' }), 'status');
+      socket.write('hello there\r\n\r\n');
+      expectData(await http.ask({ path: '/healthz' }), 'status');
+    });
+    expect(parseAnswers(await text).map(({ status }) => status)).to.deep.equal([200, 401]);
   });
 
   it('HTTP/1.1 without a Host is refused, HTTP/1.0 without one is answered', async () => {

@@ -81,6 +81,22 @@ describe('the ring of keys', () => {
     expect(ring.wasGood(minted)).to.equal(true);
   });
 
+  it('does the same work for an id that nobody has and for another secret under a known one: a look-up each time', async () => {
+    const known = ringOn(stored());
+    const unknown = ringOn(undefined);
+    await known.ring.find(minted);
+    for (const { ring, world } of [known, unknown]) {
+      for (let guess = 0; guess < 5; guess += 1) {
+        const before = world.lookUps;
+        expect(await ring.find({ id: minted.id, secretHash: mintKey().secretHash })).to.equal('refused');
+        expect(world.lookUps).to.equal(before + 1);
+      }
+    }
+    const before = known.world.lookUps;
+    expect(await known.ring.find(minted)).to.equal(known.world.key);
+    expect(known.world.lookUps, 'of the good key').to.equal(before);
+  });
+
   it('finds a key that was issued just after it was refused as unknown', async () => {
     const { world, ring } = ringOn(undefined);
     expect(await ring.find(minted)).to.equal('refused');

@@ -2,16 +2,7 @@ import type { Material } from '../domain/material.js';
 import type { Database } from './connect.js';
 import { readFacets } from './facets.js';
 import type { ListFilters } from './facets.js';
-import {
-  facetCondition,
-  gatherSql,
-  pageOrder,
-  sameShop,
-  searchCondition,
-  shapeOf,
-  walkRowsMax,
-  walkSql,
-} from './material-page.js';
+import { gatherSql, isWalked, pageOfSql, pageOrder, sameShop, shapeOf, walkSql } from './material-page.js';
 import type { PageShape, SortKey } from './material-page.js';
 import { materialColumns, toMaterial } from './material-rows.js';
 import type { MaterialRow } from './material-rows.js';
@@ -40,9 +31,9 @@ export interface MaterialPage {
  * A page of a shop's materials. Nulls come last in both directions, and ties go by id, ascending, so that pages neither
  * overlap nor leave out.
  *
- * Without a search the number of matches is read from counters (migration 0003); with one, all matches are visited. The
- * page is a later statement, since the number says how it is found best: what is created or deleted in between shows in
- * the page and not in the number.
+ * Without a search the number of matches is read from counters (migration 0003), and the page is a later statement, since
+ * the number says how it is found best: what is created or deleted in between shows in the page and not in the number.
+ * With a search all matches are visited, once, for the number and the page.
  */
 export async function listMaterials(
   database: Database,
@@ -55,44 +46,48 @@ export async function listMaterials(
   const skipped = (page - 1) * pageSize;
   const pattern = `%${escapePattern(search)}%`;
   const bindings = { shopId, facetIds: ids, vendorFilter: [...vendorFilter], pattern, pageSize, skipped };
-  const totalCount = shape.bySearch ? await countMatches(database, shape, bindings) : matchedCount;
-  const found = { totalCount, availableVendors: vendors };
-  if (skipped >= totalCount) return { ...found, items: [] };
-  const read = async (pageIds: string, more: Record<string, number> = {}) => {
-    const { rows } = await database.raw<{ rows: MaterialRow[] }>(itemsSql(pageIds, sortOrder), {
-      ...bindings,
-      ...more,
-    });
-    return rows.map(toMaterial);
-  };
-  const counts = { matched: totalCount, inGroups: groupCount, toPageEnd: skipped + pageSize };
-  const rowsMax = walkRowsMax(shape, counts);
-  const walked = rowsMax === 0 ? [] : await read(walkSql(shape), { walkRowsMax: rowsMax });
-  const isWhole = walked.length >= Math.min(pageSize, totalCount - skipped);
-  return { ...found, items: isWhole ? walked : await read(gatherSql(shape)) };
+  if (shape.bySearch) return { ...(await searchPage(database, shape, bindings)), availableVendors: vendors };
+  const found = { totalCount: matchedCount, availableVendors: vendors };
+  if (skipped >= matchedCount) return { ...found, items: [] };
+  const counts = { matched: matchedCount, inGroups: groupCount, toPageEnd: skipped + pageSize };
+  const pageIds = isWalked(shape, counts) ? walkSql(shape) : pageOfSql(`(${gatherSql(shape)}) gathered`, sortOrder);
+  const { rows } = await database.raw<{ rows: MaterialRow[] }>(itemsSql(pageIds, shape), bindings);
+  return { ...found, items: rows.map(toMaterial) };
 }
 
-async function countMatches(
+type Bindings = Record<string, string | number | string[] | number[]>;
+
+async function searchPage(
   database: Database,
-  { byFacet }: PageShape,
-  bindings: Record<string, string | number | string[] | number[]>,
-): Promise<number> {
-  const { rows } = await database.raw<{ rows: [{ count: number }] }>(countSql(byFacet), bindings);
-  return rows[0].count;
+  shape: PageShape,
+  bindings: Bindings,
+): Promise<Pick<MaterialPage, 'items' | 'totalCount'>> {
+  type Row = { total_count: number } & (MaterialRow | { id: null });
+  const { rows } = await database.raw<{ rows: Row[] }>(searchSql(shape), bindings);
+  const items = rows.filter((row): row is Row & MaterialRow => row.id !== null);
+  return { items: items.map(toMaterial), totalCount: rows[0]?.total_count ?? 0 };
 }
 
-const countSql = (byFacet: boolean) => `
-  SELECT count(*)::integer AS count FROM materials m
-  WHERE m.shop_id = ${sameShop} AND ${searchCondition}
-    ${byFacet ? `AND ${facetCondition}` : ''}`;
+/** A row with the number alone where the page is empty. */
+const searchSql = (shape: PageShape) => `
+  WITH gathered AS MATERIALIZED (${gatherSql(shape)})
+  SELECT counted.total_count, items.*
+  FROM (SELECT count(*)::integer AS total_count FROM gathered) counted
+  LEFT JOIN (${itemsOfPage(pageOfSql('gathered', shape.sortOrder))}) items ON true
+  ${inPageOrder(shape)}`;
+
+const itemsSql = (pageIds: string, shape: PageShape) =>
+  `SELECT items.* FROM (${itemsOfPage(pageIds)}) items ${inPageOrder(shape)}`;
 
 /** Usage is counted for the page's rows only, not for every row that a deep page skips. */
-const itemsSql = (pageIds: string, sortOrder: 'asc' | 'desc') => `
-  SELECT ${materialColumns}
+const itemsOfPage = (pageIds: string) => `
+  SELECT page.key, ${materialColumns}
   FROM (${pageIds}) page
   JOIN materials m ON m.shop_id = ${sameShop} AND m.id = page.id
-  JOIN stock s ON s.shop_id = ${sameShop} AND s.material_id = page.id
-  ORDER BY ${pageOrder(sortOrder).replaceAll(/\b(key|id)\b/g, 'page.$1')}`;
+  JOIN stock s ON s.shop_id = ${sameShop} AND s.material_id = page.id`;
+
+const inPageOrder = ({ sortOrder }: PageShape) =>
+  `ORDER BY ${pageOrder(sortOrder).replaceAll(/\b(key|id)\b/g, 'items.$1')}`;
 
 /** `%`, `_` and the escape character itself are ordinary characters in a search. */
 function escapePattern(text: string): string {

@@ -4,11 +4,12 @@ import type { Walk } from './material-walk.js';
 
 /**
  * The ids of a page of the list, as SQL. There are two ways to them, and which is cheaper depends on how many materials
- * match, which is known by then:
+ * match, which is known by then but for a search:
  *
  * - *walk* along the indexes of the sort key until the page is full, past everything that the page skips and, where
- *   vendors or a search are asked for, all that does not match. No table is read but for a search.
- * - *gather* everything that matches, by the index of the facets or of the search, and sort it.
+ *   vendors are asked for, all that does not match. No table is read.
+ * - *gather* everything that matches, by the index of the facets or of the search, and sort it. A search always does:
+ *   its matches must be visited anyway to be counted.
  *
  * The planner could choose by itself, but only as well as its statistics are; so each way is written so that the other is
  * out of its reach: `OFFSET 0` fences a subquery, and the indexes of facets and of the search answer to conditions that a
@@ -66,43 +67,34 @@ export const sameShop = '(SELECT CAST(:shopId AS integer))';
 export const pageOrder = (sortOrder: 'asc' | 'desc') => (sortOrder === 'desc' ? 'key DESC NULLS LAST, id' : 'key, id');
 
 /** By the index of the facets, which is on this expression. */
-export const facetCondition = 'm.facet_id + 0 = ANY(CAST(:facetIds AS integer[]))';
+const facetCondition = 'm.facet_id + 0 = ANY(CAST(:facetIds AS integer[]))';
 
 /** By the trigram index, which is on the texts as they are. */
-export const searchCondition = `(m.product_name ILIKE :pattern OR m.variant_name ILIKE :pattern
+const searchCondition = `(m.product_name ILIKE :pattern OR m.variant_name ILIKE :pattern
   OR m.sku ILIKE :pattern OR m.vendor ILIKE :pattern)`;
 
-/** The same without that index, for a walk: ILIKE compares the lower-case forms. */
-const walkedSearchCondition = `(m.product_name_order LIKE lower(:pattern) OR m.variant_name_order LIKE lower(:pattern)
-  OR m.sku_order LIKE lower(:pattern) OR m.vendor_order LIKE lower(:pattern))`;
-
 /** What a row costs each way, in µs as measured at a million materials; only the relations between them count. */
-const costs = { walked: 0.1, walkedSearch: 2, gathered: 1, gatheredFromStock: 2.5 };
+const costs = { walked: 0.1, gathered: 1, gatheredFromStock: 2.5 };
 
 /**
- * How far to walk, in rows; 0 where gathering is cheaper. What matches may stand far from where the walk begins: a walk
- * through a search ends where gathering would have cost as much, and a page that is then not full must be gathered.
+ * Whether walking is cheaper than gathering.
  *
  * @param counts materials that match, materials of the groups, and rows from the first to the end of the page
  */
-export function walkRowsMax(
-  { sortBy, sortOrder, groups, byVendor, bySearch }: PageShape,
+export function isWalked(
+  { sortBy, groups, byVendor, bySearch }: PageShape,
   { matched, inGroups, toPageEnd }: { matched: number; inGroups: number; toPageEnd: number },
-): number {
+): boolean {
   // No group had anything a moment ago.
-  if (groups.length === 0) return 0;
-  if (!byVendor && !bySearch) return inGroups;
-  // A descending page is put together from several walks, and one that ends early would leave a hole in it.
-  if (bySearch && sortOrder === 'desc') return 0;
-  const { table } = sortColumns[sortBy];
+  if (bySearch || groups.length === 0) return false;
+  if (!byVendor) return true;
   const rowsToWalk = Math.min(inGroups, (toPageEnd * inGroups) / matched);
-  const gathered = matched * (table === 'stock' ? costs.gatheredFromStock : costs.gathered);
-  const worth = gathered / (bySearch ? costs.walkedSearch : costs.walked);
-  return rowsToWalk < worth ? Math.ceil(worth) : 0;
+  const gathered = sortColumns[sortBy].table === 'stock' ? costs.gatheredFromStock : costs.gathered;
+  return rowsToWalk * costs.walked < matched * gathered;
 }
 
-/** The page's `id` and `key`, in no order, of `:pageSize` rows after `:skipped`. */
-export function gatherSql({ sortBy, sortOrder, byFacet, bySearch }: PageShape): string {
+/** The `id` and `key` of everything that matches. */
+export function gatherSql({ sortBy, byFacet, bySearch }: PageShape): string {
   const { table, key } = sortColumns[sortBy];
   const conditions = [`m.shop_id = ${sameShop}`];
   if (byFacet) conditions.push(facetCondition);
@@ -110,14 +102,15 @@ export function gatherSql({ sortBy, sortOrder, byFacet, bySearch }: PageShape): 
   // Joined, each look-up would go through a cache that is never hit: 36 instead of 25 ms for 10,000.
   const keyOfStock = `(SELECT ${key} FROM stock s WHERE s.shop_id = ${sameShop} AND s.material_id = m.id)`;
   return `
-    SELECT id, key FROM (
-      SELECT m.id, ${table === 'stock' ? keyOfStock : key} AS key FROM materials m
-      WHERE ${conditions.join(' AND ')} OFFSET 0
-    ) gathered
-    ORDER BY ${pageOrder(sortOrder)} LIMIT :pageSize OFFSET :skipped`;
+    SELECT m.id, ${table === 'stock' ? keyOfStock : key} AS key FROM materials m
+    WHERE ${conditions.join(' AND ')} OFFSET 0`;
 }
 
-/** As `gatherSql`; with a search, which only an ascending walk takes, fewer rows where `:walkRowsMax` do not lead to all. */
+/** The page's `id` and `key` out of what was gathered. */
+export const pageOfSql = (gathered: string, sortOrder: 'asc' | 'desc') =>
+  `SELECT id, key FROM ${gathered} ORDER BY ${pageOrder(sortOrder)} LIMIT :pageSize OFFSET :skipped`;
+
+/** The page's `id` and `key`, in no order, of `:pageSize` rows after `:skipped`; never for a search. */
 export function walkSql(shape: PageShape): string {
   const { key, isNullable } = sortColumns[shape.sortBy];
   const walk = walker(shape);
@@ -125,8 +118,7 @@ export function walkSql(shape: PageShape): string {
   return descendingSql(walk, { key, isNullable });
 }
 
-function walker(shape: PageShape): Walk {
-  const { sortBy, groups, byVendor, bySearch } = shape;
+function walker({ sortBy, groups, byVendor }: PageShape): Walk {
   const { table, key } = sortColumns[sortBy];
   const [alias, id] = table === 'stock' ? ['s', 's.material_id'] : ['m', 'm.id'];
   const filters: string[] = [];
@@ -138,16 +130,9 @@ function walker(shape: PageShape): Walk {
       const conditions = [`${alias}.shop_id = ${sameShop}`, `(${alias}.facet_id & 3) = ${group}`, ...filters];
       if (condition !== '') conditions.push(condition);
       return `(SELECT ${id} AS id, ${key} AS key FROM ${table} ${alias} WHERE ${conditions.join(' AND ')}
-               ORDER BY ${order} LIMIT ${bySearch ? ':walkRowsMax' : toPageEnd})`;
+               ORDER BY ${order} LIMIT ${toPageEnd})`;
     });
-    const merged = `SELECT id, key FROM (${arms.join(' UNION ALL ')}) arms ORDER BY ${order}`;
-    if (!bySearch) return merged;
-    return `
-      SELECT w.id, w.key FROM (${merged} LIMIT :walkRowsMax) w
-      CROSS JOIN LATERAL (
-        SELECT 1 FROM materials m WHERE m.shop_id = ${sameShop} AND m.id = w.id AND ${walkedSearchCondition} OFFSET 0
-      ) found
-      ORDER BY ${order}`;
+    return `SELECT id, key FROM (${arms.join(' UNION ALL ')}) arms ORDER BY ${order}`;
   };
 }
 

@@ -41,19 +41,19 @@ export interface ImportReport {
   badLines: BadLine[];
 }
 
-export type ImportPhase = 'checking' | 'importing' | 'settling';
+export type ImportPhase = 'importing' | 'settling';
 
 /** @param part 0 to 1 of the phase */
 export type OnProgress = (phase: ImportPhase, part: number) => void;
 
 const badLinesMax = 100;
-/** From here on the import itself brings statistics and indexes into order; below, autovacuum is soon enough. */
+/** From here on the import itself brings statistics and indexes into order, also after it was taken back. */
 const settledFrom = 10_000;
 
 /**
  * Imports virtual materials from a file, with their opening stock through the ledger: all of it in one transaction, so
- * that what is killed half-way leaves nothing. The file is read twice, first to find every bad line before anything is
- * written: a million rows that are rolled back would have to be cleared from every index.
+ * that what is killed half-way leaves nothing. Lines are written while others are read; from a bad line on, without
+ * `skipBad`, the rest is only checked, and what was written is taken back.
  *
  * An id that the shop has makes its line bad, so the same file is never imported twice where it gives ids.
  *
@@ -67,84 +67,142 @@ export async function importMaterials(
 ): Promise<Outcome<ImportReport>> {
   const size = await sizeOf(job.path);
   if (!size.ok) return size;
-  const part = (phase: ImportPhase) => (bytes: number) => onProgress(phase, bytes / Math.max(1, size.value));
-  const checked = await check(database, job, part('checking'));
-  if (!checked.ok) return checked;
-  const { bad, badLines, goodCount, facets } = checked.value;
-  const report = { imported: 0, levels: 0, badCount: bad.size, badLines };
-  if (goodCount === 0 || (bad.size > 0 && !job.skipBad)) return { ok: true, value: report };
+  const run: Run = {
+    report: { imported: 0, levels: 0, badCount: 0, badLines: [] },
+    facets: new Map(),
+    lineOfId: new Map(),
+  };
+  const outcome = await writeAll(database, job, run, (bytes) =>
+    onProgress('importing', bytes / Math.max(1, size.value)),
+  );
+  if (run.report.imported >= settledFrom) {
+    onProgress('settling', 1);
+    await settleImport(database);
+  }
+  return outcome;
+}
+
+interface Run {
+  report: ImportReport;
+  /** By vendor. */
+  facets: Map<string | null, number>;
+  lineOfId: Map<string, number>;
+}
+
+async function writeAll(
+  database: Database,
+  job: ImportJob,
+  run: Run,
+  onBytes: (bytes: number) => void,
+): Promise<Outcome<ImportReport>> {
+  const { report } = run;
   try {
-    await database.transaction(async (transaction) => {
-      await beginImport(transaction);
-      // The next batch is read while Postgres writes this one.
-      let writing: Promise<void> = Promise.resolve();
-      for await (const batch of batches(job, part('importing'))) {
-        const good = batch.filter(({ line }) => !bad.has(line)).map((one) => goodOrThrow(one));
-        await writing;
-        writing = writeMaterials(transaction, job.shopId, good.map(withFacet(facets)));
-        // It is awaited a batch later; a rejection before that must not end the process.
-        writing.catch(() => undefined);
-        report.imported += good.length;
-        report.levels += good.reduce((sum, { stock }) => sum + stock.levels.length, 0);
-      }
-      await writing;
-      if (report.imported !== goodCount) throw new ChangedFile();
-    });
+    await database.transaction((transaction) => writeLines({ database, transaction }, job, run, onBytes));
+    return { ok: true, value: report };
   } catch (error) {
-    if (error instanceof ChangedFile) return failed('The file was changed while it was read; nothing was imported.');
+    if (error instanceof TakenBack) return error.outcome;
     if (!isTakenId(error)) throw error;
     return failed('An id was taken by somebody else meanwhile; nothing was imported. Run the import again.');
   }
-  if (report.imported >= settledFrom) {
-    onProgress('settling', 0);
-    await settleImport(database);
-  }
-  return { ok: true, value: report };
 }
 
-class ChangedFile extends Error {}
+/** Ends the transaction without its changes. */
+class TakenBack extends Error {
+  constructor(readonly outcome: Outcome<ImportReport>) {
+    super('the import is taken back');
+  }
+}
+
+/** @throws TakenBack where nothing is to be imported */
+async function writeLines(
+  { database, transaction }: { database: Database; transaction: Database },
+  job: ImportJob,
+  run: Run,
+  onBytes: (bytes: number) => void,
+): Promise<void> {
+  const { report } = run;
+  // The next batch is read, and judged on another connection, while Postgres writes this one.
+  let writing = quietly(beginImport(transaction));
+  for await (const batch of batches(job, onBytes)) {
+    const good = await judge(database, job, run, batch);
+    await writing;
+    if (!good.ok) throw new TakenBack(good);
+    if (report.badCount > 0 && !job.skipBad) continue;
+    writing = quietly(writeMaterials(transaction, job.shopId, good.value));
+    report.imported += good.value.length;
+    report.levels += good.value.reduce((sum, { material }) => sum + material.levels.length, 0);
+  }
+  await writing;
+  if (report.badCount > 0 && !job.skipBad) {
+    throw new TakenBack({ ok: true, value: { ...report, imported: 0, levels: 0 } });
+  }
+}
+
+/** It is awaited a batch later; a rejection before that must not end the process. */
+function quietly(writing: Promise<void>): Promise<void> {
+  writing.catch(() => undefined);
+  return writing;
+}
 
 /** One statement writes all tables, in an order that Postgres chooses: any of their keys may be what it runs into. */
 function isTakenId(error: unknown): boolean {
   return ['materials_pkey', 'stock_pkey'].includes(violatedConstraint(error) ?? '');
 }
 
-interface Checked {
-  /** The lines that are not imported. */
-  bad: Set<number>;
-  badLines: BadLine[];
-  goodCount: number;
-  facets: Map<string | null, number>;
+type GoodMaterial = Parameters<typeof writeMaterials>[2][number];
+
+/** The good of a batch; its bad lines go into the report. A problem where the file cannot be read on. */
+async function judge(
+  database: Database,
+  job: ImportJob,
+  run: Run,
+  batch: ParsedLine[],
+): Promise<Outcome<GoodMaterial[]>> {
+  const { report } = run;
+  const ids = batch.flatMap(({ parsed }) => (parsed.ok && parsed.record.id !== undefined ? [parsed.record.id] : []));
+  const taken = ids.length === 0 ? new Set<string>() : await takenIds(database, job.shopId, ids);
+  const good: ParsedRecord[] = [];
+  for (const { line, parsed } of batch) {
+    if (!parsed.ok && parsed.isFatal === true) {
+      return failed(`Line ${line} cannot be read, nor what comes after it; nothing was imported. ${parsed.faults[0]}`);
+    }
+    const faults = parsed.ok ? idFaults(parsed.record.id, line, taken, run.lineOfId) : parsed.faults;
+    if (parsed.ok && faults.length === 0) {
+      good.push(parsed.record);
+    } else {
+      report.badCount += 1;
+      if (report.badLines.length < badLinesMax) report.badLines.push({ line, faults });
+    }
+  }
+  await findFacets(database, job.shopId, run.facets, good);
+  return {
+    ok: true,
+    value: good.map((record) => ({ material: toMaterial(record), facetId: facetOf(run.facets, record) })),
+  };
 }
 
-/** Reads the whole file, writes nothing but facets that are new, and finds all that is wrong with it. */
-async function check(database: Database, job: ImportJob, onBytes: (bytes: number) => void): Promise<Outcome<Checked>> {
-  const checked: Checked = { bad: new Set(), badLines: [], goodCount: 0, facets: new Map() };
-  const lineOfId = new Map<string, number>();
-  for await (const batch of batches(job, onBytes)) {
-    const ids = batch.flatMap(({ parsed }) => (parsed.ok && parsed.record.id !== undefined ? [parsed.record.id] : []));
-    const taken = ids.length === 0 ? new Set<string>() : await takenIds(database, job.shopId, ids);
-    const vendors = new Set<string | null>();
-    for (const { line, parsed } of batch) {
-      if (!parsed.ok && parsed.isFatal === true) {
-        return failed(
-          `Line ${line} cannot be read, nor what comes after it; nothing was imported. ${parsed.faults[0]}`,
-        );
-      }
-      const faults = parsed.ok ? idFaults(parsed.record.id, line, taken, lineOfId) : parsed.faults;
-      if (faults.length > 0) {
-        checked.bad.add(line);
-        if (checked.badLines.length < badLinesMax) checked.badLines.push({ line, faults });
-      } else if (parsed.ok) {
-        checked.goodCount += 1;
-        const vendor = parsed.record.fields.vendor ?? null;
-        if (!checked.facets.has(vendor)) vendors.add(vendor);
-      }
-    }
-    const facetIds = await facetsOfVendors(database, job.shopId, [...vendors]);
-    for (const [index, vendor] of [...vendors].entries()) checked.facets.set(vendor, facetIds[index] ?? 0);
-  }
-  return { ok: true, value: checked };
+async function findFacets(
+  database: Database,
+  shopId: number,
+  facets: Map<string | null, number>,
+  records: readonly ParsedRecord[],
+): Promise<void> {
+  const vendors = new Set(records.map(({ fields }) => fields.vendor ?? null));
+  const fresh = [...vendors].filter((vendor) => !facets.has(vendor));
+  if (fresh.length === 0) return;
+  const ids = await facetsOfVendors(database, shopId, fresh);
+  for (const [index, id] of ids.entries()) facets.set(fresh[index] ?? null, id);
+}
+
+function facetOf(facets: ReadonlyMap<string | null, number>, { fields }: ParsedRecord): number {
+  const id = facets.get(fields.vendor ?? null);
+  if (id === undefined) throw new Error('a vendor without a facet');
+  return id;
+}
+
+function toMaterial({ id, fields, stock }: ParsedRecord): GoodMaterial['material'] {
+  // Ids that ascend: at a million rows, random ones would have each key's index read and written all over.
+  return { id: id ?? virtualMaterialId(uuidv7()), fields, ...stock, operationId: uuidv7() };
 }
 
 function idFaults(
@@ -184,21 +242,6 @@ async function* batches(
     batch = [];
   }
   if (batch.length > 0) yield batch;
-}
-
-function goodOrThrow({ parsed }: ParsedLine): ParsedRecord {
-  if (!parsed.ok) throw new ChangedFile();
-  return parsed.record;
-}
-
-function withFacet(facets: ReadonlyMap<string | null, number>) {
-  return ({ id, fields, stock }: ParsedRecord) => {
-    const facetId = facets.get(fields.vendor ?? null);
-    if (facetId === undefined) throw new ChangedFile();
-    // Ids that ascend: at a million rows, random ones would have each key's index read and written all over.
-    const material = { id: id ?? virtualMaterialId(uuidv7()), fields, ...stock, operationId: uuidv7() };
-    return { material, facetId };
-  };
 }
 
 async function sizeOf(path: string): Promise<Outcome<number>> {

@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { queueName } from '../../shared/queue/names.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import type { Enqueued } from './enqueue.js';
+import { createShopGates } from './shop-gates.js';
 import { notApplied } from './waiter.js';
 import type { SentJob, Waiter } from './waiter.js';
 
@@ -35,22 +36,12 @@ export interface CombinerDeps {
 
 export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner {
   const lines = new Map<string, Line>();
-
-  /** Names of the lines that may have a job to send at the end of this turn. */
-  const due = new Set<string>();
-
-  function flushSoon(name: string): void {
-    // After this turn of the event loop, so that what arrived in one read of the sockets goes as one job a material, and
-    // all of these jobs in one transaction.
-    if (due.size === 0) setImmediate(flush);
-    due.add(name);
-  }
-
-  function flush(): void {
-    const jobs = [...due].flatMap((name) => nextJob(name) ?? []);
-    due.clear();
-    for (const together of batches(jobs)) void dispatch(together);
-  }
+  const gates = createShopGates({
+    form: nextJob,
+    send: (jobs) => {
+      for (const together of batches(jobs)) void dispatch(together);
+    },
+  });
 
   async function dispatch(jobs: SentJob[]): Promise<void> {
     const enqueued = await send(jobs);
@@ -81,9 +72,10 @@ export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner
       const line = lines.get(name) ?? { inFlight: undefined, waiting: [] };
       lines.set(name, line);
       line.waiting.push(waiter);
-      if (line.inFlight === undefined) flushSoon(name);
+      if (line.inFlight === undefined) gates.markDue(waiter.ref.shopId, name);
     },
     leave(waiter) {
+      const { shopId } = waiter.ref;
       const name = queueName(waiter.ref);
       const line = lines.get(name);
       if (line === undefined) return;
@@ -94,7 +86,8 @@ export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner
       waiter.job.open.delete(waiter);
       if (waiter.job.open.size > 0 || line.inFlight !== waiter.job) return;
       line.inFlight = undefined;
-      if (line.waiting.length > 0) flushSoon(name);
+      gates.leave(shopId);
+      if (line.waiting.length > 0) gates.markDue(shopId, name);
       else lines.delete(name);
     },
   };

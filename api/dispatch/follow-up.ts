@@ -106,7 +106,7 @@ function beginGrace(waiter: Waiter, sinceMs: number): void {
 /** What never left this process needs no withdrawal. */
 function endUnsent({ settle }: FollowUpDeps, waiter: Waiter, nowMs: number): void {
   if (isSent(waiter) || waiter.deadlineMs > nowMs) return;
-  settle(waiter, notApplied('The operation waited too long behind others on the same material.'));
+  settle(waiter, notApplied('The operation waited too long behind others of the shop.'));
 }
 
 async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {

@@ -16,13 +16,13 @@ export const dispatchSettings = {
   },
   IN_FLIGHT_SHOP_MAX: {
     type: 'integer',
-    default: 500,
+    default: 1_500,
     minimum: 1,
     description: 'Writes of one shop that one API process holds at once; above it: 503.',
   },
   IN_FLIGHT_MAX: {
     type: 'integer',
-    default: 2_000,
+    default: 3_000,
     minimum: 1,
     description: 'Writes that one API process holds at once; above it: 503.',
   },

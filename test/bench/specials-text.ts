@@ -62,11 +62,11 @@ function fairnessText({ capacity, quietRate, floodRate, alone, beside, p99Ratio 
   );
 }
 
-function overloadText({ scenario, peak, round, goodput, apiMib, workerMib }: OverloadSeen): string {
+function overloadText({ scenario, connectionsMax, peak, round, goodput, apiMib, workerMib }: OverloadSeen): string {
   const rate = round.load.loop === 'open' ? round.load.rate : 0;
   return (
-    `${scenario} at ${whole(rate)} due/s, 5 × the peak of ${whole(peak)}/s: ${whole(round.requestsASecond)}/s done (${goodput.toFixed(2)} of the peak; must ≥ 0.9), ` +
-    `refusals p50 ${round.refusals.p50Ms.toFixed(1)} ms, p99 ${round.refusals.p99Ms.toFixed(1)} ms (must < 50), ${round.withoutRetryAfter} of them without Retry-After, ` +
+    `${scenario} at ${whole(rate)} due/s, 5 × the peak of ${whole(peak)}/s, over ${whole(connectionsMax)} connections: ${whole(round.requestsASecond)}/s done (${goodput.toFixed(2)} of the peak; must ≥ 0.9), ` +
+    `${whole(round.refusals.count)} refusals, p50 ${round.refusals.p50Ms.toFixed(1)} ms, p99 ${round.refusals.p99Ms.toFixed(1)} ms (must < 50), ${round.withoutRetryAfter} of them without Retry-After, ` +
     `${whole(round.neverSent)} never sent for want of a connection; MiB API ${ends(apiMib)}, workers ${ends(workerMib)}`
   );
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { jobsSentMax } from '../../api/dispatch/shop-gates.js';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
@@ -146,12 +147,17 @@ describe('the end of the wait', () => {
   });
 
   it('withdraws also what stands behind a thousand others that cannot be withdrawn', async () => {
-    const many = await createTestShop(database, { materials: 1_050 });
+    // Of one shop no more than `jobsSentMax` would leave the API process.
+    const many: TestShop[] = [];
+    while (many.length * jobsSentMax < 1_050) many.push(await createTestShop(database, { materials: jobsSentMax }));
     const last = await createTestShop(database);
     worker()?.kill('SIGSTOP');
     await database.transaction(async (transaction) => {
-      await transaction.raw('SELECT 1 FROM stock WHERE shop_id = ? FOR UPDATE', [many.shopId]);
-      const held = many.materialIds.map((materialId) => addOne(baseUrl(), many, { materialId }));
+      const shopIds = many.map(({ shopId }) => shopId);
+      await transaction.raw('SELECT 1 FROM stock WHERE shop_id = ANY (?) FOR UPDATE', [shopIds]);
+      const held = many.flatMap((each) =>
+        each.materialIds.map((materialId) => addOne(baseUrl(), each, { materialId })),
+      );
       expect((await addOne(baseUrl(), last)).status).to.equal(503);
       const statuses = new Set((await Promise.all(held)).map(({ status }) => status));
       expect([...statuses]).to.deep.equal([504]);

@@ -2,13 +2,14 @@ import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
 import { measureRound } from '../measure-round.js';
 import { memoryMib } from '../process-times.js';
-import type { Round } from '../round.js';
+import type { Round, RoundPlan } from '../round.js';
 import { roundText } from '../round-text.js';
 import type { ScenarioName } from '../scenarios.js';
 import { matrixOf } from './matrix.js';
 
 export interface OverloadSeen {
   scenario: ScenarioName;
+  connectionsMax: number;
   /** The best of the closed loops with 64 and with 256 connections. */
   peak: number;
   round: Round;
@@ -20,7 +21,8 @@ export interface OverloadSeen {
 }
 
 const factor = 5;
-const connectionsMax = 1_200;
+/** As many as the API holds at once, and so many that it must refuse. */
+const connectionsMax = [1_200, 2_400];
 const windowMsMin = 10_000;
 const sampleEveryMs = 1_000;
 
@@ -46,18 +48,27 @@ export async function runOverload(context: BenchContext): Promise<OverloadSeen[]
       say(`  ${connections} connections ${roundText(round)}`);
       peak = Math.max(peak, round.requestsASecond);
     }
-    const [apiMib, workerMib]: [number[], number[]] = [[], []];
-    const sampling = setInterval(() => {
-      apiMib.push(sum(ours.pids.api));
-      workerMib.push(sum(ours.pids.worker));
-    }, sampleEveryMs);
-    const load = { loop: 'open' as const, rate: Math.round(peak * factor), connectionsMax };
-    const plan = { scenario, load, seed: 1, warmupMs, measureMs };
-    const round = await measureRound(stack, ours, plan).finally(() => clearInterval(sampling));
-    say(`  ${load.rate} due/s ${roundText(round)}, refusals p99 ${round.refusals.p99Ms.toFixed(1)} ms`);
-    all.push({ scenario, peak, round, goodput: round.requestsASecond / peak, apiMib, workerMib });
+    for (const connections of connectionsMax) {
+      const load = { loop: 'open' as const, rate: Math.round(peak * factor), connectionsMax: connections };
+      const plan = { scenario, load, seed: 1, warmupMs, measureMs };
+      const { round, apiMib, workerMib } = await measureWithMemory(context, plan);
+      say(`  ${load.rate} due/s ${roundText(round)}, refusals p99 ${round.refusals.p99Ms.toFixed(1)} ms`);
+      const goodput = round.requestsASecond / peak;
+      all.push({ scenario, connectionsMax: connections, peak, round, goodput, apiMib, workerMib });
+    }
   }
   return all;
+}
+
+async function measureWithMemory(context: BenchContext, plan: RoundPlan) {
+  const ours = oursOf(context);
+  const [apiMib, workerMib]: [number[], number[]] = [[], []];
+  const sampling = setInterval(() => {
+    apiMib.push(sum(ours.pids.api));
+    workerMib.push(sum(ours.pids.worker));
+  }, sampleEveryMs);
+  const round = await measureRound(context.stack, ours, plan).finally(() => clearInterval(sampling));
+  return { round, apiMib, workerMib };
 }
 
 function sum(pids: readonly number[]): number {

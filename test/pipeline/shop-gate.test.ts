@@ -1,0 +1,87 @@
+import { expect } from 'chai';
+import { jobsSentMax } from '../../api/dispatch/shop-gates.js';
+import { connectDatabase } from '../../shared/database/connect.js';
+import type { Database } from '../../shared/database/connect.js';
+import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
+import { addOne, totalOf } from '../support/change.js';
+import { openQueueRoom } from '../support/queue-room.js';
+import type { QueueRoom } from '../support/queue-room.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const soonMsMax = 15_000;
+const beyond = 20;
+
+describe('the jobs that a shop has in flight', () => {
+  let service: Service;
+  let database: Database;
+  let room: QueueRoom;
+  before(async () => {
+    service = await startService({ apis: 1, workers: 1 });
+    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+    room = await openQueueRoom(service.redisUrl);
+  });
+  after(async () => {
+    room.close();
+    await database.destroy();
+    await service.stop();
+  });
+  // A test that fails half-way must not leave a stopped worker behind.
+  afterEach(() => service.workers[0]?.kill('SIGCONT'));
+
+  const baseUrl = () => service.baseUrls[0] ?? '';
+  const queued = async ({ shopId }: TestShop) =>
+    (await room.redis.keys(`${queuePrefix}:${queueName({ shopId, materialId: '*' })}:wait`)).length;
+  const untilQueued = (shop: TestShop, count: number) =>
+    until(async () => (await queued(shop)) === count, {
+      deadlineMs: soonMsMax,
+      what: `${count} materials of shop ${shop.shopId} to have a job`,
+    });
+  const totals = async (shop: TestShop) => {
+    let sum = 0;
+    for (const materialId of shop.materialIds) sum += await totalOf(database, shop, materialId);
+    return sum;
+  };
+
+  it('are bounded; the rest waits in the API process, combined, and another shop passes it by', async () => {
+    const large = await createTestShop(database, { materials: jobsSentMax + beyond });
+    const other = await createTestShop(database);
+    service.workers[0]?.kill('SIGSTOP');
+    const all = large.materialIds.map((materialId) => addOne(baseUrl(), large, { materialId }));
+    await untilQueued(large, jobsSentMax);
+    // These come to materials whose first change has a job, or waits for one.
+    const again = large.materialIds.map((materialId) => addOne(baseUrl(), large, { materialId }));
+    const passing = addOne(baseUrl(), other);
+    await untilQueued(other, 1);
+    expect(await queued(large)).to.equal(jobsSentMax);
+    service.workers[0]?.kill('SIGCONT');
+    const answers = await Promise.all([...all, ...again, passing]);
+    expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([]);
+    expect(await totals(large)).to.equal(2 * large.materialIds.length);
+  });
+
+  it('leave room for those of other materials while one is locked with many changes', async () => {
+    const shop = await createTestShop(database, { materials: 2 });
+    const [locked = '', free = ''] = shop.materialIds;
+    const waiting = await database.transaction(async (transaction) => {
+      await transaction.raw('SELECT 1 FROM stock WHERE shop_id = ? AND material_id = ? FOR UPDATE', [
+        shop.shopId,
+        locked,
+      ]);
+      const sent = Array.from({ length: 2 * jobsSentMax }, () => addOne(baseUrl(), shop, { materialId: locked }));
+      const name = queueName({ ...shop, materialId: locked });
+      await until(async () => (await room.redis.zscore(keys.scheduled, name)) !== null, {
+        deadlineMs: soonMsMax,
+        what: 'the locked material to have a job',
+      });
+      expect((await addOne(baseUrl(), shop, { materialId: free })).status).to.equal(200);
+      return [Promise.all(sent)];
+    });
+    const [answers = []] = await Promise.all(waiting);
+    expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([]);
+    expect(await totals(shop)).to.equal(2 * jobsSentMax + 1);
+  });
+});

@@ -10,7 +10,7 @@ import type { FaultRound } from '../support/fault-rounds.js';
 import { connectForTest, startFaultRun } from '../support/fault-run.js';
 import { closeConnections, hasIdleConnection } from '../support/http.js';
 import { isLongRun, sizeOf } from '../support/long-run.js';
-import { startService } from '../support/service.js';
+import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import type { Proc } from '../support/service-process.js';
 import { createTestShop } from '../support/shop.js';
@@ -147,6 +147,8 @@ describe('T14: a worker that is told to stop', () => {
     const shop = await createTestShop(database);
     const other = service.workers[0]!;
     const stuck = await service.startWorker({ FAIL_POINTS: 'before-commit=delay:600000' });
+    // The worker of the test before was the only one that still said it lived.
+    await untilServing(service);
     other.kill('SIGSTOP');
     const asked = addOne(service.baseUrls[0] ?? '', shop);
     await stuck.fired('before-commit');

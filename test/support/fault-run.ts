@@ -3,7 +3,6 @@ import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { createDice } from './dice.js';
 import type { Dice } from './dice.js';
-import { request } from './http.js';
 import type { Intent } from './history.js';
 import { checkHistory } from './ledger-checker.js';
 import { startLoad } from './load.js';
@@ -57,7 +56,6 @@ const progressMsMax = 40_000;
 const idleMsMax = 15_000;
 /** Of all clients; see `startUnkeyed`. */
 const unkeyedClients = 8;
-const readyMsMax = 20_000;
 
 export async function startFaultRun({
   title,
@@ -141,18 +139,6 @@ async function untilSettled(load: Load, hit: Intent[]): Promise<void> {
         .map(({ tag }) => tag)
         .join(', ')}`,
   });
-}
-
-/** Resolves when every living API process says that it can serve. */
-export async function untilServing(service: Service): Promise<void> {
-  for (const api of service.apis) {
-    if (api.hasExited() || api.baseUrl === undefined) continue;
-    const { baseUrl } = api;
-    await until(async () => (await request(baseUrl, { path: '/readyz' })).status === 200, {
-      deadlineMs: readyMsMax,
-      what: `${api.name} to be ready; it said:\n${api.logs().slice(-20).join('\n')}`,
-    });
-  }
 }
 
 /** The test's own connection, which must survive that Postgres goes away. */

@@ -9,7 +9,6 @@ import { startService } from './service.js';
 import type { Service, ServiceOptions } from './service.js';
 import { stopProcess } from './service-process.js';
 import type { Env, Proc } from './service-process.js';
-import { until } from './until.js';
 
 /** A running service as a suite of HTTP tests uses it; its properties are there from the suite's first hook on. */
 export interface HttpService {
@@ -120,14 +119,8 @@ export async function ask(baseUrl: string, asked: Asked): Promise<Answer> {
   return answer;
 }
 
-const readyMsMax = 10_000;
-
 async function start(options: ServiceOptions): Promise<Running> {
   const service = await startService(options);
-  // Each process is up, but an API asks only twice a second whether a worker is: until then it refuses writes.
-  const isReady = async (baseUrl: string) => (await request(baseUrl, { path: '/readyz' })).status === 200;
-  const waitsFor = service.workers.length > 0 ? service.baseUrls : [];
-  for (const url of waitsFor) await until(() => isReady(url), { deadlineMs: readyMsMax, what: `${url} to be ready` });
   const database = connectDatabase({ url: service.databaseUrl, poolMax: 4, applicationName: 'raw-materials-test' });
   return { service, database, redis: new Redis(service.redisUrl, { retryStrategy: () => null }) };
 }

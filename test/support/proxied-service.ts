@@ -1,9 +1,9 @@
-import { connectForTest, untilServing } from './fault-run.js';
+import { connectForTest } from './fault-run.js';
 import type { Database } from '../../shared/database/connect.js';
 import { startFaultProxy } from './fault-proxy.js';
 import type { FaultProxy } from './fault-proxy.js';
 import { createTestDatabase, startTestRedis } from './servers.js';
-import { startService } from './service.js';
+import { startService, untilServing } from './service.js';
 import type { Service } from './service.js';
 import type { Env } from './service-process.js';
 

@@ -29,7 +29,7 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-const servingMsMax = 10_000;
+const servingMsMax = 20_000;
 
 /** For tests alone: 32 bytes that protect nothing. */
 const testTokenKey = '00'.repeat(32);
@@ -83,14 +83,23 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     await service.stop().catch(() => undefined);
     throw failure.reason;
   }
-  // An API that was there before its worker asks again within half a second; until then it refuses every write.
-  if (workers > 0) await Promise.all(service.baseUrls.map(untilServing));
+  if (workers > 0) await untilServing(service);
   return service;
 }
 
-async function untilServing(baseUrl: string): Promise<void> {
-  const isServing = async () => (await request(baseUrl, { path: '/readyz' })).status === 200;
-  await until(isServing, { deadlineMs: servingMsMax, what: `${baseUrl} to have its worker` });
+/**
+ * Resolves when every living API process says that it can serve. An API asks twice a second whether a worker lives, so
+ * whoever has just started the only one has to wait here: until then every write is refused.
+ */
+export async function untilServing({ apis }: Pick<Service, 'apis'>): Promise<void> {
+  for (const api of apis) {
+    const { name, baseUrl } = api;
+    if (api.hasExited() || baseUrl === undefined) continue;
+    await until(async () => (await request(baseUrl, { path: '/readyz' })).status === 200, {
+      deadlineMs: servingMsMax,
+      what: () => `${name} to be ready; it said:\n${api.logs().slice(-20).join('\n')}`,
+    });
+  }
 }
 
 function armed(specification: string | undefined): Env {

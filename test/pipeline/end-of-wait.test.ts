@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { jobsSentMax } from '../../api/dispatch/shop-gates.js';
+import { jobsSentBesideMax } from '../../api/dispatch/shop-gates.js';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
@@ -147,9 +147,10 @@ describe('the end of the wait', () => {
   });
 
   it('withdraws also what stands behind a thousand others that cannot be withdrawn', async () => {
-    // Of one shop no more than `jobsSentMax` would leave the API process.
+    // Of one shop beside others no more would leave the API process.
+    const materials = jobsSentBesideMax;
     const many: TestShop[] = [];
-    while (many.length * jobsSentMax < 1_050) many.push(await createTestShop(database, { materials: jobsSentMax }));
+    while (many.length * materials < 1_050) many.push(await createTestShop(database, { materials }));
     const last = await createTestShop(database);
     worker()?.kill('SIGSTOP');
     await database.transaction(async (transaction) => {

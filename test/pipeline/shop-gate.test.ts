@@ -1,5 +1,6 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { jobsSentMax } from '../../api/dispatch/shop-gates.js';
+import { besideMs, jobsSentBesideMax, jobsSentMax } from '../../api/dispatch/shop-gates.js';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
@@ -59,6 +60,30 @@ describe('the jobs that a shop has in flight', () => {
     expect(await queued(large)).to.equal(jobsSentMax);
     service.workers[0]?.kill('SIGCONT');
     const answers = await Promise.all([...all, ...again, passing]);
+    expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([]);
+    expect(await totals(large)).to.equal(2 * large.materialIds.length);
+  });
+
+  it('are fewer while other shops write, and as many again once those have been quiet', async () => {
+    const large = await createTestShop(database, { materials: jobsSentMax + beyond });
+    const other = await createTestShop(database);
+    const changeAll = () => large.materialIds.map((materialId) => addOne(baseUrl(), large, { materialId }));
+    expect((await addOne(baseUrl(), other)).status).to.equal(200);
+    service.workers[0]?.kill('SIGSTOP');
+    const beside = changeAll();
+    await untilQueued(large, jobsSentBesideMax);
+    const passing = addOne(baseUrl(), other);
+    await untilQueued(other, 1);
+    expect(await queued(large)).to.equal(jobsSentBesideMax);
+    service.workers[0]?.kill('SIGCONT');
+    const answers = await Promise.all([...beside, passing]);
+
+    await delay(besideMs);
+    service.workers[0]?.kill('SIGSTOP');
+    const alone = changeAll();
+    await untilQueued(large, jobsSentMax);
+    service.workers[0]?.kill('SIGCONT');
+    answers.push(...(await Promise.all(alone)));
     expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([]);
     expect(await totals(large)).to.equal(2 * large.materialIds.length);
   });

@@ -1,9 +1,12 @@
 import Koa from 'koa';
+import type { Logger } from '../shared/runtime/logger.js';
 import { createAgentSurface } from './agent/agent-surface.js';
 import { arrivalMsMax } from './config.js';
 import { agent, agentMethods } from './http/agent.js';
 import { authenticate } from './http/authenticate.js';
 import { createClientAddress } from './http/client-address.js';
+import { createConnectionTurns } from './http/connection-turns.js';
+import type { ConnectionTurns } from './http/connection-turns.js';
 import { envelope } from './http/envelope.js';
 import { answerFault, errors } from './http/errors.js';
 import { createFailedAttempts } from './http/failed-attempts.js';
@@ -29,34 +32,49 @@ import { parseTrustedProxies } from './trusted-proxies.js';
 export function createServer(services: Services): ApiServer {
   const routing = createRouting(routes, services);
   const publicPaths = createPublicPaths(services, createReference(routes));
-  const { settings, logger } = services;
-  return createApiServer({
-    handle: createApp(services, routing, publicPaths).callback(),
+  const { settings, logger, dispatch } = services;
+  const keepAliveMs = settings.KEEP_ALIVE_TIMEOUT_MS;
+  const turns = createConnectionTurns({ writesInFlight: (shopId) => dispatch.writesInFlight(shopId), keepAliveMs });
+  const server = createApiServer({
+    handle: createApp(stack({ services, routing, publicPaths, turns }), logger).callback(),
     allowedMethods: (path) => publicPaths.methods(path) ?? agentMethods(path) ?? routing.allowedMethods(path),
     logger,
     timeouts: {
       headersMs: settings.HEADERS_TIMEOUT_MS,
       requestMs: settings.REQUEST_TIMEOUT_MS,
-      keepAliveMs: settings.KEEP_ALIVE_TIMEOUT_MS,
+      keepAliveMs,
       arrivalMs: arrivalMsMax(settings),
     },
     connectionsMax: settings.MAX_CONNECTIONS,
   });
+  return {
+    listen: (port, host) => server.listen(port, host),
+    close: () => {
+      turns.close();
+      return server.close();
+    },
+  };
 }
 
 /** The app: its order of checks is the contract's (§5). Opens nothing. */
-function createApp(services: Services, routing: Routing, publicPaths: PublicPaths): Koa<RequestState> {
-  const { logger } = services;
+function createApp(middlewares: AppMiddleware[], logger: Logger): Koa<RequestState> {
   const app = new Koa<RequestState>();
   // Koa's own handler prints to the console; what comes here is a socket that broke under an answer.
   app.on('error', (error: unknown) => {
     logger.debug({ err: error }, 'an answer did not reach its client');
   });
-  for (const middleware of stack(services, routing, publicPaths)) app.use(middleware);
+  for (const middleware of middlewares) app.use(middleware);
   return app;
 }
 
-function stack(services: Services, { routed, notRouted }: Routing, publicPaths: PublicPaths): AppMiddleware[] {
+interface Parts {
+  services: Services;
+  routing: Routing;
+  publicPaths: PublicPaths;
+  turns: ConnectionTurns;
+}
+
+function stack({ services, routing: { routed, notRouted }, publicPaths, turns }: Parts): AppMiddleware[] {
   const { settings, logger, metrics, database, limiterRedis } = services;
   return [
     requestId(logger, metrics.answered),
@@ -68,6 +86,7 @@ function stack(services: Services, { routed, notRouted }: Routing, publicPaths: 
       failures: createFailedAttempts(),
       clientAddress: createClientAddress(parseTrustedProxies(settings.TRUSTED_PROXIES)),
     }),
+    turns.take,
     rateLimit(
       createShopLimiter({
         redis: limiterRedis,

@@ -29,6 +29,8 @@ export interface DispatchRequest {
 export interface Dispatch {
   /** Never rejects; answers within the wait and its grace. */
   submit: (ref: MaterialRef, request: DispatchRequest) => Promise<DispatchOutcome>;
+  /** Writes of a shop that wait for their outcome. */
+  writesInFlight: (shopId: number) => number;
   /** What of the pipeline answers now. */
   ready: () => { postgres: boolean; redis: boolean; worker: boolean };
   /** What it knows of itself and of the pipeline, without asking anyone. */
@@ -105,6 +107,7 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
         combiner.add(waiter);
       });
     },
+    writesInFlight: (shopId) => admission.inFlight(shopId),
     ready: () => health.parts(),
     state: () => ({ writesInFlight: waiters.size, redis: link.connected(), pipeline: health.pipeline() }),
     async close() {

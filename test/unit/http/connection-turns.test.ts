@@ -1,0 +1,181 @@
+import { once } from 'node:events';
+import { Agent, createServer, request } from 'node:http';
+import type { IncomingMessage, Server } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { expect } from 'chai';
+import Koa from 'koa';
+import { createConnectionTurns, turnMsMax, writesInHandMax } from '../../../api/http/connection-turns.js';
+import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
+import type { RequestState } from '../../../api/http/request-state.js';
+
+/** A client of one connection, which it keeps. */
+interface Client {
+  ask: (asked?: { method?: string; shop?: number; headers?: Record<string, string> }) => Promise<void>;
+  close: () => void;
+}
+
+describe('the connections of a shop', () => {
+  let writesInFlight: Map<number, number>;
+  let turns: ConnectionTurns;
+  let server: Server;
+  /** The names of the clients whose requests were read, in their order. */
+  let read: string[];
+  let clients: Client[];
+
+  beforeEach(async () => {
+    await start();
+  });
+  afterEach(async () => {
+    turns.close();
+    for (const client of clients) client.close();
+    server.close();
+    await once(server, 'close');
+  });
+
+  async function start(keepAliveMs = 10 * turnMsMax): Promise<void> {
+    writesInFlight = new Map();
+    read = [];
+    clients = [];
+    turns = createConnectionTurns({ writesInFlight: (shopId) => writesInFlight.get(shopId) ?? 0, keepAliveMs });
+    const app = new Koa<RequestState>();
+    app.use(async (ctx, next) => {
+      const shop = { id: Number(ctx.get('x-shop')) };
+      ctx.state.caller = { shop } as RequestState['caller'];
+      await next();
+    });
+    app.use(turns.take);
+    app.use((ctx) => {
+      read.push(ctx.get('x-client'));
+      ctx.status = 200;
+    });
+    const handle = app.callback();
+    server = createServer({ keepAliveTimeout: keepAliveMs }, (req, res) => void handle(req, res));
+    server.listen(0, '127.0.0.1');
+    await once(server, 'listening');
+  }
+
+  function connectClient(name: string): Client {
+    const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+    const { port } = server.address() as AddressInfo;
+    const client: Client = {
+      ask: async ({ method = 'PATCH', shop = 1, headers = {} } = {}) => {
+        const sent = request({ port, agent, method, headers: { ...headers, 'x-shop': shop, 'x-client': name } });
+        sent.end();
+        const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+        answer.resume();
+        await once(answer, 'end');
+      },
+      close: () => {
+        agent.destroy();
+      },
+    };
+    clients.push(client);
+    return client;
+  }
+
+  /** Clients that have had an answer while their shop had as many writes in hand as it may. */
+  async function waiting(...names: string[]): Promise<Client[]> {
+    writesInFlight.set(1, writesInHandMax);
+    const those = names.map(connectClient);
+    for (const client of those) await client.ask();
+    read.length = 0;
+    return those;
+  }
+
+  /** What was read by the time that a later request of another shop is answered. */
+  async function readMeanwhile(): Promise<string[]> {
+    await connectClient('another').ask({ shop: 2 });
+    return read.filter((name) => name !== 'another');
+  }
+
+  it('are read at once while it has room', async () => {
+    writesInFlight.set(1, writesInHandMax - 1);
+    const client = connectClient('one');
+    await client.ask();
+    await client.ask();
+    expect(read).to.deep.equal(['one', 'one']);
+  });
+
+  it('are not read after an answer while it has none, and then in the order in which they came', async () => {
+    const [one, two, three] = await waiting('one', 'two', 'three');
+    const asked = [three, two, one].map(async (client) => client?.ask());
+    expect(await readMeanwhile()).to.deep.equal([]);
+    writesInFlight.set(1, writesInHandMax - 1);
+    await Promise.all(asked);
+    expect(read.filter((name) => name !== 'another')).to.deep.equal(['one', 'two', 'three']);
+  });
+
+  it('give their turn away with their answer where others wait, though there is room', async () => {
+    const [one, two] = await waiting('one', 'two');
+    writesInFlight.set(1, writesInHandMax - 1);
+    const late = connectClient('late');
+    await Promise.all([late.ask(), one?.ask(), two?.ask()]);
+    await late.ask();
+    expect(read).to.have.members(['late', 'one', 'two', 'late']);
+    expect(read.at(-1)).to.equal('late');
+  });
+
+  it('are let go by as many as there is room for, also where some have nothing to ask', async () => {
+    const [, , three] = await waiting('silent', 'as silent', 'three');
+    const asked = three?.ask();
+    expect(await readMeanwhile()).to.deep.equal([]);
+    writesInFlight.set(1, writesInHandMax - 1);
+    await asked;
+    expect(read).to.include('three');
+  });
+
+  it('wait no longer than a bound, within half of the time that an idle connection is kept', async () => {
+    const [one] = await waiting('one');
+    const startMs = performance.now();
+    await one?.ask();
+    expect(performance.now() - startMs).to.be.greaterThan(turnMsMax / 2);
+    turns.close();
+    server.close();
+    for (const client of clients) client.close();
+    await start(200);
+    const [other] = await waiting('other');
+    await other?.ask();
+    expect(read).to.deep.equal(['other']);
+  });
+
+  it('are read whatever they wait for once the server closes, and from then on', async () => {
+    const [one] = await waiting('one');
+    const asked = one?.ask();
+    expect(await readMeanwhile()).to.deep.equal([]);
+    turns.close();
+    await asked;
+    await one?.ask();
+    expect(read.filter((name) => name === 'one')).to.have.length(2);
+  });
+
+  it('may end while they wait', async () => {
+    const [one, two] = await waiting('one', 'two');
+    one?.close();
+    const asked = two?.ask();
+    writesInFlight.set(1, writesInHandMax - 1);
+    await asked;
+    expect(read).to.deep.equal(['two']);
+  });
+
+  for (const [what, headers] of [
+    ['X-Forwarded-For', { 'x-forwarded-for': '192.0.2.1' }],
+    ['Forwarded', { forwarded: 'for=192.0.2.1' }],
+    ['Via', { via: '1.1 proxy' }],
+  ] as const) {
+    it(`do not wait behind a proxy, which serves others on the same connection (${what})`, async () => {
+      writesInFlight.set(1, writesInHandMax);
+      const proxy = connectClient('proxy');
+      await proxy.ask({ headers });
+      await proxy.ask({ headers });
+      expect(read).to.deep.equal(['proxy', 'proxy']);
+    });
+  }
+
+  it('do not wait after a read', async () => {
+    writesInFlight.set(1, writesInHandMax);
+    const client = connectClient('one');
+    await client.ask({ method: 'GET' });
+    await client.ask();
+    expect(read).to.deep.equal(['one', 'one']);
+  });
+});

@@ -11,6 +11,7 @@ import { checkLedgers, measureCeiling } from './measure-round.js';
 import type { Ceiling } from './measure-round.js';
 import { readOptions, usage } from './options.js';
 import type { BenchOptions, PartName } from './options.js';
+import { runApis } from './parts/apis.js';
 import { runFairness } from './parts/fairness.js';
 import { runLocked } from './parts/locked.js';
 import { runConnections, runWorkers } from './parts/matrix.js';
@@ -85,6 +86,7 @@ async function measureAll(context: BenchContext): Promise<number> {
     rounds: async () => Object.assign(run, await runRounds(context, pools)),
     connections: async () => (run.connections = await runConnections(context, pools)),
     workers: async () => (run.workers = await runWorkers(context, pools)),
+    apis: async () => (specials.apis = await runApis(context)),
     open: async () => (run.open = await runOpenLoop(context, pools, run.rounds)),
     hops: async () => (run.hops = await runHops(context)),
     present: async () => (specials.present = await runPresent(context)),

@@ -11,6 +11,7 @@ export const partNames = [
   'rounds',
   'connections',
   'workers',
+  'apis',
   'open',
   'hops',
   'present',
@@ -50,7 +51,7 @@ export const usage = `npm run bench -- [options]
   --workers <numbers>  worker processes (1; the part workers tries 1,2,4)
   --connections <n>    one number: of the rounds (64); several: what the part connections tries (1,8,64,256)
   --parts <names>      ${partNames.join(',')};
-                       by default the first five; quick, or with --scenario or --designs: the rounds
+                       by default the first six; quick, or with --scenario or --designs: the rounds
   --present <number>   operations and ledger rows that the part present fills in (5000000), and that part
   --json <path>        where the figures go (default: a file in the folder for temporary files)
   --html <path>        where the page with the plots goes (default: beside the figures)`;
@@ -58,7 +59,7 @@ export const usage = `npm run bench -- [options]
 const msASecond = 1_000;
 const quickScenarios: ScenarioName[] = ['HOT', 'SPREAD', 'LONE'];
 const quickDesigns: DesignName[] = ['ours', 'd', 'dPrime'];
-const wholeParts: PartName[] = ['rounds', 'connections', 'workers', 'open', 'hops'];
+const wholeParts: PartName[] = ['rounds', 'connections', 'workers', 'apis', 'open', 'hops'];
 const numberMax = 600;
 const presentMax = 50_000_000;
 const defaults = { workers: [1, 2, 4], connections: [1, 8, 64, 256], present: 5_000_000, rounds: 3 };

@@ -48,6 +48,8 @@ function partOf(part: PartName, options: BenchOptions): { title: string; ms: num
       };
     case 'workers':
       return { title: `ours with ${workers.join(', ')} workers`, ms: matrix * workers.length * matrixRounds * roundMs };
+    case 'apis':
+      return { title: 'ours with 1 and 2 API processes', ms: matrix * 2 * matrixRounds * roundMs };
     case 'open':
       return {
         title: `open loop at ${openFractions.map((fraction) => `${fraction * 100} %`).join(', ')} of what a design can do`,

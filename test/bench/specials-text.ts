@@ -1,3 +1,5 @@
+import { apisText } from './parts/apis.js';
+import type { ApisSeen } from './parts/apis.js';
 import type { FairnessSeen } from './parts/fairness.js';
 import type { LockedSeen } from './parts/locked.js';
 import type { OverloadSeen } from './parts/overload.js';
@@ -9,6 +11,7 @@ import { median } from './summary.js';
 
 /** What the special parts came to, a sentence a line. */
 export interface Specials {
+  apis?: ApisSeen[];
   present?: PresentSeen;
   retention?: RetentionSeen;
   fairness?: FairnessSeen;
@@ -16,8 +19,9 @@ export interface Specials {
   locked?: LockedSeen;
 }
 
-export function specialsText({ present, retention, fairness, overload, locked }: Specials): string[] {
+export function specialsText({ apis, present, retention, fairness, overload, locked }: Specials): string[] {
   return [
+    ...(apis ?? []).map(apisText),
     ...(present === undefined ? [] : presentText(present)),
     ...(retention === undefined ? [] : retentionText(retention)),
     ...(fairness === undefined ? [] : [fairnessText(fairness)]),
@@ -27,13 +31,14 @@ export function specialsText({ present, retention, fairness, overload, locked }:
 }
 
 /** What is wrong, beside the figures. */
-export function specialProblems({ present, retention, fairness, overload, locked }: Specials): string[] {
+export function specialProblems({ apis, present, retention, fairness, overload, locked }: Specials): string[] {
   const rounds = [
     ...(present === undefined ? [] : [...present.empty, ...present.full]),
     ...(retention === undefined ? [] : [...retention.quiet, ...retention.deleting]),
     ...(overload ?? []).map(({ round }) => round),
   ];
-  return [...rounds.flatMap(({ problems }) => problems), ...(fairness?.problems ?? []), ...(locked?.problems ?? [])];
+  const others = [...(apis ?? []), fairness, locked];
+  return [...rounds, ...others].flatMap((part) => part?.problems ?? []);
 }
 
 function presentText({ rows, empty, full }: PresentSeen): string[] {

@@ -3,9 +3,8 @@ import { startGenerators } from '../load/generators.js';
 import type { Generators } from '../load/generators.js';
 import { startAnsweringProcess } from '../load/answering-process.js';
 import { startService } from '../support/service.js';
-import type { Service } from '../support/service.js';
 import { stopProcess } from '../support/service-process.js';
-import type { Env } from '../support/service-process.js';
+import type { Env, Proc } from '../support/service-process.js';
 import { startTestRedis, testPostgres } from '../support/servers.js';
 import { createBenchDatabase } from './bench-database.js';
 import type { BenchDatabase } from './bench-database.js';
@@ -23,6 +22,8 @@ import type { RedisWatch } from './redis-watch.js';
 export interface RunningDesign {
   name: DesignName;
   port: number;
+  /** Of each of its API processes; a baseline has one. */
+  readonly ports: readonly number[];
   databaseUrl: string;
   readonly pids: RolePids;
   check: LevelCheck;
@@ -31,6 +32,8 @@ export interface RunningDesign {
   setPool: (size: number) => Promise<void>;
   /** Starts or stops worker processes until there are so many; only ours has any. */
   setWorkers: (count: number) => Promise<void>;
+  /** Likewise API processes, of which one stays. */
+  setApis: (count: number) => Promise<void>;
   logs: () => string[];
   close: () => Promise<void>;
 }
@@ -152,13 +155,16 @@ async function startOurs(
     port: api?.port ?? 0,
     databaseUrl,
     get pids() {
-      const living = service.workers.filter((worker) => !worker.hasExited());
-      return { ...pids, api: service.apis.map(({ pid }) => pid), worker: living.map(({ pid }) => pid) };
+      return { ...pids, api: living(service.apis).map(pidOf), worker: living(service.workers).map(pidOf) };
+    },
+    get ports() {
+      return living(service.apis).map(({ port }) => port ?? 0);
     },
     check,
     pool: undefined,
     setPool: () => Promise.reject(new Error('the service runs as it is configured')),
-    setWorkers: (count) => setWorkers(service, count),
+    setWorkers: (count) => setCount(service.workers, count, () => service.startWorker()),
+    setApis: (count) => setCount(service.apis, count, () => service.startApi()),
     logs: () => [...service.apis, ...service.workers].flatMap((proc) => proc.logs().slice(-10)),
     close: async () => {
       await service.stop();
@@ -167,10 +173,12 @@ async function startOurs(
   };
 }
 
-async function setWorkers(service: Service, count: number): Promise<void> {
-  const living = () => service.workers.filter((worker) => !worker.hasExited());
-  while (living().length < count) await service.startWorker();
-  for (const worker of living().slice(count)) await stopProcess(worker);
+const living = (processes: readonly Proc[]) => processes.filter((each) => !each.hasExited());
+const pidOf = ({ pid }: Proc) => pid;
+
+async function setCount(processes: readonly Proc[], count: number, start: () => Promise<unknown>): Promise<void> {
+  while (living(processes).length < count) await start();
+  for (const surplus of living(processes).slice(count)) await stopProcess(surplus);
 }
 
 async function startBaseline(
@@ -185,6 +193,7 @@ async function startBaseline(
   const design: RunningDesign = {
     name,
     port: baseline.port,
+    ports: [baseline.port],
     databaseUrl,
     pids: { ...pids, api: [baseline.pid], worker: [] },
     check,
@@ -194,6 +203,7 @@ async function startBaseline(
       design.pool = size;
     },
     setWorkers: () => Promise.reject(new Error('a baseline has no workers')),
+    setApis: () => Promise.reject(new Error('a baseline is one process')),
     logs: () => baseline.logs().slice(-10),
     close: async () => {
       await baseline.stop();

@@ -116,7 +116,7 @@ describe('T14: a worker that is told to stop', () => {
 
   it('finishes its cycle and leaves no lease behind that anybody would wait for', async () => {
     const run = await startFaultRun({ title: 'T14 worker', service, database });
-    for (let restart = 0; restart < 3; restart += 1) {
+    for (let restart = 0; restart < 5; restart += 1) {
       await run.progress(50 + run.dice.below(100));
       const worker = service.workers.shift()!;
       worker.kill('SIGTERM');

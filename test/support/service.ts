@@ -29,7 +29,9 @@ export interface Service {
   stop(): Promise<void>;
 }
 
-const servingMsMax = 20_000;
+const servingMsMax = 10_000;
+/** Likewise after a fault, once what was away is back. */
+const servingAgainMsMax = 20_000;
 
 /** For tests alone: 32 bytes that protect nothing. */
 const testTokenKey = '00'.repeat(32);
@@ -83,7 +85,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     await service.stop().catch(() => undefined);
     throw failure.reason;
   }
-  if (workers > 0) await untilServing(service);
+  if (workers > 0) await untilServing(service, servingMsMax);
   return service;
 }
 
@@ -91,12 +93,12 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
  * Resolves when every living API process says that it can serve. An API asks twice a second whether a worker lives, so
  * whoever has just started the only one has to wait here: until then every write is refused.
  */
-export async function untilServing({ apis }: Pick<Service, 'apis'>): Promise<void> {
+export async function untilServing({ apis }: Pick<Service, 'apis'>, deadlineMs = servingAgainMsMax): Promise<void> {
   for (const api of apis) {
     const { name, baseUrl } = api;
     if (api.hasExited() || baseUrl === undefined) continue;
     await until(async () => (await request(baseUrl, { path: '/readyz' })).status === 200, {
-      deadlineMs: servingMsMax,
+      deadlineMs,
       what: () => `${name} to be ready; it said:\n${api.logs().slice(-20).join('\n')}`,
     });
   }

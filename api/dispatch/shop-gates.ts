@@ -9,7 +9,7 @@ export const jobsSentMax = 128;
 /**
  * Jobs in flight at once of a shop that has others beside it: the more go round together, the longer each turn of this
  * process and of a lane, which every other shop waits for. Beside a flood of 700 connections 128 of its jobs were a p99
- * of 107 ms for the other shop, 48 were 66 ms, and 32 are 52 ms, for a seventh of the flood's throughput.
+ * of 107 ms for the other shop, 48 were 66 ms, and 32 are 52 ms, for a quarter of the flood's throughput.
  */
 export const jobsSentBesideMax = 32;
 

@@ -9,7 +9,7 @@ import type { AppMiddleware } from './request-state.js';
  * the event loop, and the connections of a shop are read in the order in which they came back.
  *
  * Without it each of 2,400 connections was either held, parsed and copied by every garbage collection, or refused, which
- * costs half of what accepting does and brings it straight back: a sixth of the peak got through, and now four fifths.
+ * costs half of what accepting does and brings it straight back: 0.16 of HOT's peak got through, and 0.38 of SPREAD's.
  * The bounds of admission still hold for whoever opens new connections.
  */
 export interface ConnectionTurns {

@@ -53,7 +53,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, takeMore: boolean):
   const worked = held.materials
     .filter(({ queue }) => !locked.has(queue))
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
-  const token = advanceOn(pipeline, worked, takeMore ? materialsACycleMax : 0);
+  const token = advanceOn(pipeline, deps.presence, worked, takeMore ? materialsACycleMax : 0);
   const answers = await answersOf(pipeline);
   // fail-point: after-reply
   const { lost, ...next } = readAdvanced(token, worked, answers.pop());

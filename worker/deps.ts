@@ -1,5 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { Database } from '../shared/database/connect.js';
+import type { WorkerPresence } from '../shared/queue/worker-presence.js';
 import type { Logger } from '../shared/runtime/logger.js';
 import type { LedgerWatch } from './ledger-watch.js';
 import type { WorkerMetrics } from './worker-metrics.js';
@@ -8,6 +9,7 @@ import type { WorkerMetrics } from './worker-metrics.js';
 export interface WorkerDeps {
   /** For every command that does not block. */
   redis: Redis;
+  presence: WorkerPresence;
   database: Database;
   logger: Logger;
   /** How long an `Idempotency-Key` is remembered. */

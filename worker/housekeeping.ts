@@ -1,10 +1,10 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Database } from '../shared/database/connect.js';
 import { pruneOperations } from '../shared/database/operations.js';
 import { operationsKeptMs } from '../shared/inventory/time-limits.js';
 import { runScript } from '../shared/queue/run-script.js';
+import type { WorkerPresence } from '../shared/queue/worker-presence.js';
 import type { Logger } from '../shared/runtime/logger.js';
 
 export interface Housekeeping {
@@ -13,8 +13,6 @@ export interface Housekeeping {
 }
 
 const beatEveryMs = 1_000;
-/** Two beats may be lost before the API counts the worker as gone. */
-const beatLastsMs = 3_000;
 const sweepEveryMs = 250;
 const sweptMax = 100;
 const pruneEveryMs = 60_000;
@@ -22,17 +20,21 @@ const pruneBatchSize = 2_000;
 /** Between two batches, so that deleting never takes a lane's place; still 20,000 a second. */
 const prunePauseMs = 100;
 
+interface Deps {
+  redis: Redis;
+  presence: WorkerPresence;
+  database: Database;
+  logger: Logger;
+}
+
 /**
  * What every worker does beside its lanes: says that it lives, makes ready the materials whose lease or turn has run
- * out (pipeline §2.9), and deletes operations that nobody can ask for any more.
+ * out (pipeline §2.9) or whose owner is gone, and deletes operations that nobody can ask for any more.
  */
-export function startHousekeeping(deps: { redis: Redis; database: Database; logger: Logger }): Housekeeping {
-  const { redis, database, logger } = deps;
-  const workerId = randomUUID();
+export function startHousekeeping({ redis, presence, database, logger }: Deps): Housekeeping {
   let isStopping = false;
-  const beat = () => runScript(redis, 'rmBeat', workerId, beatLastsMs);
   const rounds = [
-    every(beatEveryMs, beat, (error) => {
+    every(beatEveryMs, () => presence.beat(), (error) => {
       logger.debug({ err: error }, 'The heartbeat could not be written.');
     }),
     every(
@@ -42,6 +44,9 @@ export function startHousekeeping(deps: { redis: Redis; database: Database; logg
         logger.debug({ err: error }, 'The sweep could not run.');
       },
     ),
+    every(sweepEveryMs, () => presence.buryGone(), (error) => {
+      logger.debug({ err: error }, 'Workers that are gone could not be looked for.');
+    }),
     every(
       pruneEveryMs,
       () => pruneAll(database, () => isStopping),
@@ -54,7 +59,7 @@ export function startHousekeeping(deps: { redis: Redis; database: Database; logg
     async stop() {
       isStopping = true;
       for (const round of rounds) clearInterval(round);
-      await runScript(redis, 'rmBeat', workerId, 0).catch(() => undefined);
+      await presence.leave().catch(() => undefined);
     },
   };
 }

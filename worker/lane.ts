@@ -45,7 +45,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
 
   async function step(): Promise<void> {
     steppedAtMs = performance.now();
-    if (held.materials.length === 0) held = await takeMaterials(deps.redis, materialsACycleMax);
+    if (held.materials.length === 0) held = await takeMaterials(deps.redis, deps.presence, materialsACycleMax);
     if (held.materials.length === 0) return waker.wait();
     // fail-point: after-take
     held = await runCycle(deps, held, !isStopping);

@@ -5,6 +5,7 @@ import { watchPool, watchProcess, watchRedis } from '../shared/metrics/gauges.js
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { defineScripts } from '../shared/queue/run-script.js';
+import { createWorkerPresence } from '../shared/queue/worker-presence.js';
 import { connectWakeRedis, connectWorkerRedis, untilReady } from '../shared/redis/connections.js';
 import { boundHeapGrowth } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
@@ -65,7 +66,8 @@ shutdown.register('waker', () => {
 await Promise.all([untilReady(redis), untilReady(wakeRedis), database.raw('SELECT 1')]);
 defineScripts(redis);
 
-const housekeeping = startHousekeeping({ redis, database, logger });
+const presence = await createWorkerPresence(redis);
+const housekeeping = startHousekeeping({ redis, presence, database, logger });
 shutdown.register('housekeeping', () => housekeeping.stop());
 
 const metrics = createWorkerMetrics();
@@ -75,7 +77,7 @@ const admin = await openAdmin(others.ADMIN_PORT);
 // Before the lanes, so that it is closed after them: a page that takes long must not hold up who waits for a lane.
 if (others.PLATFORM_SYNC_EVERY_MINUTES > 0) startMirror(others.PLATFORM_SYNC_EVERY_MINUTES * 60_000);
 
-const deps = { redis, database, logger, keyMemoryMs: KEY_MEMORY_MS, metrics, ledgerWatch };
+const deps = { redis, presence, database, logger, keyMemoryMs: KEY_MEMORY_MS, metrics, ledgerWatch };
 const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker));
 shutdown.register('lanes', async () => {
   for (const lane of lanes) lane.stop();

@@ -3,7 +3,10 @@ import type { Database } from '../../shared/database/connect.js';
 import { runScript } from '../../shared/queue/run-script.js';
 import type { DispatchState } from './dispatch-metrics.js';
 
-/** What the API knows of the pipeline behind it, asked twice a second, so that a refusal costs a request nothing. */
+/**
+ * What the API knows of the pipeline behind it, asked twice a second, and more often while a part of it is away, so that
+ * a refusal costs a request nothing.
+ */
 export interface Health {
   /** Why nothing of this shop can be queued now, or undefined. */
   refusal(shopId: number): string | undefined;
@@ -15,6 +18,8 @@ export interface Health {
 }
 
 const askEveryMs = 500;
+/** While a part is away every write is refused, so its return is looked for more often. */
+const askForAwayEveryMs = 100;
 /** An answer older than this is none: three questions were then lost. */
 const answerLastsMs = 1_500;
 /** A shop's oldest ready material may wait this long before its new work is refused (pipeline §2 "Limits"). */
@@ -58,10 +63,6 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
     postgresAnsweredMs = performance.now();
   });
   await Promise.all([askRedis(), askPostgres()]);
-  const timer = setInterval(() => {
-    void askRedis();
-    void askPostgres();
-  }, askEveryMs);
 
   const isRecent = (answeredMs: number) => performance.now() - answeredMs < answerLastsMs;
   const parts = () => ({
@@ -69,6 +70,20 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
     redis: redis.status === 'ready' && isRecent(redisAnsweredMs),
     worker: isRecent(redisAnsweredMs) && liveWorkers > 0,
   });
+
+  let timer: NodeJS.Timeout;
+  const keepAsking = () => {
+    const isWhole = Object.values(parts()).every(Boolean);
+    timer = setTimeout(
+      () => {
+        void askRedis();
+        void askPostgres();
+        keepAsking();
+      },
+      isWhole ? askEveryMs : askForAwayEveryMs,
+    );
+  };
+  keepAsking();
   return {
     parts,
     refusal(shopId) {
@@ -82,7 +97,7 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
     pipeline: () => (parts().redis ? { readyMaterials, oldestReadyMs, liveWorkers } : undefined),
     redisNowMs: () => Math.round(Date.now() + redisOffsetMs),
     stop() {
-      clearInterval(timer);
+      clearTimeout(timer);
       redis.off('close', forget).off('ready', askAfresh);
     },
   };

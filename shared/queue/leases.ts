@@ -1,6 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { ChainableCommander, Redis } from 'ioredis';
 import { addScript, runScript } from './run-script.js';
+import type { WorkerPresence } from './worker-presence.js';
 
 /** A material that a lane holds, by the take that gave it, and its jobs in their order. */
 export interface HeldMaterial {
@@ -43,9 +43,12 @@ const jobsAMaterialMax = 64;
 /** Bytes handed out at once, beyond the first job; Redis holds that many twice while it answers. */
 const bytesMax = 8 * 1_024 * 1_024;
 
+/** Who takes: every take has a token of its own. */
+type Taker = Pick<WorkerPresence, 'newToken'>;
+
 /** Takes up to `max` ready materials with their jobs, if there are any. */
-export async function takeMaterials(redis: Redis, max: number): Promise<Held> {
-  const token = randomUUID();
+export async function takeMaterials(redis: Redis, taker: Taker, max: number): Promise<Held> {
+  const token = taker.newToken();
   return readAdvanced(token, [], await runScript(redis, 'rmAdvance', max, token, leaseMs, jobsAMaterialMax, bytesMax));
 }
 
@@ -55,8 +58,8 @@ export async function takeMaterials(redis: Redis, max: number): Promise<Held> {
  *
  * @returns the token of the materials that are taken
  */
-export function advanceOn(pipeline: ChainableCommander, worked: WorkedMaterial[], max: number): string {
-  const token = randomUUID();
+export function advanceOn(pipeline: ChainableCommander, taker: Taker, worked: WorkedMaterial[], max: number): string {
+  const token = taker.newToken();
   // Those that got no jobs last time, for want of room in the answer, come first.
   const ordered = worked.toSorted((one, other) => one.finished.length - other.finished.length);
   const steps = ordered.flatMap(({ queue, token: own, finished }) => [queue, own, finished.length, ...finished]);

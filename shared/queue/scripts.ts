@@ -204,6 +204,28 @@ const sweep = `${clock}${wakeOne}${makeReady}
   if #late > 0 then wakeOne(KEYS[5]) end
   return #late`;
 
+/**
+ * KEYS: scheduled, ready, leases, since, wake, workers. ARGV: ids of workers whose connection is gone. Takes them off the
+ * list of the living, and makes ready what they held: the part of a token before the dot is its owner's.
+ */
+const bury = `${clock}${wakeOne}${makeReady}
+  local gone = {}
+  for _, id in ipairs(ARGV) do
+    redis.call('ZREM', KEYS[6], id)
+    gone[id] = true
+  end
+  local held = redis.call('HGETALL', KEYS[3])
+  local freed = 0
+  for i = 1, #held, 2 do
+    if gone[string.match(held[i + 1], '^[^.]*')] then
+      redis.call('HDEL', KEYS[3], held[i])
+      makeReady(KEYS[1], KEYS[2], KEYS[4], held[i])
+      freed = freed + 1
+    end
+  end
+  if freed > 0 then wakeOne(KEYS[5]) end
+  return freed`;
+
 /** KEYS: workers. ARGV: worker id, how long it counts as live in ms (0: it leaves). */
 const beat = `${clock}
   if ARGV[2] == '0' then return redis.call('ZREM', KEYS[1], ARGV[1]) end
@@ -241,6 +263,7 @@ export const scripts = {
   rmRenew: { lua: renew, keys: [scheduled, leases] },
   rmGiveBack: { lua: giveBack, keys: [scheduled, ready, leases, since, wake] },
   rmSweep: { lua: sweep, keys: [scheduled, ready, leases, since, wake] },
+  rmBury: { lua: bury, keys: [scheduled, ready, leases, since, wake, workers] },
   rmBeat: { lua: beat, keys: [workers] },
   rmStatus: { lua: status, keys: [ready, since, workers] },
 } as const;

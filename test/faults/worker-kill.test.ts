@@ -23,8 +23,8 @@ const places = [
   'after-reply',
 ];
 /**
- * A wave of kills is one of each of these; while the service recovers from it, which takes a lease, no other begins: a
- * second kill of what the first one hit would make its recovery look longer than it is.
+ * A wave of kills is one of each of these; while the service recovers from it no other begins: a second kill of what the
+ * first one hit would make its recovery look longer than it is.
  */
 const kills = [...places.slice(0, 4), 'at random', ...places.slice(4), 'at random'];
 const killsAWave = 5;
@@ -69,7 +69,7 @@ describe('T3: workers killed with −9', () => {
     run.add();
   }
 
-  /** Soon after another kill, so that the wave is over before the first lease runs out. */
+  /** Soon after another kill: the wave is short, and its own kills meet what the first one left behind. */
   async function killAtRandom(run: FaultRound, anotherKill: Promise<void>): Promise<void> {
     const [victim] = standing;
     if (victim === undefined) throw new Error('no worker stands that could be killed');

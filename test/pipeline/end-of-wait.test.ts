@@ -33,7 +33,7 @@ describe('the end of the wait', () => {
     await database.destroy();
     await service.stop();
   });
-  // What the test before did to the worker is known to the API within half a second; until then it refuses writes.
+  // What the test before did to the worker is known to the API a moment later; until then it refuses writes.
   beforeEach(async () => {
     const probe = await createTestShop(database);
     await until(async () => (await addOne(baseUrl(), probe)).status === 200, {

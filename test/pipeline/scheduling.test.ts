@@ -104,7 +104,7 @@ describe('the scheduling of materials', () => {
     it('answers the time, and each material under a token of this take, with its jobs in their order', async () => {
       const jobs = [await room.add(ref), await room.add(ref)];
       await room.add(other);
-      const held = await takeMaterials(room.redis, many);
+      const held = await takeMaterials(room.redis, { newToken: () => 'of this take' }, many);
       expect(Math.abs(held.nowMs - (await redisNowMs()))).to.be.below(1_000);
       expect(held.materials.map((each) => [each.queue, each.jobs.length])).to.deep.equal([
         [name, 2],
@@ -114,7 +114,8 @@ describe('the scheduling of materials', () => {
         jobs.map((id) => [id, 1]),
       );
       expect(held.materials[0]?.jobs[0]?.data).to.equal(JSON.stringify(operationsJob('test', [])));
-      expect(await room.redis.hget(keys.leases, name)).to.equal(held.materials[0]?.token);
+      expect(held.materials.map(({ token }) => token)).to.deep.equal(['of this take', 'of this take']);
+      expect(await room.redis.hget(keys.leases, name)).to.equal('of this take');
       expect((await score(name)) - held.nowMs).to.equal(leaseMs);
     });
 

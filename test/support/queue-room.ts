@@ -11,6 +11,9 @@ import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addScript, defineScripts, runScript } from '../../shared/queue/run-script.js';
 import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
 
+/** Whose leases nobody finds abandoned: they only run out. */
+const taker = { newToken: () => randomUUID() };
+
 /** What a cycle takes at most. */
 const takenMax = 32;
 
@@ -60,10 +63,10 @@ export async function openQueueRoom(redisUrl: string): Promise<QueueRoom> {
       return id;
     },
     announce: (ref) => runScript(redis, 'rmAnnounce', queueName(ref)),
-    take: async (max = takenMax) => (await takeMaterials(redis, max)).materials,
+    take: async (max = takenMax) => (await takeMaterials(redis, taker, max)).materials,
     async advance(worked, max = 0) {
       const pipeline = redis.pipeline();
-      const token = advanceOn(pipeline, worked, max);
+      const token = advanceOn(pipeline, taker, worked, max);
       const [[error, answer] = [null, undefined]] = (await pipeline.exec()) ?? [];
       if (error !== null) throw error;
       return readAdvanced(token, worked, answer);

@@ -90,7 +90,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
 }
 
 /**
- * Resolves when every living API process says that it can serve. An API asks twice a second whether a worker lives, so
+ * Resolves when every living API process says that it can serve. An API asks now and then whether a worker lives, so
  * whoever has just started the only one has to wait here: until then every write is refused.
  */
 export async function untilServing({ apis }: Pick<Service, 'apis'>, deadlineMs = servingAgainMsMax): Promise<void> {

@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import type { Redis } from 'ioredis';
+import { keys } from './names.js';
+import { runScript } from './run-script.js';
+
+/**
+ * A worker's presence in Redis: the number that Redis gave its connection, under which it beats and takes leases. A
+ * killed process loses its connection in the same moment, seconds before its heartbeat and its leases run out, and a
+ * number is not given twice while Redis runs. So whoever finds it gone frees at once what it held (pipeline §2.9). Where
+ * its connection was lost but not the worker, that is as safe as a lease that ran out: what it applies is on record.
+ */
+export interface WorkerPresence {
+  /** A token for one take, which names its owner. */
+  newToken(): string;
+  beat(): Promise<void>;
+  /** Frees the leases of workers that are listed as living, and have no connection any more. */
+  buryGone(): Promise<void>;
+  /** Takes the worker off the list of the living. */
+  leave(): Promise<void>;
+}
+
+/** Two beats may be lost before the API counts the worker as gone. */
+const beatLastsMs = 3_000;
+
+/** @param redis a connection that is ready and knows the scripts; its number changes with every reconnect */
+export async function createWorkerPresence(redis: Redis): Promise<WorkerPresence> {
+  let id: string | undefined;
+
+  async function beat(): Promise<void> {
+    id = String(await redis.client('ID'));
+    await runScript(redis, 'rmBeat', id, beatLastsMs);
+  }
+
+  await beat();
+  // Under the number of a lost connection its leases would count as left behind; without one they only run out.
+  redis.on('close', () => (id = undefined));
+  redis.on('ready', () => {
+    beat().catch(() => undefined);
+  });
+  return {
+    newToken: () => `${id ?? ''}.${randomUUID()}`,
+    beat,
+    async buryGone() {
+      const listed = await redis.zrange(keys.workers, '0', '-1');
+      if (listed.length === 0) return;
+      const connected = connectionIds(String(await redis.client('LIST', 'ID', ...listed)));
+      const gone = listed.filter((worker) => !connected.has(worker));
+      if (gone.length > 0) await runScript(redis, 'rmBury', ...gone);
+    },
+    async leave() {
+      if (id !== undefined) await runScript(redis, 'rmBeat', id, 0);
+    },
+  };
+}
+
+/** Of `CLIENT LIST`, which has a line for each connection: `id=8 addr=…`. */
+function connectionIds(list: string): Set<string> {
+  return new Set(list.split('\n').flatMap((line) => /^id=(\d+) /.exec(line)?.[1] ?? []));
+}

@@ -1,0 +1,162 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { takeMaterials } from '../../shared/queue/leases.js';
+import { keys, queueName } from '../../shared/queue/names.js';
+import { defineScripts } from '../../shared/queue/run-script.js';
+import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
+import type { WorkerPresence } from '../../shared/queue/worker-presence.js';
+import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
+import { openQueueRoom, workedOff } from '../support/queue-room.js';
+import type { QueueRoom } from '../support/queue-room.js';
+import { startTestRedis } from '../support/servers.js';
+import type { TestRedis } from '../support/servers.js';
+import { until } from '../support/until.js';
+
+interface Worker {
+  redis: Redis;
+  presence: WorkerPresence;
+  takeAll(): Promise<string[]>;
+}
+
+describe('the presence of workers', () => {
+  let server: TestRedis;
+  let room: QueueRoom;
+  const workers: Worker[] = [];
+  const a = { shopId: 1, materialId: 'VMAT-VAR-a' };
+  const b = { shopId: 2, materialId: 'VMAT-VAR-b' };
+
+  before(async () => {
+    server = await startTestRedis();
+    room = await openQueueRoom(server.url);
+  });
+  after(async () => {
+    room.close();
+    await server.stop();
+  });
+  beforeEach(() => server.flush());
+  afterEach(() => {
+    for (const { redis } of workers.splice(0)) redis.disconnect();
+  });
+
+  async function startWorker(url = server.url): Promise<Worker> {
+    const redis = connectWorkerRedis(url, () => undefined);
+    await untilReady(redis);
+    defineScripts(redis);
+    const presence = await createWorkerPresence(redis);
+    const worker = {
+      redis,
+      presence,
+      takeAll: async () => (await takeMaterials(redis, presence, 32)).materials.map(({ queue }) => queue),
+    };
+    workers.push(worker);
+    return worker;
+  }
+  const idOf = async ({ redis }: Worker) => String(await redis.client('ID'));
+  const listed = () => room.redis.zrange(keys.workers, '0', '-1');
+  const leased = async () => Object.keys(await room.redis.hgetall(keys.leases));
+
+  /** As a kill does: without a word. */
+  async function kill(worker: Worker): Promise<string> {
+    const id = await idOf(worker);
+    worker.redis.disconnect();
+    await until(async () => String(await room.redis.client('LIST', 'ID', id)) === '', {
+      deadlineMs: 10_000,
+      what: 'Redis to see the end of the connection',
+    });
+    return id;
+  }
+
+  it('is listed under the number of its connection, from its start until it leaves', async () => {
+    const one = await startWorker();
+    const two = await startWorker();
+    expect(await listed()).to.have.members([await idOf(one), await idOf(two)]);
+    await two.presence.leave();
+    expect(await listed()).to.deep.equal([await idOf(one)]);
+  });
+
+  it('ends with the connection: another makes ready at once what was held, and takes it with its jobs', async () => {
+    const gone = await startWorker();
+    const stays = await startWorker();
+    const jobs = [await room.add(a), await room.add(a)];
+    await room.add(b);
+    expect(await gone.takeAll()).to.have.members([queueName(a), queueName(b)]);
+    await kill(gone);
+    await room.redis.del(keys.wake);
+    await stays.presence.buryGone();
+    expect(await listed()).to.deep.equal([await idOf(stays)]);
+    expect(await leased()).to.deep.equal([]);
+    expect(await room.redis.llen(keys.wake)).to.equal(1);
+    expect(await stays.takeAll()).to.have.members([queueName(a), queueName(b)]);
+    expect(await room.jobs(a, 'active')).to.deep.equal(jobs);
+  });
+
+  it('is left alone, with its leases, while its connection stands, whoever else is gone', async () => {
+    const gone = await startWorker();
+    const stays = await startWorker();
+    await room.add(a);
+    await stays.takeAll();
+    await room.add(b);
+    await gone.takeAll();
+    await kill(gone);
+    await stays.presence.buryGone();
+    expect(await leased()).to.deep.equal([queueName(a)]);
+    expect(await room.ready(b.shopId)).to.deep.equal([queueName(b)]);
+    await stays.presence.buryGone();
+    expect(await leased()).to.deep.equal([queueName(a)]);
+  });
+
+  it('does not give what one takes afterwards to the one who is gone, and lets that one finish nothing', async () => {
+    const gone = await startWorker();
+    const stays = await startWorker();
+    const id = await room.add(a);
+    const { materials } = await takeMaterials(gone.redis, gone.presence, 32);
+    await kill(gone);
+    await stays.presence.buryGone();
+    await stays.takeAll();
+    await stays.presence.buryGone();
+    const [zombie] = materials;
+    if (zombie === undefined) throw new Error('nothing was taken');
+    expect(await room.advance([workedOff(zombie)])).to.include({ lost: 1 });
+    expect(await room.jobs(a, 'active')).to.deep.equal([id]);
+  });
+
+  it('comes back with its connection, at once, under the new number', async () => {
+    const worker = await startWorker();
+    const before = await idOf(worker);
+    await room.redis.client('KILL', 'ID', before);
+    await until(async () => (await listed()).length === 2, { deadlineMs: 10_000, what: 'the next beat' });
+    const after = await idOf(worker);
+    expect(after).to.not.equal(before);
+    expect(await listed()).to.have.members([before, after]);
+    expect(worker.presence.newToken()).to.match(new RegExp(`^${after}\\.`));
+    await worker.presence.buryGone();
+    expect(await listed()).to.deep.equal([after]);
+  });
+
+  it('without a connection takes under nobody: such a lease only runs out', async () => {
+    const worker = await startWorker();
+    await server.kill();
+    await until(() => worker.redis.status !== 'ready', { deadlineMs: 10_000, what: 'the connection to be lost' });
+    expect(worker.presence.newToken()).to.match(/^\./);
+    await server.restart();
+    await until(() => /^\d+\./.test(worker.presence.newToken()), { deadlineMs: 10_000, what: 'the connection' });
+  });
+
+  it('of a user that may not list connections is told like any other; it only finds nobody gone', async () => {
+    await room.redis.acl('SETUSER', 'narrow', 'on', '>narrow', '~*', '&*', '+@all', '-client|list');
+    const url = Object.assign(new URL(server.url), { username: 'narrow', password: 'narrow' });
+    const worker = await startWorker(url.href);
+    expect(await listed()).to.deep.equal([await idOf(worker)]);
+    await room.add(a);
+    expect(await worker.takeAll()).to.deep.equal([queueName(a)]);
+    const refusal = await worker.presence.buryGone().catch((error: unknown) => error);
+    expect(String(refusal)).to.match(/NOPERM/);
+  });
+
+  it('when nobody is listed, looks for nobody', async () => {
+    const worker = await startWorker();
+    await worker.presence.leave();
+    await worker.presence.buryGone();
+    expect(await listed()).to.deep.equal([]);
+  });
+});

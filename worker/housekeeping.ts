@@ -34,9 +34,13 @@ interface Deps {
 export function startHousekeeping({ redis, presence, database, logger }: Deps): Housekeeping {
   let isStopping = false;
   const rounds = [
-    every(beatEveryMs, () => presence.beat(), (error) => {
-      logger.debug({ err: error }, 'The heartbeat could not be written.');
-    }),
+    every(
+      beatEveryMs,
+      () => presence.beat(),
+      (error) => {
+        logger.debug({ err: error }, 'The heartbeat could not be written.');
+      },
+    ),
     every(
       sweepEveryMs,
       () => runScript(redis, 'rmSweep', sweptMax),
@@ -44,9 +48,13 @@ export function startHousekeeping({ redis, presence, database, logger }: Deps): 
         logger.debug({ err: error }, 'The sweep could not run.');
       },
     ),
-    every(sweepEveryMs, () => presence.buryGone(), (error) => {
-      logger.debug({ err: error }, 'Workers that are gone could not be looked for.');
-    }),
+    every(
+      sweepEveryMs,
+      () => presence.buryGone(),
+      (error) => {
+        logger.debug({ err: error }, 'Workers that are gone could not be looked for.');
+      },
+    ),
     every(
       pruneEveryMs,
       () => pruneAll(database, () => isStopping),

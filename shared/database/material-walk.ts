@@ -26,11 +26,12 @@ export function descendingSql(walk: Walk, { key, isNullable }: { key: string; is
   }
   return `
     WITH seen AS MATERIALIZED (
-      SELECT key, row_number() OVER (ORDER BY key DESC) AS place
-      FROM (${walk(isNullable ? `${key} IS NOT NULL` : '', 'key DESC')} LIMIT ${toPageEnd}) walked
+      SELECT key FROM (${walk(isNullable ? `${key} IS NOT NULL` : '', 'key DESC')} LIMIT ${toPageEnd}) walked
     ),
     keys AS MATERIALIZED (
-      SELECT count(*) AS places, min(key) AS last_key, max(key) FILTER (WHERE place = ${skipped} + 1) AS first_key FROM seen
+      SELECT count(*) AS places, min(key) AS last_key,
+             (SELECT key FROM seen ORDER BY key DESC LIMIT 1 OFFSET ${skipped}) AS first_key
+      FROM seen
     ),
     edge AS MATERIALIZED (
       SELECT keys.*, (SELECT count(*) FROM seen WHERE seen.key > keys.first_key) AS before FROM keys

@@ -3,6 +3,7 @@ import * as initialSchema from './migrations/0001-initial-schema.js';
 import * as platformMirror from './migrations/0002-platform-mirror.js';
 import * as listAtScale from './migrations/0003-list-at-scale.js';
 import * as ledgerNumbers from './migrations/0004-ledger-numbers.js';
+import * as gatherByFacet from './migrations/0005-gather-by-facet.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -14,6 +15,7 @@ const migrations = [
   { name: '0002-platform-mirror', ...platformMirror },
   { name: '0003-list-at-scale', ...listAtScale },
   { name: '0004-ledger-numbers', ...ledgerNumbers },
+  { name: '0005-gather-by-facet', ...gatherByFacet },
 ];
 
 type Migration = (typeof migrations)[number];

@@ -8,7 +8,8 @@ import type { Knex } from 'knex';
  * By expressions that only the list names: of a shop without statistics the planner takes any index that is led by the
  * shop for as good as the primary key, and these are the smallest.
  *
- * `materials` comes first, as in every other transaction, so that none waits for this one while it is waited for.
+ * A process of the release before reads the same pages without them, if slower, until it is replaced. `materials` comes
+ * first, as in every other transaction, so that none waits for this one while it is waited for.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

@@ -1,11 +1,14 @@
+import { availableParallelism } from 'node:os';
 import type { LatencySummary } from '../../load/histogram.js';
 import { namedScenarios } from '../../load/scenario.js';
 import type { LoadFigures } from '../../load/load-summary.js';
 import { addShopTo } from '../bench-database.js';
+import { startBusyPrograms } from '../busy-programs.js';
 import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
 import { createLevelCheck } from '../level-check.js';
 import { runLoad } from '../measure-round.js';
+import type { Loaded } from '../measure-round.js';
 import { capacityOf } from './open-loop.js';
 
 export interface FairnessSeen {
@@ -14,6 +17,8 @@ export interface FairnessSeen {
   floodRate: number;
   /** The quiet shop, a round each, in turn. */
   alone: LatencySummary[];
+  /** Beside programs that only keep every core busy: what of the wait is the machine's, and no queue's. */
+  besideBusy: LatencySummary[];
   beside: LatencySummary[];
   flood: Pick<LoadFigures, 'requestsASecond' | 'latency' | 'refusals' | 'statuses'>[];
   /** The median of the p99 beside the flood over the one alone (must: ≤ 2). */
@@ -42,6 +47,7 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
     quietRate: 0,
     floodRate: 0,
     alone: [],
+    besideBusy: [],
     beside: [],
     flood: [],
     p99Ratio: 0,
@@ -65,6 +71,7 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
     for (let seed = 1; seed <= options.rounds; seed += 1) {
       const alone = await askQuiet(seed);
       seen.alone.push(alone.summary.total.latency);
+      seen.besideBusy.push(await besideBusy(() => askQuiet(seed)));
       const [beside, flood] = await Promise.all([
         askQuiet(seed),
         runLoad(stack.generators, {
@@ -79,7 +86,7 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
       const { requestsASecond, latency, refusals, statuses } = flood.summary.total;
       seen.flood.push({ requestsASecond, latency, refusals, statuses });
       say(
-        `  p99 alone ${alone.summary.total.latency.p99Ms.toFixed(1)} ms, beside the flood ${beside.summary.total.latency.p99Ms.toFixed(1)} ms ` +
+        `  p99 alone ${alone.summary.total.latency.p99Ms.toFixed(1)} ms, beside busy programs ${seen.besideBusy.at(-1)?.p99Ms.toFixed(1)} ms, beside the flood ${beside.summary.total.latency.p99Ms.toFixed(1)} ms ` +
           `(${JSON.stringify(beside.summary.statuses)}); the flood had ${Math.round(requestsASecond)}/s (${JSON.stringify(statuses)})`,
       );
     }
@@ -91,6 +98,15 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
   }
   seen.p99Ratio = median(seen.beside.map(({ p99Ms }) => p99Ms)) / median(seen.alone.map(({ p99Ms }) => p99Ms));
   return seen;
+}
+
+async function besideBusy(ask: () => Promise<Loaded>): Promise<LatencySummary> {
+  const programs = startBusyPrograms(availableParallelism());
+  try {
+    return (await ask()).summary.total.latency;
+  } finally {
+    programs.stop();
+  }
 }
 
 function median(numbers: readonly number[]): number {

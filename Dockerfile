@@ -16,8 +16,9 @@ FROM build AS load
 COPY test/load ./test/load
 COPY test/bench ./test/bench
 COPY test/support ./test/support
-# Where the harness writes its processes as JavaScript; a read-only container mounts a tmpfs there.
-RUN mkdir dist/test && chown node dist/test
+# Where the harness writes its processes as JavaScript; a read-only container mounts a tmpfs there, which is root's and has
+# the mode of what it covers.
+RUN mkdir dist/test && chmod 1777 dist/test
 USER node
 ENTRYPOINT ["node", "--import", "tsx", "test/load/main.ts"]
 

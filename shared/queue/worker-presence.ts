@@ -41,9 +41,12 @@ export async function createWorkerPresence(redis: Redis): Promise<WorkerPresence
     newToken: () => `${id ?? ''}.${randomUUID()}`,
     beat,
     async buryGone() {
+      const own = id;
       const listed = await redis.zrange(keys.workers, '0', '-1');
-      if (listed.length === 0) return;
-      const connected = connectionIds(String(await redis.client('LIST', 'ID', ...listed)));
+      if (own === undefined || listed.length === 0) return;
+      const connected = connectionIds(String(await redis.client('LIST', 'ID', own, ...listed)));
+      // Through a proxy the numbers may be of other connections, and all would be buried alive.
+      if (!connected.has(own)) return;
       const gone = listed.filter((worker) => !connected.has(worker));
       if (gone.length > 0) await runScript(redis, 'rmBury', ...gone);
     },

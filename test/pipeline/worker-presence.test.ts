@@ -153,6 +153,19 @@ describe('the presence of workers', () => {
     expect(String(refusal)).to.match(/NOPERM/);
   });
 
+  it('where Redis does not show it its own connection, as a proxy may not, buries nobody', async () => {
+    const worker = await startWorker();
+    await room.add(a);
+    await worker.takeAll();
+    const proxied = Object.assign(Object.create(worker.redis) as Redis, {
+      client: (what: string) => Promise.resolve(what === 'ID' ? 7_777_777 : 'id=1 addr=127.0.0.1:1\n'),
+    });
+    const presence = await createWorkerPresence(proxied);
+    await presence.buryGone();
+    expect(await listed()).to.have.members([await idOf(worker), '7777777']);
+    expect(await leased()).to.deep.equal([queueName(a)]);
+  });
+
   it('when nobody is listed, looks for nobody', async () => {
     const worker = await startWorker();
     await worker.presence.leave();

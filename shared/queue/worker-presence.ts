@@ -43,7 +43,7 @@ export async function createWorkerPresence(redis: Redis): Promise<WorkerPresence
     async buryGone() {
       const own = id;
       const listed = await redis.zrange(keys.workers, '0', '-1');
-      if (own === undefined || listed.length === 0) return;
+      if (own === undefined) return;
       const connected = connectionIds(String(await redis.client('LIST', 'ID', own, ...listed)));
       // Through a proxy the numbers may be of other connections, and all would be buried alive.
       if (!connected.has(own)) return;

@@ -3,29 +3,15 @@ import { giveBack } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import { materialOfQueue, queueName } from '../../shared/queue/names.js';
-import { openQueueRoom, workedOff } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
-import { startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
+import { useQueueRoom, workedOff } from '../support/queue-room.js';
 
 const many = 32;
 
 describe('the step of a lane from one cycle to the next', () => {
-  let server: TestRedis;
-  let room: QueueRoom;
+  const room = useQueueRoom();
   const ref = { shopId: 1, materialId: 'VMAT-VAR-a' };
   const other = { shopId: 1, materialId: 'VMAT-VAR-b' };
   const name = queueName(ref);
-
-  before(async () => {
-    server = await startTestRedis();
-    room = await openQueueRoom(server.url);
-  });
-  after(async () => {
-    room.close();
-    await server.stop();
-  });
-  beforeEach(() => server.flush());
 
   const take = (max?: number) => room.take(max);
   const takeOne = async (): Promise<HeldMaterial> => {

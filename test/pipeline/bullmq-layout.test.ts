@@ -2,28 +2,14 @@ import { Queue, Worker } from 'bullmq';
 import { expect } from 'chai';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
-import { openQueueRoom, workedOff } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
+import { useQueueRoom, workedOff } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
-import { startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
 
 /** What `shared/queue` leans on inside BullMQ. A new version that moves any of it must fail here first. */
 describe('the layout of BullMQ', () => {
-  let server: TestRedis;
-  let room: QueueRoom;
+  const room = useQueueRoom();
   const ref = { shopId: 7, materialId: 'VMAT-VAR-1' };
   const base = `${queuePrefix}:7.VMAT-VAR-1`;
-
-  before(async () => {
-    server = await startTestRedis();
-    room = await openQueueRoom(server.url);
-  });
-  after(async () => {
-    room.close();
-    await server.stop();
-  });
-  beforeEach(() => server.flush());
 
   const keysNow = async () => (await room.redis.keys('*')).sort();
   const takeOne = async () => {
@@ -84,7 +70,7 @@ describe('the layout of BullMQ', () => {
   });
 
   it('is read by BullMQ itself: its counts tell what waits and what is in hand', async () => {
-    const queue = new Queue(queueName(ref), { connection: { url: server.url }, prefix: queuePrefix });
+    const queue = new Queue(queueName(ref), { connection: { url: room.server.url }, prefix: queuePrefix });
     try {
       for (const id of ['job-a', 'job-b']) await room.add(ref, { id });
       expect(await queue.getJobCounts('wait', 'active')).to.deep.equal({ wait: 2, active: 0 });
@@ -104,7 +90,7 @@ describe('the layout of BullMQ', () => {
   it('leaves of an idle material exactly the keys that the release deletes', async () => {
     for (const id of ['job-a', 'job-b']) await room.add(ref, { id });
     await room.advance([workedOff(await takeOne())]);
-    expect(await pipelineKeys(server.url)).to.deep.equal([]);
+    expect(await pipelineKeys(room.server.url)).to.deep.equal([]);
   });
 
   it('puts nothing of the work into its event stream', async () => {
@@ -127,7 +113,7 @@ describe('the layout of BullMQ', () => {
 
   async function fetchAsBullmq(): Promise<[id: string | undefined, deliveries: number | undefined]> {
     const worker = new Worker(queueName(ref), null, {
-      connection: { url: server.url },
+      connection: { url: room.server.url },
       prefix: queuePrefix,
       skipStalledCheck: true,
     });

@@ -2,27 +2,13 @@ import { expect } from 'chai';
 import { giveBack, giveBackUntriedOn } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
-import { openQueueRoom, workedOff } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
+import { useQueueRoom, workedOff } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
-import { startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
 
 describe('what owners leave behind, and idle materials', () => {
-  let server: TestRedis;
-  let room: QueueRoom;
+  const room = useQueueRoom();
   const ref = { shopId: 1, materialId: 'VMAT-VAR-a' };
   const name = queueName(ref);
-
-  before(async () => {
-    server = await startTestRedis();
-    room = await openQueueRoom(server.url);
-  });
-  after(async () => {
-    room.close();
-    await server.stop();
-  });
-  beforeEach(() => server.flush());
 
   const takeOne = async (): Promise<HeldMaterial> => {
     const [held] = await room.take();
@@ -53,7 +39,7 @@ describe('what owners leave behind, and idle materials', () => {
 
     it('of jobs that are given back keeps their order too, at once or with a delay', async () => {
       for (const delayMs of [0, 100]) {
-        await server.flush();
+        await room.server.flush();
         const ids = await addSeveral(2);
         const held = await takeOne();
         ids.push(...(await addSeveral(1)));
@@ -94,7 +80,7 @@ describe('what owners leave behind, and idle materials', () => {
       const held = await takeOne();
       expect(held.jobs).to.deep.equal([{ id, data: '', deliveries: 1 }]);
       await room.advance([workedOff(held)]);
-      expect(await pipelineKeys(server.url)).to.deep.equal([]);
+      expect(await pipelineKeys(room.server.url)).to.deep.equal([]);
     });
   });
 
@@ -103,12 +89,12 @@ describe('what owners leave behind, and idle materials', () => {
       await addSeveral(3);
       const { materials } = await room.advance([workedOff(await takeOne())]);
       expect(materials).to.deep.equal([]);
-      expect(await pipelineKeys(server.url)).to.deep.equal([]);
+      expect(await pipelineKeys(room.server.url)).to.deep.equal([]);
     });
 
     it('after an enqueue keeps the material, and before one lets the enqueue announce it', async () => {
       for (const isEnqueuedFirst of [true, false]) {
-        await server.flush();
+        await room.server.flush();
         await room.add(ref);
         const held = await takeOne();
         if (isEnqueuedFirst) await room.add(ref);

@@ -3,23 +3,11 @@ import { giveBack, renewLeases } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { createDice } from '../support/dice.js';
-import { openQueueRoom, workedOff } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
+import { useQueueRoom, workedOff } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
-import { startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
 
 describe('the scheduling of materials, at random', () => {
-  let server: TestRedis;
-  let room: QueueRoom;
-  before(async () => {
-    server = await startTestRedis();
-    room = await openQueueRoom(server.url);
-  });
-  after(async () => {
-    room.close();
-    await server.stop();
-  });
+  const room = useQueueRoom();
 
   it('loses no job, keeps the order of each material and ends without a key, whatever owners do', async () => {
     const dice = createDice('random scheduling');
@@ -38,7 +26,7 @@ describe('the scheduling of materials, at random', () => {
       while (held.length > 0) held = await advance(held, refs.length, Infinity);
     }
     expect(applied).to.deep.equal(added);
-    expect(await pipelineKeys(server.url)).to.deep.equal([]);
+    expect(await pipelineKeys(room.server.url)).to.deep.equal([]);
 
     async function randomStep(mayAdd: boolean): Promise<void> {
       const owner = owners.length > 0 ? dice.pick(owners) : [];

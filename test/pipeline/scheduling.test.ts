@@ -5,30 +5,16 @@ import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, materialOfQueue, queueName } from '../../shared/queue/names.js';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import { runScript } from '../../shared/queue/run-script.js';
-import { openQueueRoom, workedOff } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
+import { useQueueRoom, workedOff } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
-import { startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
 
 const many = 32;
 
 describe('the scheduling of materials', () => {
-  let server: TestRedis;
-  let room: QueueRoom;
+  const room = useQueueRoom();
   const ref = { shopId: 1, materialId: 'VMAT-VAR-a' };
   const other = { shopId: 1, materialId: 'VMAT-VAR-b' };
   const name = queueName(ref);
-
-  before(async () => {
-    server = await startTestRedis();
-    room = await openQueueRoom(server.url);
-  });
-  after(async () => {
-    room.close();
-    await server.stop();
-  });
-  beforeEach(() => server.flush());
 
   const take = (max?: number) => room.take(max);
   const takeOne = async (): Promise<HeldMaterial> => {
@@ -69,7 +55,7 @@ describe('the scheduling of materials', () => {
 
     it('comes with its job or not at all, the job first', async () => {
       const sent: string[] = [];
-      const watcher = new Redis(server.url, { retryStrategy: () => null });
+      const watcher = new Redis(room.server.url, { retryStrategy: () => null });
       const monitor = await watcher.monitor();
       try {
         const seen = new Promise<void>((resolve) => {
@@ -138,7 +124,7 @@ describe('the scheduling of materials', () => {
     it('passes over a material that is no longer scheduled', async () => {
       await putInLine(name);
       expect(await take()).to.deep.equal([]);
-      expect(await pipelineKeys(server.url)).to.deep.equal([]);
+      expect(await pipelineKeys(room.server.url)).to.deep.equal([]);
     });
 
     it('takes one whose lease has run out, and the token of the older take then does nothing', async () => {

@@ -6,10 +6,7 @@ import { defineScripts } from '../../shared/queue/run-script.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import type { WorkerPresence } from '../../shared/queue/worker-presence.js';
 import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
-import { openQueueRoom, workedOff } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
-import { startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
+import { useQueueRoom, workedOff } from '../support/queue-room.js';
 import { until } from '../support/until.js';
 
 interface Worker {
@@ -19,26 +16,16 @@ interface Worker {
 }
 
 describe('the presence of workers', () => {
-  let server: TestRedis;
-  let room: QueueRoom;
+  const room = useQueueRoom();
   const workers: Worker[] = [];
   const a = { shopId: 1, materialId: 'VMAT-VAR-a' };
   const b = { shopId: 2, materialId: 'VMAT-VAR-b' };
 
-  before(async () => {
-    server = await startTestRedis();
-    room = await openQueueRoom(server.url);
-  });
-  after(async () => {
-    room.close();
-    await server.stop();
-  });
-  beforeEach(() => server.flush());
   afterEach(() => {
     for (const { redis } of workers.splice(0)) redis.disconnect();
   });
 
-  async function startWorker(url = server.url): Promise<Worker> {
+  async function startWorker(url = room.server.url): Promise<Worker> {
     const redis = connectWorkerRedis(url, () => undefined);
     await untilReady(redis);
     defineScripts(redis);
@@ -135,16 +122,16 @@ describe('the presence of workers', () => {
 
   it('without a connection takes under nobody: such a lease only runs out', async () => {
     const worker = await startWorker();
-    await server.kill();
+    await room.server.kill();
     await until(() => worker.redis.status !== 'ready', { deadlineMs: 10_000, what: 'the connection to be lost' });
     expect(worker.presence.newToken()).to.match(/^\./);
-    await server.restart();
+    await room.server.restart();
     await until(() => /^\d+\./.test(worker.presence.newToken()), { deadlineMs: 10_000, what: 'the connection' });
   });
 
   it('of a user that may not list connections is told like any other; it only finds nobody gone', async () => {
     await room.redis.acl('SETUSER', 'narrow', 'on', '>narrow', '~*', '&*', '+@all', '-client|list');
-    const url = Object.assign(new URL(server.url), { username: 'narrow', password: 'narrow' });
+    const url = Object.assign(new URL(room.server.url), { username: 'narrow', password: 'narrow' });
     const worker = await startWorker(url.href);
     expect(await listed()).to.deep.equal([await idOf(worker)]);
     await room.add(a);
@@ -164,12 +151,5 @@ describe('the presence of workers', () => {
     await presence.buryGone();
     expect(await listed()).to.have.members([await idOf(worker), '7777777']);
     expect(await leased()).to.deep.equal([queueName(a)]);
-  });
-
-  it('when nobody is listed, looks for nobody', async () => {
-    const worker = await startWorker();
-    await worker.presence.leave();
-    await worker.presence.buryGone();
-    expect(await listed()).to.deep.equal([]);
   });
 });

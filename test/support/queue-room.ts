@@ -10,6 +10,8 @@ import type { HeldMaterial, WorkedMaterial } from '../../shared/queue/leases.js'
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addScript, defineScripts, runScript } from '../../shared/queue/run-script.js';
 import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
+import { startTestRedis } from './servers.js';
+import type { TestRedis } from './servers.js';
 
 /** Whose leases nobody finds abandoned: they only run out. */
 const taker = { newToken: () => randomUUID() };
@@ -43,6 +45,26 @@ export interface AddOptions {
   operations?: Operation[];
   job?: OperationsJob;
   isAnnounced?: boolean;
+}
+
+/** The queue room of a suite on a Redis of its own, which the suite may kill and restart. */
+export interface OwnQueueRoom extends QueueRoom {
+  server: TestRedis;
+}
+
+/** For the suite it is called in, from its first hook on; empty before each test. */
+export function useQueueRoom(): OwnQueueRoom {
+  const own = {} as OwnQueueRoom;
+  before(async () => {
+    const server = await startTestRedis();
+    Object.assign(own, await openQueueRoom(server.url), { server });
+  });
+  after(async () => {
+    own.close();
+    await own.server.stop();
+  });
+  beforeEach(() => own.server.flush());
+  return own;
 }
 
 export async function openQueueRoom(redisUrl: string): Promise<QueueRoom> {

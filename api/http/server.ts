@@ -52,6 +52,9 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     // Node would answer a missing Host by itself, with a bare 400.
     requireHostHeader: false,
   });
+  // Node 20 leaves out what comes after some thousand fields, and says nothing: a proxy's X-Forwarded-For, or a key. All that
+  // fit into the bytes above are read.
+  server.maxHeadersCount = 0;
   server.maxConnections = connectionsMax;
   const answers = new Set<ServerResponse>();
   const lastAnswers = new WeakMap<Duplex, ServerResponse>();

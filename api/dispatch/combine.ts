@@ -3,6 +3,7 @@ import { queueName } from '../../shared/queue/names.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import type { Enqueued } from './enqueue.js';
 import { createShopGates } from './shop-gates.js';
+import type { ShopGates } from './shop-gates.js';
 import { notApplied } from './waiter.js';
 import type { SentJob, Waiter } from './waiter.js';
 
@@ -10,7 +11,7 @@ import type { SentJob, Waiter } from './waiter.js';
  * Combining (pipeline §2.2): of each material this process has at most one job in flight; what comes meanwhile forms
  * the next. Nothing waits when the material is idle: there is no timer. It is what group commit is to a log.
  */
-export interface Combiner {
+export interface Combiner extends Pick<ShopGates, 'inHandMax'> {
   add: (waiter: Waiter) => void;
   /** Takes a waiter that has its answer, or never gets one, out of its job; the last one out sends the next job. */
   leave: (waiter: Waiter) => void;
@@ -90,6 +91,7 @@ export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner
       if (line.waiting.length > 0) gates.markDue(shopId, name);
       else lines.delete(name);
     },
+    inHandMax: () => gates.inHandMax(),
   };
 }
 

@@ -29,8 +29,8 @@ export interface DispatchRequest {
 export interface Dispatch {
   /** Never rejects; answers within the wait and its grace. */
   submit: (ref: MaterialRef, request: DispatchRequest) => Promise<DispatchOutcome>;
-  /** Writes of a shop that wait for their outcome. */
-  writesInFlight: (shopId: number) => number;
+  /** How many more writes of a shop are worth holding now; 0 and below where those in hand are enough. */
+  room: (shopId: number) => number;
   /** What of the pipeline answers now. */
   ready: () => { postgres: boolean; redis: boolean; worker: boolean };
   /** What it knows of itself and of the pipeline, without asking anyone. */
@@ -107,7 +107,7 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
         combiner.add(waiter);
       });
     },
-    writesInFlight: (shopId) => admission.inFlight(shopId),
+    room: (shopId) => combiner.inHandMax() - admission.inFlight(shopId),
     ready: () => health.parts(),
     state: () => ({ writesInFlight: waiters.size, redis: link.connected(), pipeline: health.pipeline() }),
     async close() {

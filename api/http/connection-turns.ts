@@ -19,14 +19,11 @@ export interface ConnectionTurns {
 }
 
 export interface ConnectionTurnsDeps {
-  /** Writes of a shop that this process holds. */
-  writesInFlight: (shopId: number) => number;
+  /** How many more writes of a shop this process wants in hand now; below 1: none. */
+  room: (shopId: number) => number;
   /** An idle connection is closed after so long, and one that waits for its turn is idle to Node. */
   keepAliveMs: number;
 }
-
-/** As many writes of a shop as two worker processes hold, and as many again that come next. */
-export const writesInHandMax = 256;
 
 /** Nobody waits longer for a turn: admission then says whether there is room. */
 export const turnMsMax = 1_000;
@@ -37,7 +34,7 @@ const lookEveryMs = 5;
 /** Waiting connections, the first come first, and since when they wait. */
 type Line = Map<Socket, number>;
 
-export function createConnectionTurns({ writesInFlight, keepAliveMs }: ConnectionTurnsDeps): ConnectionTurns {
+export function createConnectionTurns({ room, keepAliveMs }: ConnectionTurnsDeps): ConnectionTurns {
   const waitMsMax = Math.min(turnMsMax, keepAliveMs / 2);
   const lines = new Map<number, Line>();
   let looking: NodeJS.Timeout | undefined;
@@ -45,7 +42,7 @@ export function createConnectionTurns({ writesInFlight, keepAliveMs }: Connectio
 
   function answered(shopId: number, socket: Socket): void {
     const line = lines.get(shopId);
-    const isFull = writesInFlight(shopId) >= writesInHandMax;
+    const isFull = room(shopId) < 1;
     if (isClosed || socket.destroyed || (line === undefined && !isFull)) return;
     socket.pause();
     if (line === undefined) lines.set(shopId, new Map([[socket, performance.now()]]));
@@ -58,7 +55,7 @@ export function createConnectionTurns({ writesInFlight, keepAliveMs }: Connectio
   function look(): void {
     const lateMs = performance.now() - waitMsMax;
     for (const [shopId, line] of lines) {
-      letGo(line, writesInHandMax - writesInFlight(shopId));
+      letGo(line, room(shopId));
       for (const [socket, sinceMs] of line) {
         if (sinceMs > lateMs) break;
         resume(line, socket);

@@ -1,6 +1,7 @@
 import { spawn, type ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { heapArguments } from '../runtime/heap.js';
 import { openLogFile, type LogFile } from './log-file.js';
 import { endProcess, signal } from './processes.js';
 
@@ -94,7 +95,7 @@ export function supervise(options: SuperviseOptions): Supervised {
 function launch(state: State): void {
   const { options } = state;
   const startedAt = performance.now();
-  const child = spawn(process.execPath, ['--enable-source-maps', options.script], {
+  const child = spawn(process.execPath, ['--enable-source-maps', ...heapArguments, options.script], {
     env: options.env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
     detached: true,

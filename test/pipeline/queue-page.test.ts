@@ -120,7 +120,7 @@ describe('the queue page', () => {
     expect(await connections()).to.equal(1);
     // Of one shop beside others no more would leave the API process.
     const materials = jobsSentBesideMax;
-    const shops = await Promise.all(Array.from({ length: 4 }, () => createTestShop(database, { materials })));
+    const shops = await Promise.all(Array.from({ length: 8 }, () => createTestShop(database, { materials })));
     service.workers[0]?.kill('SIGSTOP');
     const sent = shops.flatMap((each) =>
       each.materialIds.map((materialId) => addOne(service.baseUrls[0] ?? '', each, { materialId })),

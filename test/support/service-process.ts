@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
+import { heapArguments } from '../../shared/runtime/heap.js';
 import { rememberOpen } from './cleanup.js';
 import { failPointArguments, type FailPointHit } from './fail-points.js';
 import { until } from './until.js';
@@ -61,7 +62,8 @@ export async function startProcess(kind: 'api' | 'worker', env: Env): Promise<Pr
   const script = fileURLToPath(new URL(`../../dist/${kind}/main.js`, import.meta.url));
   if (!existsSync(script)) throw new Error(`dist/${kind}/main.js is missing: npm run build`);
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
-  const child = spawn(process.execPath, ['--enable-source-maps', ...failPointArguments(env.FAIL_POINTS), script], {
+  const args = ['--enable-source-maps', ...heapArguments, ...failPointArguments(env.FAIL_POINTS), script];
+  const child = spawn(process.execPath, args, {
     env: given,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

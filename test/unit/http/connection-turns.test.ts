@@ -4,7 +4,7 @@ import type { IncomingMessage, Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
-import { createConnectionTurns, turnMsMax, writesInHandMax } from '../../../api/http/connection-turns.js';
+import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-turns.js';
 import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
 import type { RequestState } from '../../../api/http/request-state.js';
 
@@ -15,7 +15,8 @@ interface Client {
 }
 
 describe('the connections of a shop', () => {
-  let writesInFlight: Map<number, number>;
+  /** By shop; there is room where it is not said. */
+  let room: Map<number, number>;
   let turns: ConnectionTurns;
   let server: Server;
   /** The names of the clients whose requests were read, in their order. */
@@ -33,10 +34,10 @@ describe('the connections of a shop', () => {
   });
 
   async function start(keepAliveMs = 10 * turnMsMax): Promise<void> {
-    writesInFlight = new Map();
+    room = new Map();
     read = [];
     clients = [];
-    turns = createConnectionTurns({ writesInFlight: (shopId) => writesInFlight.get(shopId) ?? 0, keepAliveMs });
+    turns = createConnectionTurns({ room: (shopId) => room.get(shopId) ?? 1, keepAliveMs });
     const app = new Koa<RequestState>();
     app.use(async (ctx, next) => {
       const shop = { id: Number(ctx.get('x-shop')) };
@@ -75,7 +76,7 @@ describe('the connections of a shop', () => {
 
   /** Clients that have had an answer while their shop had as many writes in hand as it may. */
   async function waiting(...names: string[]): Promise<Client[]> {
-    writesInFlight.set(1, writesInHandMax);
+    room.set(1, 0);
     const those = names.map(connectClient);
     for (const client of those) await client.ask();
     read.length = 0;
@@ -89,7 +90,7 @@ describe('the connections of a shop', () => {
   }
 
   it('are read at once while it has room', async () => {
-    writesInFlight.set(1, writesInHandMax - 1);
+    room.set(1, 1);
     const client = connectClient('one');
     await client.ask();
     await client.ask();
@@ -100,14 +101,14 @@ describe('the connections of a shop', () => {
     const [one, two, three] = await waiting('one', 'two', 'three');
     const asked = [three, two, one].map(async (client) => client?.ask());
     expect(await readMeanwhile()).to.deep.equal([]);
-    writesInFlight.set(1, writesInHandMax - 1);
+    room.set(1, 1);
     await Promise.all(asked);
     expect(read.filter((name) => name !== 'another')).to.deep.equal(['one', 'two', 'three']);
   });
 
   it('give their turn away with their answer where others wait, though there is room', async () => {
     const [one, two] = await waiting('one', 'two');
-    writesInFlight.set(1, writesInHandMax - 1);
+    room.set(1, 1);
     const late = connectClient('late');
     await Promise.all([late.ask(), one?.ask(), two?.ask()]);
     await late.ask();
@@ -119,7 +120,7 @@ describe('the connections of a shop', () => {
     const [, , three] = await waiting('silent', 'as silent', 'three');
     const asked = three?.ask();
     expect(await readMeanwhile()).to.deep.equal([]);
-    writesInFlight.set(1, writesInHandMax - 1);
+    room.set(1, 1);
     await asked;
     expect(read).to.include('three');
   });
@@ -152,7 +153,7 @@ describe('the connections of a shop', () => {
     const [one, two] = await waiting('one', 'two');
     one?.close();
     const asked = two?.ask();
-    writesInFlight.set(1, writesInHandMax - 1);
+    room.set(1, 1);
     await asked;
     expect(read).to.deep.equal(['two']);
   });
@@ -163,7 +164,7 @@ describe('the connections of a shop', () => {
     ['Via', { via: '1.1 proxy' }],
   ] as const) {
     it(`do not wait behind a proxy, which serves others on the same connection (${what})`, async () => {
-      writesInFlight.set(1, writesInHandMax);
+      room.set(1, 0);
       const proxy = connectClient('proxy');
       await proxy.ask({ headers });
       await proxy.ask({ headers });
@@ -172,7 +173,7 @@ describe('the connections of a shop', () => {
   }
 
   it('do not wait after a read', async () => {
-    writesInFlight.set(1, writesInHandMax);
+    room.set(1, 0);
     const client = connectClient('one');
     await client.ask({ method: 'GET' });
     await client.ask();

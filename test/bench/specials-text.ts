@@ -7,7 +7,7 @@ import type { PresentSeen } from './parts/present.js';
 import type { RetentionSeen } from './parts/retention.js';
 import type { Round } from './round.js';
 import type { ScenarioName } from './scenarios.js';
-import { median } from './summary.js';
+import { median } from './median.js';
 
 /** What the special parts came to, a sentence a line. */
 export interface Specials {

@@ -1,4 +1,5 @@
 import type { DesignName } from './designs.js';
+import { median } from './median.js';
 import type { ProcessRole } from './process-times.js';
 import type { Round, RoundLoad } from './round.js';
 import type { ScenarioName } from './scenarios.js';
@@ -67,14 +68,6 @@ export function isDisturbed({ foreignCores }: Round): boolean {
 
 export function faultsOf({ failures, problems }: Round): number {
   return Object.values(failures).reduce((total, count) => total + count, 0) + problems.length;
-}
-
-/** Of an even number the mean of the two in the middle; NaN of none. */
-export function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((one, other) => one - other);
-  const middle = sorted.length >> 1;
-  const upper = sorted[middle] ?? NaN;
-  return sorted.length % 2 === 1 ? upper : ((sorted[middle - 1] ?? NaN) + upper) / 2;
 }
 
 function peaksOf(rounds: readonly Round[]): Summary['peakMib'] {

@@ -19,6 +19,14 @@ describe('T19: a first start that cannot work says what to do, in time', () => {
   beforeEach(async () => (folder = await temporaryFolder()));
   afterEach(() => folder.remove());
 
+  // It takes eight seconds, in which the others run.
+  let hanging: Promise<Refusal>;
+  before(() => {
+    hanging = startWhoseDownloadHangs();
+    hanging.catch(() => undefined);
+  });
+  after(() => hanging.catch(() => undefined));
+
   it('in production, with and without servers of one’s own, since it would fill them with demo shops', async () => {
     const away = { DATABASE_URL: 'postgres://127.0.0.1:1/none', REDIS_URL: 'redis://127.0.0.1:1' };
     for (const servers of [{}, away]) {
@@ -53,18 +61,11 @@ describe('T19: a first start that cannot work says what to do, in time', () => {
   }
 
   it('without any Redis, and leaves no Postgres behind', async () => {
-    const { code, output } = await refusal(npmStart(join(folder.path, 'data'), { PATH: await binaries({}) }));
+    const env = { PATH: await binaries(folder.path, {}) };
+    const { code, output } = await refusal(npmStart(join(folder.path, 'data'), env));
     expect(code).to.equal(78);
     expect(output).to.match(/No redis-server.*apt-get install redis-server.*REDIS_URL/s);
     expect(existsSync(join(folder.path, 'data', 'postgres', 'cluster', 'postmaster.pid'))).to.equal(false);
-  });
-
-  it('when the download of one hangs', async () => {
-    const path = await binaries({ 'apt-get': '/bin/sleep 300', 'dpkg-deb': 'exit 1' });
-    const env = { PATH: path, XDG_CACHE_HOME: join(folder.path, 'cache') };
-    const { code, output } = await refusal(npmStart(join(folder.path, 'data'), env));
-    expect(code).to.equal(78);
-    expect(output).to.match(/could not download.*REDIS_URL/s);
   });
 
   it('when the Redis it was given does not answer', async () => {
@@ -80,9 +81,26 @@ describe('T19: a first start that cannot work says what to do, in time', () => {
     expect(output).to.match(/database cannot be brought to the newest schema.*ECONNREFUSED/s);
   });
 
+  it('when the download of a Redis hangs', async () => {
+    const { code, output } = await hanging;
+    expect(code).to.equal(78);
+    expect(output).to.match(/could not download.*REDIS_URL/s);
+  });
+
+  async function startWhoseDownloadHangs(): Promise<Refusal> {
+    const own = await temporaryFolder();
+    try {
+      const path = await binaries(own.path, { 'apt-get': '/bin/sleep 300', 'dpkg-deb': 'exit 1' });
+      const env = { PATH: path, XDG_CACHE_HOME: join(own.path, 'cache') };
+      return await refusal(npmStart(join(own.path, 'data'), env));
+    } finally {
+      await own.remove();
+    }
+  }
+
   /** A PATH of these programs alone, and `id`, which tells whom Postgres may run as. */
-  async function binaries(bodies: Record<string, string>): Promise<string> {
-    const bin = join(folder.path, 'bin');
+  async function binaries(within: string, bodies: Record<string, string>): Promise<string> {
+    const bin = join(within, 'bin');
     await mkdir(bin);
     const places = (process.env.PATH ?? '').split(delimiter).map((place) => join(place, 'id'));
     await symlink(places.find(existsSync) ?? '/usr/bin/id', join(bin, 'id'));
@@ -215,7 +233,12 @@ describe('T19: npm start', () => {
   }
 });
 
-async function refusal(started: Started): Promise<{ code: number | null; output: string }> {
+interface Refusal {
+  code: number | null;
+  output: string;
+}
+
+async function refusal(started: Started): Promise<Refusal> {
   let code: number | null | undefined;
   void started.exited.then((end) => (code = end.code));
   try {

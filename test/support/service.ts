@@ -42,8 +42,10 @@ const testTokenKey = '00'.repeat(32);
  */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { apis = 1, workers = 1, failPoints = {} } = options;
-  const database = options.databaseUrl === undefined ? await createTestDatabase() : undefined;
-  const redis = options.redisUrl === undefined ? await startTestRedis() : undefined;
+  const [database, redis] = await Promise.all([
+    options.databaseUrl === undefined ? createTestDatabase() : undefined,
+    options.redisUrl === undefined ? startTestRedis() : undefined,
+  ]);
   const databaseUrl = options.databaseUrl ?? database?.url ?? '';
   const redisUrl = options.redisUrl ?? redis?.url ?? '';
   const base = serviceEnv(databaseUrl, redisUrl);
@@ -69,8 +71,7 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
       service.baseUrls.forEach(closeConnections);
       // Side by side, and every one is waited for, so that one that hangs leaves none of the others behind.
       const ends = await Promise.allSettled([...service.apis, ...service.workers].map(stopProcess));
-      await redis?.stop();
-      await database?.drop();
+      await Promise.all([redis?.stop(), database?.drop()]);
       const failures = ends.flatMap((end) => (end.status === 'rejected' ? [end.reason as Error] : []));
       if (failures.length > 0) throw new AggregateError(failures, failures.map((error) => error.message).join('\n'));
     },

@@ -1,3 +1,5 @@
+import { median } from '../median.js';
+
 /** Traffic on one of a process's sockets. */
 export interface SocketEvent {
   ns: bigint;
@@ -83,9 +85,4 @@ function hopsOf(requests: readonly Moment[][]): Hop[] {
       atUs: median(requests.map((moments) => moments[index]?.us ?? 0)),
     };
   });
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((one, other) => one - other);
-  return sorted[sorted.length >> 1] ?? 0;
 }

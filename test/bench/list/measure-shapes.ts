@@ -1,4 +1,5 @@
 import { Agent, request } from 'node:http';
+import { median } from '../median.js';
 import { allShapes, pathOf } from './shapes.js';
 import type { Shape } from './shapes.js';
 
@@ -55,9 +56,4 @@ function get(agent: Agent, baseUrl: string, path: string, key: string): Promise<
     sent.once('error', reject);
     sent.end();
   });
-}
-
-function median(values: readonly number[]): number {
-  const sorted = values.toSorted((one, other) => one - other);
-  return sorted[Math.floor(sorted.length / 2)] ?? NaN;
 }

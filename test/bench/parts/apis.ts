@@ -5,7 +5,7 @@ import type { Loaded } from '../measure-round.js';
 import type { ProcessRole } from '../process-times.js';
 import type { ScenarioName } from '../scenarios.js';
 import { scenarios } from '../scenarios.js';
-import { median } from '../summary.js';
+import { median } from '../median.js';
 import { matrixOf, matrixRounds } from './matrix.js';
 
 /** Ours with a number of API processes: medians of the rounds. */

@@ -9,6 +9,7 @@ import { oursOf } from '../context.js';
 import { createLevelCheck } from '../level-check.js';
 import { runLoad } from '../measure-round.js';
 import type { Loaded } from '../measure-round.js';
+import { median } from '../median.js';
 import { capacityOf } from './open-loop.js';
 
 export interface FairnessSeen {
@@ -107,9 +108,4 @@ async function besideBusy(ask: () => Promise<Loaded>): Promise<LatencySummary> {
   } finally {
     programs.stop();
   }
-}
-
-function median(numbers: readonly number[]): number {
-  const sorted = numbers.toSorted((one, other) => one - other);
-  return sorted[sorted.length >> 1] ?? NaN;
 }

@@ -5,7 +5,7 @@ import { keys } from '../shared/queue/names.js';
 export interface Waker {
   /** Resolves when there may be work: woken by an announcement, or at the latest after a second. */
   wait(): Promise<void>;
-  /** Wakes every lane, for the last time. */
+  /** Wakes every lane, for the last time; again is nothing. */
   close(): void;
 }
 
@@ -42,6 +42,8 @@ export function createWaker(redis: Redis): Waker {
       });
     },
     close() {
+      // On a connection that is closed already, ioredis' disconnect() would keep the process for another two seconds.
+      if (isClosed) return;
       isClosed = true;
       for (const wake of waiting.splice(0)) wake();
       redis.disconnect();

@@ -14,6 +14,7 @@ const exitCodeRunning = 75;
 const exitCodeConfig = 78;
 /** API 28 s, workers 28 s, Redis 13 s and Postgres 12 s, one after the other, when each takes all it may. */
 const forceMs = 90_000;
+const parentEveryMs = 500;
 
 const settings = settingsOrExit(
   {
@@ -86,6 +87,11 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
     });
   }
   shutdown.listen();
+  whenNpmEnds(() => {
+    terminal.say('npm has ended: stopping everything');
+    abort.abort();
+    void shutdown.run('npm has ended');
+  });
   // A second Ctrl-C, or an end that hangs: leave nothing running all the same.
   process.once('exit', () => {
     for (const end of endNow.reverse()) end();
@@ -111,6 +117,20 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
   } catch (error) {
     if (!abort.signal.aborted) throw error;
   }
+}
+
+/**
+ * A SIGTERM for npm ends npm and the shell that it has put in between, and neither hands it on: without this everything
+ * would go on where nobody sees it. Ctrl-C reaches all of them.
+ */
+function whenNpmEnds(stop: () => void): void {
+  if (process.env.npm_lifecycle_event === undefined) return;
+  const parent = process.ppid;
+  const watch = setInterval(() => {
+    if (process.ppid === parent) return;
+    clearInterval(watch);
+    stop();
+  }, parentEveryMs).unref();
 }
 
 /** The file last: whoever waits for it finds everything served. */

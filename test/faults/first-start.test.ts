@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import { isAlive } from '../../shared/standalone/processes.js';
 import { countCases } from '../support/count-cases.js';
 import { closeConnections, request } from '../support/http.js';
-import { npmStart, type Demo, type Started } from '../support/npm-start.js';
+import { npmStart, npmStartBehindShell, type Demo, type Started } from '../support/npm-start.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
 
@@ -208,6 +208,17 @@ describe('T19: npm start', () => {
     expect(await levelOf(again)).to.equal(level);
     await stopsClean(running, 'SIGTERM');
     expect(servers.some(isAlive)).to.equal(false);
+  });
+
+  it('ends with npm, which hands a SIGTERM on to nobody but its shell', async () => {
+    running = npmStartBehindShell(dataDir);
+    const demo = await running.ready();
+    const { servers, service } = await processesOf(dataDir);
+    closeConnections(demo.baseUrl);
+    running.kill('SIGTERM');
+    await running.exited;
+    await until(() => !existsSync(join(dataDir, 'start.lock')), { deadlineMs: 30_000, what: 'the end of all' });
+    expect([...servers, ...service].filter(isAlive)).to.deep.equal([]);
   });
 
   it('starts an API again that was killed, on the same port', async () => {

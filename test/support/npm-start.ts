@@ -28,11 +28,23 @@ export interface Demo {
 
 const readyMsMax = 30_000;
 
+const script = fileURLToPath(new URL('../../dist/shared/standalone/main.js', import.meta.url));
+
 /** Runs the built `npm start` on a data folder; `env` is added to the little that every program needs. */
 export function npmStart(dataDir: string, env: Record<string, string> = {}): Started {
-  const script = fileURLToPath(new URL('../../dist/shared/standalone/main.js', import.meta.url));
+  return start([process.execPath, script], dataDir, env);
+}
+
+/** As `npmStart`, behind a shell, as npm runs it: signals go to the shell, and its end is what `exited` says. */
+export function npmStartBehindShell(dataDir: string): Started {
+  // Not the last command, or some shells would put it in their own place.
+  const command = ['/bin/sh', '-c', '"$0" "$1"; exit', process.execPath, script];
+  return start(command, dataDir, { npm_lifecycle_event: 'start' });
+}
+
+function start([file = '', ...args]: string[], dataDir: string, env: Record<string, string>): Started {
   const { PATH, HOME } = process.env;
-  const child = spawn(process.execPath, [script], {
+  const child = spawn(file, args, {
     env: { PATH, HOME, DATA_DIR: dataDir, PORT: '0', ...env },
     stdio: ['ignore', 'pipe', 'pipe'],
   });

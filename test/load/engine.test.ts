@@ -3,10 +3,12 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { until } from '../support/until.js';
 import { planRequests } from './generator/plan-requests.js';
+import { createTally } from './generator/tally.js';
 import { startGenerators } from './generators.js';
 import { openLevelBook } from './level-book.js';
 import { summariseLoad } from './load-summary.js';
 import { namedScenarios } from './scenario.js';
+import { createStageClock } from './stage.js';
 
 const endMsMax = 50_000;
 
@@ -56,6 +58,20 @@ describe('the load engine', () => {
       server.closeAllConnections();
       server.close();
     }
+  });
+
+  it('hands out each slice of time that ended, also where it was an answer that ended it', () => {
+    const clock = createStageClock([{ ms: 1_000, from: 1, to: 1, isWarmup: false }], 0);
+    const tally = createTally([], clock, 100);
+    const request = { kind: 0, material: 0, delta: 0, rows: 0, message: '' };
+    const answerAt = (nowMs: number) => tally.record({ request, dueMs: nowMs, sentMs: nowMs }, '200', 'ok', nowMs);
+    answerAt(50);
+    answerAt(90);
+    expect(tally.takeEndedSlice(99)).to.equal(undefined);
+    answerAt(101);
+    expect(tally.takeEndedSlice(105)?.counts.ok).to.equal(2);
+    expect(tally.takeEndedSlice(106)).to.equal(undefined);
+    expect(tally.takeEndedSlice(200)?.counts.ok).to.equal(1);
   });
 
   it('takes a change without an answer for open: the level may hold it or not, and nothing else', async () => {

@@ -183,7 +183,7 @@ async function untilOver({ order, hooks, state, lanes, loop, clock, tally, isOve
     const tick = () => {
       const nowMs = performance.now();
       loop.tick(nowMs);
-      const slice = tally.closeSlices(nowMs);
+      const slice = tally.takeEndedSlice(nowMs);
       if (slice !== undefined && endedMs === undefined) {
         hooks.onProgress({
           atMs: nowMs - clock.startMs,

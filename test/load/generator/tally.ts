@@ -35,8 +35,8 @@ interface OpenPoint extends Omit<SeriesPoint, 'latency'> {
 
 export interface Tally {
   record(asked: Asked, status: string, verdict: Verdict, nowMs: number): void;
-  /** Ends the slices that are over, and returns the last one that ended. */
-  closeSlices(nowMs: number): SliceSeen | undefined;
+  /** Ends the slices that are over, and returns the last that ended since this was asked before. */
+  takeEndedSlice(nowMs: number): SliceSeen | undefined;
   stages(endedMs: number): StageResult[];
   series(): SeriesPoint[];
 }
@@ -60,6 +60,8 @@ export function createTally(stages: readonly Stage[], clock: StageClock, sliceMs
   }));
   const slices: OpenPoint[] = [];
   let slice = newSlice(0);
+  /** Most often it is an answer that ends a slice, and whoever asks for it comes later. */
+  let ended: SliceSeen | undefined;
 
   function newSlice(startMs: number): OpenPoint {
     const middleMs = clock.startMs + startMs + sliceMs / 2;
@@ -73,13 +75,11 @@ export function createTally(stages: readonly Stage[], clock: StageClock, sliceMs
     };
   }
 
-  function closeSlices(nowMs: number): SliceSeen | undefined {
-    let seen: SliceSeen | undefined;
+  function endSlices(nowMs: number): void {
     while (nowMs - clock.startMs >= slice.atMs) {
-      slices.push((seen = slice));
+      slices.push((ended = slice));
       slice = newSlice(slice.atMs);
     }
-    return seen;
   }
 
   return {
@@ -87,7 +87,7 @@ export function createTally(stages: readonly Stage[], clock: StageClock, sliceMs
       const latencyMs = nowMs - dueMs;
       const due = open[clock.stageAt(dueMs)];
       const current = open[clock.stageAt(nowMs)];
-      closeSlices(nowMs);
+      endSlices(nowMs);
       slice.counts[verdict] += 1;
       if (current !== undefined) current.statuses[status] = (current.statuses[status] ?? 0) + 1;
       if (due !== undefined) recordMs(due.lag, sentMs - dueMs);
@@ -102,7 +102,12 @@ export function createTally(stages: readonly Stage[], clock: StageClock, sliceMs
         recordMs(due.refusals, nowMs - sentMs);
       }
     },
-    closeSlices,
+    takeEndedSlice(nowMs) {
+      endSlices(nowMs);
+      const taken = ended;
+      ended = undefined;
+      return taken;
+    },
     stages: (endedMs) =>
       open.flatMap(({ stage, answered, rows, statuses, latency, refusals, lag }, index): StageResult[] => {
         const endMs = clock.endsMs[index] ?? 0;

@@ -34,7 +34,7 @@ export function createServer(services: Services): ApiServer {
   const publicPaths = createPublicPaths(services, createReference(routes));
   const { settings, logger, dispatch } = services;
   const keepAliveMs = settings.KEEP_ALIVE_TIMEOUT_MS;
-  const turns = createConnectionTurns({ room: (shopId) => dispatch.room(shopId), keepAliveMs });
+  const turns = createConnectionTurns({ inHandMax: () => dispatch.inHandMax(), keepAliveMs });
   const server = createApiServer({
     handle: createApp(stack({ services, routing, publicPaths, turns }), logger).callback(),
     allowedMethods: (path) => publicPaths.methods(path) ?? agentMethods(path) ?? routing.allowedMethods(path),

@@ -11,8 +11,6 @@ export interface Admission {
   /** Counts an admitted request until it leaves. */
   admit(shopId: number, command: Command): Admitted;
   leave(request: { ref: { shopId: number }; bytes: number }): void;
-  /** Requests of a shop that were admitted and have not left. */
-  inFlight(shopId: number): number;
   /** Refuses everything from now on. */
   close(): void;
 }
@@ -54,7 +52,6 @@ export function createAdmission(settings: DispatchSettings, health: Health): Adm
       if (left > 0) inFlightByShop.set(shopId, left);
       else inFlightByShop.delete(shopId);
     },
-    inFlight: (shopId) => inFlightByShop.get(shopId) ?? 0,
     close() {
       isClosed = true;
     },

@@ -29,8 +29,8 @@ export interface DispatchRequest {
 export interface Dispatch {
   /** Never rejects; answers within the wait and its grace. */
   submit: (ref: MaterialRef, request: DispatchRequest) => Promise<DispatchOutcome>;
-  /** How many more writes of a shop are worth holding now; 0 and below where those in hand are enough. */
-  room: (shopId: number) => number;
+  /** How many writes of one shop are worth having in hand now. */
+  inHandMax: () => number;
   /** What of the pipeline answers now. */
   ready: () => { postgres: boolean; redis: boolean; worker: boolean };
   /** What it knows of itself and of the pipeline, without asking anyone. */
@@ -107,7 +107,7 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
         combiner.add(waiter);
       });
     },
-    room: (shopId) => combiner.inHandMax() - admission.inFlight(shopId),
+    inHandMax: () => combiner.inHandMax(),
     ready: () => health.parts(),
     state: () => ({ writesInFlight: waiters.size, redis: link.connected(), pipeline: health.pipeline() }),
     async close() {

@@ -19,8 +19,8 @@ export interface ConnectionTurns {
 }
 
 export interface ConnectionTurnsDeps {
-  /** How many more writes of a shop this process wants in hand now; below 1: none. */
-  room: (shopId: number) => number;
+  /** How many writes of a shop are worth having in hand now. */
+  inHandMax: () => number;
   /** An idle connection is closed after so long, and one that waits for its turn is idle to Node. */
   keepAliveMs: number;
 }
@@ -31,50 +31,78 @@ export const turnMsMax = 1_000;
 /** What is free is given away with each answer, and looked for so often besides: a connection may have nothing to ask. */
 const lookEveryMs = 5;
 
-/** Waiting connections, the first come first, and since when they wait. */
-type Line = Map<Socket, number>;
+/** The connections of one shop. */
+interface Line {
+  /** Requests that have arrived and are not answered. */
+  inHand: number;
+  /** The first come first, and since when they wait. */
+  waiting: Map<Socket, number>;
+  /**
+   * Let go, and their request has not arrived yet, though it may be in the kernel. Their places are kept through two
+   * looks, between which the event loop has read whatever was there: without that the 256 in hand became 640.
+   */
+  called: Set<Socket>;
+  calledBefore: Set<Socket>;
+}
 
-export function createConnectionTurns({ room, keepAliveMs }: ConnectionTurnsDeps): ConnectionTurns {
+export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurnsDeps): ConnectionTurns {
   const waitMsMax = Math.min(turnMsMax, keepAliveMs / 2);
   const lines = new Map<number, Line>();
   let looking: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  function answered(shopId: number, socket: Socket): void {
-    const line = lines.get(shopId);
-    const isFull = room(shopId) < 1;
-    if (isClosed || socket.destroyed || (line === undefined && !isFull)) return;
-    socket.pause();
-    if (line === undefined) lines.set(shopId, new Map([[socket, performance.now()]]));
-    else line.set(socket, performance.now());
-    looking ??= setInterval(look, lookEveryMs);
-    // One for one: those that were let go in this turn are not in hand yet.
-    if (!isFull && line !== undefined) letGo(line, 1);
+  const roomIn = ({ inHand, called, calledBefore }: Line) => inHandMax() - inHand - called.size - calledBefore.size;
+
+  function arrived(shopId: number, socket: Socket): Line {
+    const line = lines.get(shopId) ?? { inHand: 0, waiting: new Map(), called: new Set(), calledBefore: new Set() };
+    lines.set(shopId, line);
+    line.inHand += 1;
+    if (!line.called.delete(socket)) line.calledBefore.delete(socket);
+    return line;
+  }
+
+  function answered(shopId: number, line: Line, { socket, isProxy }: { socket: Socket; isProxy: boolean }): void {
+    line.inHand -= 1;
+    // A proxy's connection carries the requests of many; here only those of one would have to wait.
+    if (!isProxy && !isClosed && !socket.destroyed && (line.waiting.size > 0 || roomIn(line) < 1)) {
+      socket.pause();
+      line.waiting.set(socket, performance.now());
+      looking ??= setInterval(look, lookEveryMs);
+    }
+    letGo(line, roomIn(line));
+    forgetIdle(shopId, line);
+  }
+
+  function forgetIdle(shopId: number, line: Line): void {
+    if (line.inHand === 0 && !isAnyoneAbout(line) && lines.get(shopId) === line) lines.delete(shopId);
   }
 
   function look(): void {
     const lateMs = performance.now() - waitMsMax;
     for (const [shopId, line] of lines) {
-      letGo(line, room(shopId));
-      for (const [socket, sinceMs] of line) {
+      line.calledBefore = line.called;
+      line.called = new Set();
+      letGo(line, roomIn(line));
+      for (const [socket, sinceMs] of line.waiting) {
         if (sinceMs > lateMs) break;
-        resume(line, socket);
+        call(line, socket);
       }
-      if (line.size === 0) lines.delete(shopId);
+      forgetIdle(shopId, line);
     }
-    if (lines.size > 0) return;
+    if ([...lines.values()].some(isAnyoneAbout)) return;
     clearInterval(looking);
     looking = undefined;
   }
 
   return {
     async take(ctx, next) {
-      // A proxy's connection carries the requests of many; here only those of one would have to wait.
-      if (ctx.method === 'PATCH' && !isForwarded(ctx.req)) {
+      if (ctx.method === 'PATCH') {
+        const { req, res } = ctx;
+        const from = { socket: req.socket, isProxy: isForwarded(req) };
         const { shop } = callerOf(ctx);
-        const { socket } = ctx.req;
-        ctx.res.once('finish', () => {
-          answered(shop.id, socket);
+        const line = arrived(shop.id, req.socket);
+        res.once('close', () => {
+          answered(shop.id, line, from);
         });
       }
       await next();
@@ -82,24 +110,30 @@ export function createConnectionTurns({ room, keepAliveMs }: ConnectionTurnsDeps
     close() {
       isClosed = true;
       clearInterval(looking);
-      for (const line of lines.values()) letGo(line, line.size);
+      for (const line of lines.values()) letGo(line, line.waiting.size);
       lines.clear();
     },
   };
 }
 
+function isAnyoneAbout({ waiting, called, calledBefore }: Line): boolean {
+  return waiting.size + called.size + calledBefore.size > 0;
+}
+
 function letGo(line: Line, count: number): void {
   let left = count;
-  for (const socket of line.keys()) {
+  for (const socket of line.waiting.keys()) {
     if (left <= 0) return;
     left -= 1;
-    resume(line, socket);
+    call(line, socket);
   }
 }
 
-function resume(line: Line, socket: Socket): void {
-  line.delete(socket);
-  if (!socket.destroyed) socket.resume();
+function call(line: Line, socket: Socket): void {
+  line.waiting.delete(socket);
+  if (socket.destroyed) return;
+  line.called.add(socket);
+  socket.resume();
 }
 
 function isForwarded({ headers }: IncomingMessage): boolean {

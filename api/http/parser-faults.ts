@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { fail } from '../../shared/domain/errors.js';
 import { renderRaw, sendReply } from './envelope.js';
@@ -10,10 +10,10 @@ import { refuseUnrouted } from './routing.js';
 type ParserFault = Error & { code?: string; rawPacket?: Buffer };
 
 interface ParserFaultDeps {
-  /** The answers that are not closed yet, of all connections. */
+  /** The answers that are not closed yet, of all connections, in the order of their requests. */
   answers: ReadonlySet<ServerResponse>;
-  /** The answer to the last request of a connection, closed or not. */
-  lastAnswers: WeakMap<Duplex, ServerResponse>;
+  /** The last request of a connection that was answered before it had come to its end; it may have come to it since. */
+  cutShort: WeakMap<Duplex, IncomingMessage>;
   allowedMethods: (path: string) => string | undefined;
 }
 
@@ -23,29 +23,23 @@ interface ParserFaultDeps {
  * to its next request.
  */
 export function answerParserFault(error: ParserFault, socket: Duplex, deps: ParserFaultDeps): void {
-  const { answers, lastAnswers } = deps;
-  const last = lastAnswers.get(socket);
+  const open = [...deps.answers].filter((res) => res.req.socket === socket);
+  const last = open.at(-1);
+  const isOnlyOne = open.length === 1;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
-  } else if (last === undefined || (!answers.has(last) && last.req.complete)) {
-    end(socket, replyTo(error, deps));
-  } else if (!answers.has(last)) {
-    socket.destroy();
-  } else if (last.writableEnded && isOnlyOneOf(socket, answers)) {
+  } else if (last === undefined) {
+    if (deps.cutShort.get(socket)?.complete === false) socket.destroy();
+    else end(socket, replyTo(error, deps));
+  } else if (last.writableEnded && isOnlyOne) {
     socket.end(() => socket.destroy());
-  } else if (!last.req.complete && !last.headersSent && isOnlyOneOf(socket, answers)) {
+  } else if (!last.req.complete && !last.headersSent && isOnlyOne) {
     // The fault is in the body that this request still waits for.
     sendReply(last, { requestId: newRequestId(), reply: replyTo(error, deps), headers: { Connection: 'close' } });
   } else {
     // Behind whole requests that are still being answered: they are, and then the connection ends.
     last.once('close', () => socket.destroy());
   }
-}
-
-function isOnlyOneOf(socket: Duplex, answers: ReadonlySet<ServerResponse>): boolean {
-  let count = 0;
-  for (const res of answers) if (res.req.socket === socket) count += 1;
-  return count === 1;
 }
 
 /** CONNECT opens tunnels, of which there are none here: 405 with the methods there are. */

@@ -57,7 +57,8 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   server.maxHeadersCount = 0;
   server.maxConnections = connectionsMax;
   const answers = new Set<ServerResponse>();
-  const lastAnswers = new WeakMap<Duplex, ServerResponse>();
+  // Only of these: what is kept of the last request of each connection that is open was 4 KiB each.
+  const cutShort = new WeakMap<Duplex, IncomingMessage>();
   const sockets = new Set<Socket>();
   let closing = false;
   server.on('connection', (socket) => {
@@ -65,9 +66,12 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     socket.once('close', () => sockets.delete(socket));
   });
   server.on('request', (req, res) => {
+    const { socket } = req;
     answers.add(res);
-    lastAnswers.set(req.socket, res);
-    res.once('close', () => answers.delete(res));
+    res.once('close', () => {
+      answers.delete(res);
+      if (!req.complete) cutShort.set(socket, req);
+    });
     if (closing) res.setHeader('Connection', 'close');
     if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, noHost);
     else deps.handle(req, res);
@@ -79,7 +83,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     answerConnect(socket, deps.allowedMethods(req.url ?? ''), req.headers.accept);
   });
   server.on('clientError', (error, socket) => {
-    answerParserFault(error, socket, { answers, lastAnswers, allowedMethods: deps.allowedMethods });
+    answerParserFault(error, socket, { answers, cutShort, allowedMethods: deps.allowedMethods });
   });
   let dropLoggedAtMs = -Infinity;
   server.on('drop', () => {

@@ -78,7 +78,7 @@ const server = createServer({
       if (pool === undefined) throw new Error('no pool');
       return pool.submit(ref, request);
     },
-    room: () => Infinity,
+    inHandMax: () => Infinity,
     ready: () => ({ postgres: true, redis: true, worker: true }),
     close: async () => undefined,
   },

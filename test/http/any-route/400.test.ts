@@ -99,6 +99,18 @@ describe('every path: 400', () => {
       expectData(answers[0]!, 'list');
     });
 
+    it('in a body whose request has been answered already: nothing is written behind that answer', async () => {
+      const socket = connect({ port: http.port, host: '127.0.0.1' });
+      const text = textUntilClosed(socket);
+      const answered = new Promise((resolve) => socket.once('data', resolve));
+      socket.write(`PATCH ${inventoryPath(shop.materialIds[0]!)} HTTP/1.1\r\nHost: x\r\n${chunked}\r\n`);
+      await answered;
+      // The answer's connection is let go in a turn of its own; an exchange on another one shows that it has been.
+      expectData(await http.ask({ path: '/healthz' }), 'status');
+      socket.write('zz\r\n');
+      expectError(parseAnswer(await text), 'UNAUTHORIZED');
+    });
+
     it('behind several whole requests: each is answered, in their order', async () => {
       const request = (path: string) =>
         `GET ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.readKey}\r\n\r\n`;

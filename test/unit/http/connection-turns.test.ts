@@ -7,6 +7,7 @@ import Koa from 'koa';
 import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-turns.js';
 import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
 import type { RequestState } from '../../../api/http/request-state.js';
+import { until } from '../../support/until.js';
 
 /** A client of one connection, which it keeps. */
 interface Client {
@@ -15,13 +16,15 @@ interface Client {
 }
 
 describe('the connections of a shop', () => {
-  /** By shop; there is room where it is not said. */
-  let room: Map<number, number>;
+  /** How many requests of a shop may be in hand. */
+  let max: number;
   let turns: ConnectionTurns;
   let server: Server;
   /** The names of the clients whose requests were read, in their order. */
   let read: string[];
   let clients: Client[];
+  /** Lets the requests that are held go to their answers; undefined where none is held. */
+  let held: (() => void)[] | undefined;
 
   beforeEach(async () => {
     await start();
@@ -34,10 +37,11 @@ describe('the connections of a shop', () => {
   });
 
   async function start(keepAliveMs = 10 * turnMsMax): Promise<void> {
-    room = new Map();
+    max = 1;
     read = [];
     clients = [];
-    turns = createConnectionTurns({ room: (shopId) => room.get(shopId) ?? 1, keepAliveMs });
+    held = undefined;
+    turns = createConnectionTurns({ inHandMax: () => max, keepAliveMs });
     const app = new Koa<RequestState>();
     app.use(async (ctx, next) => {
       const shop = { id: Number(ctx.get('x-shop')) };
@@ -45,8 +49,9 @@ describe('the connections of a shop', () => {
       await next();
     });
     app.use(turns.take);
-    app.use((ctx) => {
+    app.use(async (ctx) => {
       read.push(ctx.get('x-client'));
+      if (ctx.get('x-shop') === '1') await new Promise<void>((resolve) => (held ? held.push(resolve) : resolve()));
       ctx.status = 200;
     });
     const handle = app.callback();
@@ -76,7 +81,7 @@ describe('the connections of a shop', () => {
 
   /** Clients that have had an answer while their shop had as many writes in hand as it may. */
   async function waiting(...names: string[]): Promise<Client[]> {
-    room.set(1, 0);
+    max = 0;
     const those = names.map(connectClient);
     for (const client of those) await client.ask();
     read.length = 0;
@@ -90,7 +95,7 @@ describe('the connections of a shop', () => {
   }
 
   it('are read at once while it has room', async () => {
-    room.set(1, 1);
+    max = 1;
     const client = connectClient('one');
     await client.ask();
     await client.ask();
@@ -101,14 +106,14 @@ describe('the connections of a shop', () => {
     const [one, two, three] = await waiting('one', 'two', 'three');
     const asked = [three, two, one].map(async (client) => client?.ask());
     expect(await readMeanwhile()).to.deep.equal([]);
-    room.set(1, 1);
+    max = 1;
     await Promise.all(asked);
     expect(read.filter((name) => name !== 'another')).to.deep.equal(['one', 'two', 'three']);
   });
 
   it('give their turn away with their answer where others wait, though there is room', async () => {
     const [one, two] = await waiting('one', 'two');
-    room.set(1, 1);
+    max = 1;
     const late = connectClient('late');
     await Promise.all([late.ask(), one?.ask(), two?.ask()]);
     await late.ask();
@@ -120,9 +125,27 @@ describe('the connections of a shop', () => {
     const [, , three] = await waiting('silent', 'as silent', 'three');
     const asked = three?.ask();
     expect(await readMeanwhile()).to.deep.equal([]);
-    room.set(1, 1);
+    max = 1;
     await asked;
     expect(read).to.include('three');
+  });
+
+  it('are never let go in greater number than may be in hand, though what they ask has not arrived yet', async () => {
+    const six = await waiting('a', 'b', 'c', 'd', 'e', 'f');
+    held = [];
+    max = 3;
+    const rounds = 8;
+    const asked = six.map(async (client) => {
+      for (let round = 0; round < rounds; round += 1) await client.ask();
+    });
+    for (let answered = 0; answered < six.length * rounds; answered += max) {
+      await until(() => held?.length === max, { deadlineMs: turnMsMax, what: () => `3 in hand, not ${held?.length}` });
+      await readMeanwhile();
+      expect(held).to.have.length(max);
+      // All in one turn of the event loop, as the answers of one job are.
+      for (const answer of held.splice(0)) answer();
+    }
+    await Promise.all(asked);
   });
 
   it('wait no longer than a bound, within half of the time that an idle connection is kept', async () => {
@@ -153,7 +176,7 @@ describe('the connections of a shop', () => {
     const [one, two] = await waiting('one', 'two');
     one?.close();
     const asked = two?.ask();
-    room.set(1, 1);
+    max = 1;
     await asked;
     expect(read).to.deep.equal(['two']);
   });
@@ -164,7 +187,7 @@ describe('the connections of a shop', () => {
     ['Via', { via: '1.1 proxy' }],
   ] as const) {
     it(`do not wait behind a proxy, which serves others on the same connection (${what})`, async () => {
-      room.set(1, 0);
+      max = 0;
       const proxy = connectClient('proxy');
       await proxy.ask({ headers });
       await proxy.ask({ headers });
@@ -173,7 +196,7 @@ describe('the connections of a shop', () => {
   }
 
   it('do not wait after a read', async () => {
-    room.set(1, 0);
+    max = 0;
     const client = connectClient('one');
     await client.ask({ method: 'GET' });
     await client.ask();

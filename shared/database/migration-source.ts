@@ -4,6 +4,8 @@ import * as platformMirror from './migrations/0002-platform-mirror.js';
 import * as listAtScale from './migrations/0003-list-at-scale.js';
 import * as ledgerNumbers from './migrations/0004-ledger-numbers.js';
 import * as gatherByFacet from './migrations/0005-gather-by-facet.js';
+import * as gatherFromIndex from './migrations/0006-gather-from-index.js';
+import * as cheaperIdForm from './migrations/0007-cheaper-id-form.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -16,6 +18,8 @@ const migrations = [
   { name: '0003-list-at-scale', ...listAtScale },
   { name: '0004-ledger-numbers', ...ledgerNumbers },
   { name: '0005-gather-by-facet', ...gatherByFacet },
+  { name: '0006-gather-from-index', ...gatherFromIndex },
+  { name: '0007-cheaper-id-form', ...cheaperIdForm },
 ];
 
 type Migration = (typeof migrations)[number];

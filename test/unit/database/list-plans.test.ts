@@ -5,7 +5,7 @@ import { readFacets } from '../../../shared/database/facets.js';
 import { listMaterials } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
 import { gatherSql, sortKeys, walkSql } from '../../../shared/database/material-page.js';
-import type { PageShape, SortKey } from '../../../shared/database/material-page.js';
+import type { SortKey } from '../../../shared/database/material-page.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
@@ -27,6 +27,16 @@ const indexOf: Record<SortKey, string> = {
   unitCost: 'materials_unit_cost_idx',
   inventoryQuantity: 'stock_total_idx',
   updatedAt: 'stock_updated_at_idx',
+};
+
+const facetIndexOf: Record<SortKey, string> = {
+  productName: 'materials_facet_names_idx',
+  variantName: 'materials_facet_names_idx',
+  sku: 'materials_facet_codes_idx',
+  vendor: 'materials_facet_codes_idx',
+  unitCost: 'materials_facet_names_idx',
+  inventoryQuantity: 'stock_facet_idx',
+  updatedAt: 'stock_facet_idx',
 };
 
 const places = [
@@ -139,7 +149,7 @@ describe('the plans of the list', () => {
   );
   const bindings = () => ({
     shopId,
-    facetIds: [1, 2, 3],
+    facetIds: [],
     vendorFilter: [],
     pattern: '%oak%',
     pageSize: 50,
@@ -167,15 +177,39 @@ describe('the plans of the list', () => {
     }
   });
 
-  it('what is gathered by filters comes from their index, and by a search from the trigram index', async () => {
+  it('what is gathered by filters is read from the index of its facets and sort key, and no table', async () => {
+    const ofVendor = { usageFilter: 'all', originFilter: 'all', vendorFilter: ['Vendor 7'] } as const;
+    const { ids } = await readFacets(database, shopId, ofVendor);
     for (const shape of shapes) {
-      const isFromStock = indexOf[shape.sortBy].startsWith('stock');
-      const gathered = async (more: Partial<PageShape>) =>
-        indexesOf(await scansOf(gatherSql({ ...shape, byFacet: false, byVendor: false, ...more }), bindings()));
-      expect(await gathered({ byFacet: true })).to.deep.equal([
-        isFromStock ? 'stock_facet_idx' : 'materials_facet_idx',
+      const sql = gatherSql({ ...shape, byFacet: true, byVendor: true });
+      expect(await scansOf(sql, { ...bindings(), facetIds: ids }), shape.sortBy).to.deep.equal([
+        {
+          node: 'Index Only Scan',
+          table: indexOf[shape.sortBy].startsWith('stock') ? 'stock' : 'materials',
+          index: facetIndexOf[shape.sortBy],
+        },
       ]);
-      expect(await gathered({ bySearch: true })).to.have.members([
+    }
+  });
+
+  it('the longest texts fit into the indexes, also where nothing in them can be compressed', async () => {
+    const { rows } = await database.raw<{ rows: { octets: number }[] }>(
+      `INSERT INTO materials (shop_id, id, origin, product_name, variant_name, sku, vendor)
+       SELECT :shopId, 'VMAT-' || repeat('x', 64), 'virtual', texts[1], texts[2], texts[3], texts[4]
+       FROM (SELECT array_agg(text) AS texts FROM (
+         SELECT string_agg(chr(131072 + (hashint4(g) & 32767)), '') AS text
+         FROM generate_series(1, 4 * 255) g GROUP BY g % 4) four) one
+       RETURNING octet_length(product_name_order) AS octets`,
+      { shopId },
+    );
+    expect(rows).to.deep.equal([{ octets: 4 * 255 }]);
+  });
+
+  it('what is gathered by a search comes from the trigram index', async () => {
+    for (const shape of shapes) {
+      const sql = gatherSql({ ...shape, byFacet: false, byVendor: false, bySearch: true });
+      const isFromStock = indexOf[shape.sortBy].startsWith('stock');
+      expect(indexesOf(await scansOf(sql, bindings()))).to.have.members([
         'materials_search_idx',
         ...(isFromStock ? ['stock_pkey'] : []),
       ]);

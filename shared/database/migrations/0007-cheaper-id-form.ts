@@ -13,7 +13,10 @@ export async function up(knex: Knex): Promise<void> {
 }
 
 export async function down(knex: Knex): Promise<void> {
-  await setForm(knex, `CASE origin WHEN 'platform' THEN id ~ '^[0-9]{1,20}$' ELSE id ~ '^VMAT-[A-Za-z0-9-]{1,64}$' END`);
+  await setForm(
+    knex,
+    `CASE origin WHEN 'platform' THEN id ~ '^[0-9]{1,20}$' ELSE id ~ '^VMAT-[A-Za-z0-9-]{1,64}$' END`,
+  );
 }
 
 async function setForm(knex: Knex, form: string): Promise<void> {

@@ -33,7 +33,7 @@ const lookEveryMs = 5;
 
 /** The connections of one shop. */
 interface Line {
-  /** Requests that have arrived and are not answered. */
+  /** Requests that have arrived and whose answer is not known. */
   inHand: number;
   /** The first come first, and since when they wait. */
   waiting: Map<Socket, number>;
@@ -53,23 +53,31 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
 
   const roomIn = ({ inHand, called, calledBefore }: Line) => inHandMax() - inHand - called.size - calledBefore.size;
 
-  function arrived(shopId: number, socket: Socket): Line {
+  function lineOf(shopId: number): Line {
     const line = lines.get(shopId) ?? { inHand: 0, waiting: new Map(), called: new Set(), calledBefore: new Set() };
     lines.set(shopId, line);
-    line.inHand += 1;
-    if (!line.called.delete(socket)) line.calledBefore.delete(socket);
     return line;
   }
 
-  function answered(shopId: number, line: Line, { socket, isProxy }: { socket: Socket; isProxy: boolean }): void {
+  function arrived(line: Line, socket: Socket): void {
+    line.inHand += 1;
+    if (!line.called.delete(socket)) line.calledBefore.delete(socket);
+  }
+
+  function decided(shopId: number, line: Line): void {
     line.inHand -= 1;
-    // A proxy's connection carries the requests of many; here only those of one would have to wait.
-    if (!isProxy && !isClosed && !socket.destroyed && (line.waiting.size > 0 || roomIn(line) < 1)) {
+    letGo(line, roomIn(line));
+    forgetIdle(shopId, line);
+  }
+
+  function answered(shopId: number, socket: Socket): void {
+    if (isClosed || socket.destroyed) return;
+    const line = lineOf(shopId);
+    if (line.waiting.size > 0 || roomIn(line) < 1) {
       socket.pause();
       line.waiting.set(socket, performance.now());
       looking ??= setInterval(look, lookEveryMs);
     }
-    letGo(line, roomIn(line));
     forgetIdle(shopId, line);
   }
 
@@ -96,16 +104,19 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
 
   return {
     async take(ctx, next) {
-      if (ctx.method === 'PATCH') {
-        const { req, res } = ctx;
-        const from = { socket: req.socket, isProxy: isForwarded(req) };
-        const { shop } = callerOf(ctx);
-        const line = arrived(shop.id, req.socket);
-        res.once('close', () => {
-          answered(shop.id, line, from);
-        });
+      if (ctx.method !== 'PATCH') return next();
+      const { shop } = callerOf(ctx);
+      const { socket } = ctx.req;
+      const line = lineOf(shop.id);
+      arrived(line, socket);
+      // A proxy's connection carries the requests of many; here only those of one would have to wait.
+      if (!isForwarded(ctx.req)) ctx.res.once('close', () => answered(shop.id, socket));
+      try {
+        await next();
+      } finally {
+        // Not with the close of its answer, which Node 20 does not tell of one behind another on a connection that broke.
+        decided(shop.id, line);
       }
-      await next();
     },
     close() {
       isClosed = true;

@@ -10,8 +10,8 @@ import { refuseUnrouted } from './routing.js';
 type ParserFault = Error & { code?: string; rawPacket?: Buffer };
 
 interface ParserFaultDeps {
-  /** The answers that are not closed yet, of all connections, in the order of their requests. */
-  answers: ReadonlySet<ServerResponse>;
+  /** Each with the answers on it that are not closed yet, in the order of their requests. */
+  connections: ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>;
   /** The last request of a connection that was answered before it had come to its end; it may have come to it since. */
   cutShort: WeakMap<Duplex, IncomingMessage>;
   allowedMethods: (path: string) => string | undefined;
@@ -23,7 +23,7 @@ interface ParserFaultDeps {
  * to its next request.
  */
 export function answerParserFault(error: ParserFault, socket: Duplex, deps: ParserFaultDeps): void {
-  const open = [...deps.answers].filter((res) => res.req.socket === socket);
+  const open = [...(deps.connections.get(socket) ?? [])];
   const last = open.at(-1);
   const isOnlyOne = open.length === 1;
   if (error.code === 'ECONNRESET' || !socket.writable) {

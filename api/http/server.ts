@@ -31,6 +31,9 @@ export interface ApiServerDeps {
   connectionsMax: number;
 }
 
+/** Each with the answers on it that are not closed yet, in the order of their requests. */
+type OpenConnections = Map<Socket, Set<ServerResponse>>;
+
 const headerBytesMax = 16_384;
 /** How often Node looks for connections past their timeouts: so much later than said they may end. */
 const timeoutCheckMs = 1_000;
@@ -56,20 +59,21 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   // fit into the bytes above are read.
   server.maxHeadersCount = 0;
   server.maxConnections = connectionsMax;
-  const answers = new Set<ServerResponse>();
+  const connections: OpenConnections = new Map();
   // Only of these: what is kept of the last request of each connection that is open was 4 KiB each.
   const cutShort = new WeakMap<Duplex, IncomingMessage>();
-  const sockets = new Set<Socket>();
   let closing = false;
   server.on('connection', (socket) => {
-    sockets.add(socket);
-    socket.once('close', () => sockets.delete(socket));
+    connections.set(socket, new Set());
+    socket.once('close', () => connections.delete(socket));
   });
   server.on('request', (req, res) => {
     const { socket } = req;
-    answers.add(res);
+    const open = connections.get(socket);
+    open?.add(res);
+    // To an answer behind another, on a connection that broke, Node 20 does not say it; that goes with its connection.
     res.once('close', () => {
-      answers.delete(res);
+      open?.delete(res);
       if (!req.complete) cutShort.set(socket, req);
     });
     if (closing) res.setHeader('Connection', 'close');
@@ -83,7 +87,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     answerConnect(socket, deps.allowedMethods(req.url ?? ''), req.headers.accept);
   });
   server.on('clientError', (error, socket) => {
-    answerParserFault(error, socket, { answers, cutShort, allowedMethods: deps.allowedMethods });
+    answerParserFault(error, socket, { connections, cutShort, allowedMethods: deps.allowedMethods });
   });
   let dropLoggedAtMs = -Infinity;
   server.on('drop', () => {
@@ -103,16 +107,12 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       }),
     close: () => {
       closing = true;
-      for (const res of answers) if (!res.headersSent) res.setHeader('Connection', 'close');
-      return closeLingering(server, { answers, sockets, arrivalMs: timeouts.arrivalMs });
+      for (const open of connections.values()) {
+        for (const res of open) if (!res.headersSent) res.setHeader('Connection', 'close');
+      }
+      return closeLingering(server, connections, timeouts.arrivalMs);
     },
   };
-}
-
-interface Open {
-  answers: ReadonlySet<ServerResponse>;
-  sockets: ReadonlySet<Socket>;
-  arrivalMs: number;
 }
 
 /**
@@ -121,7 +121,7 @@ interface Open {
  * is closed after a second. A request that drips in is cut off before it could no longer be answered within the bound of
  * the whole stop.
  */
-async function closeLingering(server: HttpServer, { answers, sockets, arrivalMs }: Open): Promise<void> {
+async function closeLingering(server: HttpServer, connections: OpenConnections, arrivalMs: number): Promise<void> {
   await untilAllAccepted(server);
   const closed = new Promise((resolve) => {
     NetServer.prototype.close.call(server, resolve);
@@ -129,12 +129,11 @@ async function closeLingering(server: HttpServer, { answers, sockets, arrivalMs 
   const lingered = setTimeout(() => {
     server.closeIdleConnections();
     // To Node one that has never sent a byte is not idle, but late.
-    for (const socket of sockets) if (socket.bytesRead === 0) socket.destroy();
+    for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
   }, lingerMs);
   const tooLate = setTimeout(
     () => {
-      const arrived = new Set([...answers].flatMap(({ req }) => (req.complete ? [req.socket] : [])));
-      for (const socket of sockets) if (!arrived.has(socket)) socket.destroy();
+      for (const [socket, open] of connections) if (![...open].some(({ req }) => req.complete)) socket.destroy();
     },
     Math.max(lingerMs, arrivalMs),
   );

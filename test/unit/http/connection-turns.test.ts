@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
+import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import Koa from 'koa';
@@ -128,6 +129,28 @@ describe('the connections of a shop', () => {
     max = 1;
     await asked;
     expect(read).to.include('three');
+  });
+
+  it('take no place any more once they broke with several requests on the way', async () => {
+    held = [];
+    max = 2;
+    const { port } = server.address() as AddressInfo;
+    const broken = connect({ port, host: '127.0.0.1' });
+    const request = 'PATCH / HTTP/1.1\r\nHost: x\r\nx-shop: 1\r\nx-client: broken\r\nContent-Length: 0\r\n\r\n';
+    broken.write(request + request);
+    await until(() => held?.length === 2, { deadlineMs: turnMsMax, what: 'both requests' });
+    broken.destroy();
+    await readMeanwhile();
+    for (const answer of held.splice(0)) answer();
+    await readMeanwhile();
+    held = undefined;
+    max = 1;
+    read.length = 0;
+    const one = connectClient('one');
+    await one.ask();
+    const asked = one.ask();
+    expect(await readMeanwhile()).to.deep.equal(['one', 'one']);
+    await asked;
   });
 
   it('are never let go in greater number than may be in hand, though what they ask has not arrived yet', async () => {

@@ -59,11 +59,6 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
     return line;
   }
 
-  function arrived(line: Line, socket: Socket): void {
-    line.inHand += 1;
-    if (!line.called.delete(socket)) line.calledBefore.delete(socket);
-  }
-
   function decided(shopId: number, line: Line): void {
     line.inHand -= 1;
     letGo(line, roomIn(line));
@@ -104,7 +99,10 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
 
   return {
     async take(ctx, next) {
-      if (ctx.method !== 'PATCH') return next();
+      if (ctx.method !== 'PATCH') {
+        await next();
+        return;
+      }
       const { shop } = callerOf(ctx);
       const { socket } = ctx.req;
       const line = lineOf(shop.id);
@@ -125,6 +123,11 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
       lines.clear();
     },
   };
+}
+
+function arrived(line: Line, socket: Socket): void {
+  line.inHand += 1;
+  if (!line.called.delete(socket)) line.calledBefore.delete(socket);
 }
 
 function isAnyoneAbout({ waiting, called, calledBefore }: Line): boolean {

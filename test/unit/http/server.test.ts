@@ -1,0 +1,78 @@
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import { expect } from 'chai';
+import pino from 'pino';
+import { createApiServer } from '../../../api/http/server.js';
+import type { ApiServer } from '../../../api/http/server.js';
+import { until } from '../../support/until.js';
+
+const soonMsMax = 5_000;
+const request = 'PATCH / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n';
+
+setFlagsFromString('--expose-gc');
+const collectGarbage = runInNewContext('gc') as () => void;
+
+describe('the server of the API, of the answers that it has given', () => {
+  let server: ApiServer;
+  let port: number;
+  let answers: WeakRef<ServerResponse>[];
+  /** Answers the request that has waited longest. */
+  let answerNext: () => void;
+
+  beforeEach(async () => {
+    const waiting: ServerResponse[] = [];
+    answers = [];
+    answerNext = () => waiting.shift()?.end('{}');
+    server = createApiServer({
+      handle: (_, res) => {
+        answers.push(new WeakRef(res));
+        waiting.push(res);
+      },
+      allowedMethods: () => undefined,
+      logger: pino({ level: 'silent' }),
+      timeouts: { headersMs: 10_000, requestMs: 10_000, keepAliveMs: 10_000, arrivalMs: 1_000 },
+      connectionsMax: 10,
+    });
+    port = await server.listen(0, '127.0.0.1');
+  });
+  afterEach(async () => {
+    await server.close();
+  });
+
+  async function expectNoneKept(): Promise<void> {
+    const isNoneLeft = async () => {
+      await nextTurn();
+      collectGarbage();
+      return answers.every((answer) => answer.deref() === undefined);
+    };
+    await until(isNoneLeft, { deadlineMs: soonMsMax, what: 'the answers to be forgotten' });
+  }
+
+  it('keeps none while their connection stays open', async () => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+    socket.write(request);
+    await until(() => answers.length === 1, { deadlineMs: soonMsMax, what: 'the request' });
+    answerNext();
+    await until(() => text.endsWith('{}'), { deadlineMs: soonMsMax, what: 'its answer' });
+    await expectNoneKept();
+    expect(socket.closed).to.equal(false);
+    socket.destroy();
+  });
+
+  it('keeps none whose connection broke before they were given, one behind another', async () => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.write(request + request);
+    await until(() => answers.length === 2, { deadlineMs: soonMsMax, what: 'both requests' });
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.destroy();
+    await closed;
+    answerNext();
+    answerNext();
+    await expectNoneKept();
+  });
+});

@@ -3,9 +3,9 @@ import { setFlagsFromString } from 'node:v8';
 /**
  * How a process of the service is started besides its script: by `npm start`, the scripts of package.json, the image and
  * the tests. MiB of a half of V8's young generation; what was alive through two fillings of it is old. 16 is what Node
- * 20 and 22 do by themselves. Since 24 it may be 64: then an API process takes 410 MiB under overload instead of 300,
- * for a tenth more throughput; and in a container of 512 MiB it would be 1, for a tenth less. V8 reads it before any of
- * our code runs, so it cannot be set from here.
+ * 20 and 22 do by themselves. Since 24 it may be 64: then an API process took 410 MiB under overload instead of 300, for
+ * a tenth more throughput; and in a container of 512 MiB it would be 1, for a tenth less. V8 reads it before any of our
+ * code runs, so it cannot be set from here.
  */
 export const heapArguments = ['--max-semi-space-size=16'];
 

@@ -2,7 +2,7 @@ import type { Knex } from 'knex';
 
 /**
  * The same form of a material's id, told cheaper. Postgres builds the automaton of an expression anew at each use, and a
- * counted repetition has a state for each count: 6 µs a material, an eighth of what an import costs the database.
+ * counted repetition has a state for each count: 10 µs a material, of the 100 that an import takes, and 0.6 in this form.
  */
 export async function up(knex: Knex): Promise<void> {
   await setForm(

@@ -2,9 +2,9 @@ import type { QueryConfig, QueryResult } from 'pg';
 import type { AdjustmentRow, RowApplied } from '../domain/adjustment.js';
 import type { VersionedMaterial } from '../domain/material.js';
 import type { MaterialRef, Operation, OperationOutcome } from '../domain/operation.js';
-import { toDecimal } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import { toOutcome } from './apply-read.js';
+import { booleans, decimals, integers, texts, uuids } from './array-literals.js';
 
 /** The second message of the apply step: everything that a cycle changes, in as few statements as it takes. */
 
@@ -49,40 +49,41 @@ export interface ApplyWrites {
 /**
  * One statement writes levels, totals, ledger and operations; as four they cost 0.1 ms each more. It reads nothing that
  * it has just waited for (pipeline §2.6): ids and sequences of levels were read, or drawn, under the lock.
+ *
+ * Arrays are unnested where columns are selected, and not in a FROM, which would first copy each of them whole.
  */
 const writeState = `
-  WITH moment AS (SELECT to_timestamp($1::bigint / 1000.0) AS at),
-  updated AS (
-    UPDATE levels SET quantity = changed.quantity, sequence = changed.sequence, updated_at = moment.at
-    FROM unnest($2::int[], $3::bigint[], $4::numeric[], $5::bigint[]) AS changed (shop_id, id, quantity, sequence), moment
+  WITH updated AS (
+    UPDATE levels SET quantity = changed.quantity, sequence = changed.sequence, updated_at = $1::timestamptz
+    FROM (SELECT unnest($2::int[]) AS shop_id, unnest($3::bigint[]) AS id, unnest($4::numeric[]) AS quantity,
+                 unnest($5::bigint[]) AS sequence) AS changed
     WHERE levels.id = changed.id AND levels.shop_id = changed.shop_id
   ),
   inserted AS (
     INSERT INTO levels (shop_id, material_id, location_id, id, quantity, sequence, updated_at)
-    SELECT fresh.*, moment.at
-    FROM unnest($6::int[], $7::text[], $8::text[], $9::bigint[], $10::numeric[], $11::bigint[])
-      AS fresh (shop_id, material_id, location_id, id, quantity, sequence), moment
+    SELECT unnest($6::int[]), unnest($7::text[]), unnest($8::text[]), unnest($9::bigint[]), unnest($10::numeric[]),
+           unnest($11::bigint[]), $1::timestamptz
   ),
   booked AS (
-    UPDATE stock SET total_quantity = changed.total, updated_at = moment.at
-    FROM unnest($12::int[], $13::text[], $14::numeric[]) AS changed (shop_id, material_id, total), moment
+    UPDATE stock SET total_quantity = changed.total, updated_at = $1::timestamptz
+    FROM (SELECT unnest($12::int[]) AS shop_id, unnest($13::text[]) AS material_id, unnest($14::numeric[]) AS total)
+      AS changed
     WHERE stock.shop_id = changed.shop_id AND stock.material_id = changed.material_id
   ),
   entered AS (
     INSERT INTO ledger (shop_id, level_id, sequence, op_id, row_index, requested_delta, requested_absolute, previous,
                         applied, level_after, clamped, channel, key_id, request_id, reason, reference, at)
-    SELECT entry.*, moment.at
-    FROM unnest($15::int[], $16::bigint[], $17::bigint[], $18::uuid[], $19::int[], $20::numeric[], $21::numeric[],
-                $22::numeric[], $23::numeric[], $24::numeric[], $25::boolean[], $26::text[], $27::text[], $28::uuid[],
-                $29::text[], $30::text[])
-      AS entry (shop_id, level_id, sequence, op_id, row_index, requested_delta, requested_absolute, previous,
-                applied, level_after, clamped, channel, key_id, request_id, reason, reference), moment
+    SELECT unnest($15::int[]), unnest($16::bigint[]), unnest($17::bigint[]), unnest($18::uuid[]), unnest($19::int[]),
+           unnest($20::numeric[]), unnest($21::numeric[]), unnest($22::numeric[]), unnest($23::numeric[]),
+           unnest($24::numeric[]), unnest($25::boolean[]), unnest($26::text[]), unnest($27::text[]), unnest($28::uuid[]),
+           unnest($29::text[]), unnest($30::text[]), $1::timestamptz
   )
   INSERT INTO operations (op_id, shop_id, material_id, status, result, replay_of, key_scope, request_hash, recorded_at)
   SELECT done.op_id, done.shop_id, done.material_id, done.status, done.result, done.replay_of,
-         decode(done.key_scope, 'hex'), decode(done.request_hash, 'hex'), moment.at
-  FROM unnest($31::uuid[], $32::int[], $33::text[], $34::text[], $35::json[], $36::uuid[], $37::text[], $38::text[])
-    AS done (op_id, shop_id, material_id, status, result, replay_of, key_scope, request_hash), moment`;
+         decode(done.key_scope, 'hex'), decode(done.request_hash, 'hex'), $1::timestamptz
+  FROM (SELECT unnest($31::uuid[]) AS op_id, unnest($32::int[]) AS shop_id, unnest($33::text[]) AS material_id,
+               unnest($34::text[]) AS status, unnest($35::json[]) AS result, unnest($36::uuid[]) AS replay_of,
+               unnest($37::text[]) AS key_scope, unnest($38::text[]) AS request_hash) AS done`;
 
 const writeFields = `
   UPDATE materials
@@ -100,7 +101,7 @@ const writeFields = `
 const recordUnlocked = `
   INSERT INTO operations (op_id, shop_id, material_id, status, result, replay_of, key_scope, request_hash, recorded_at)
   SELECT done.op_id, done.shop_id, done.material_id, done.status, done.result, done.replay_of,
-         decode(done.key_scope, 'hex'), decode(done.request_hash, 'hex'), to_timestamp($1::bigint / 1000.0)
+         decode(done.key_scope, 'hex'), decode(done.request_hash, 'hex'), $1::timestamptz
   FROM unnest($2::uuid[], $3::int[], $4::text[], $5::text[], $6::json[], $7::uuid[], $8::text[], $9::text[])
     AS done (op_id, shop_id, material_id, status, result, replay_of, key_scope, request_hash)
   ON CONFLICT (op_id) DO NOTHING`;
@@ -113,12 +114,13 @@ const rereadUnlocked = `
 
 export function writingQueries(writes: ApplyWrites): QueryConfig[] {
   const queries: QueryConfig[] = [];
+  const moment = new Date(writes.atMs).toISOString();
   if (writes.records.length > 0) {
     queries.push({
       name: 'apply-write',
       text: writeState,
       values: [
-        writes.atMs,
+        moment,
         ...levelArrays(writes.levels),
         ...totalArrays(writes.totals),
         ...entryArrays(writes.entries),
@@ -134,9 +136,9 @@ export function writingQueries(writes: ApplyWrites): QueryConfig[] {
     });
   }
   if (writes.unlockedRecords.length > 0) {
-    const operationIds = writes.unlockedRecords.map(({ operation }) => operation.id);
+    const operationIds = uuids(writes.unlockedRecords, ({ operation }) => operation.id);
     queries.push(
-      { name: 'apply-unlocked', text: recordUnlocked, values: [writes.atMs, ...recordArrays(writes.unlockedRecords)] },
+      { name: 'apply-unlocked', text: recordUnlocked, values: [moment, ...recordArrays(writes.unlockedRecords)] },
       { name: 'apply-reread', text: rereadUnlocked, values: [operationIds] },
     );
   }
@@ -157,68 +159,68 @@ export function readUnlockedOutcomes(writes: ApplyWrites, answers: QueryResult[]
   );
 }
 
-function levelArrays(levels: LevelWrite[]): unknown[][] {
+function levelArrays(levels: LevelWrite[]): string[] {
   const [updated, inserted] = [levels.filter(({ exists }) => exists), levels.filter(({ exists }) => !exists)];
   return [
-    updated.map(({ shopId }) => shopId),
-    updated.map(({ id }) => id),
-    updated.map(({ quantity }) => toDecimal(quantity)),
-    updated.map(({ sequence }) => sequence),
-    inserted.map(({ shopId }) => shopId),
-    inserted.map(({ materialId }) => materialId),
-    inserted.map(({ locationId }) => locationId),
-    inserted.map(({ id }) => id),
-    inserted.map(({ quantity }) => toDecimal(quantity)),
-    inserted.map(({ sequence }) => sequence),
+    integers(updated, ({ shopId }) => shopId),
+    integers(updated, ({ id }) => id),
+    decimals(updated, ({ quantity }) => quantity),
+    integers(updated, ({ sequence }) => sequence),
+    integers(inserted, ({ shopId }) => shopId),
+    texts(inserted, ({ materialId }) => materialId),
+    texts(inserted, ({ locationId }) => locationId),
+    integers(inserted, ({ id }) => id),
+    decimals(inserted, ({ quantity }) => quantity),
+    integers(inserted, ({ sequence }) => sequence),
   ];
 }
 
-function totalArrays(totals: ApplyWrites['totals']): unknown[][] {
+function totalArrays(totals: ApplyWrites['totals']): string[] {
   return [
-    totals.map(({ shopId }) => shopId),
-    totals.map(({ materialId }) => materialId),
-    totals.map(({ total }) => toDecimal(total)),
+    integers(totals, ({ shopId }) => shopId),
+    texts(totals, ({ materialId }) => materialId),
+    decimals(totals, ({ total }) => total),
   ];
 }
 
-function entryArrays(entries: LedgerEntry[]): unknown[][] {
+function entryArrays(entries: LedgerEntry[]): string[] {
   return [
-    entries.map(({ shopId }) => shopId),
-    entries.map(({ levelId }) => levelId),
-    entries.map(({ sequence }) => sequence),
-    entries.map(({ operation }) => operation.id),
-    entries.map(({ rowIndex }) => rowIndex),
-    entries.map(({ row }) => (row.delta === undefined ? null : toDecimal(row.delta))),
-    entries.map(({ row }) => (row.absolute === undefined ? null : toDecimal(row.absolute))),
-    entries.map(({ applied }) => toDecimal(applied.previous)),
-    entries.map(({ applied }) => toDecimal(applied.applied)),
-    entries.map(({ applied }) => toDecimal(applied.level)),
-    entries.map(({ applied }) => applied.clamped),
-    entries.map(({ operation }) => operation.channel),
-    entries.map(({ operation }) => operation.keyId),
-    entries.map(({ operation }) => operation.requestId),
-    entries.map(({ row }) => row.reason ?? null),
-    entries.map(({ row }) => row.reference ?? null),
+    integers(entries, ({ shopId }) => shopId),
+    integers(entries, ({ levelId }) => levelId),
+    integers(entries, ({ sequence }) => sequence),
+    uuids(entries, ({ operation }) => operation.id),
+    integers(entries, ({ rowIndex }) => rowIndex),
+    decimals(entries, ({ row }) => row.delta ?? null),
+    decimals(entries, ({ row }) => row.absolute ?? null),
+    decimals(entries, ({ applied }) => applied.previous),
+    decimals(entries, ({ applied }) => applied.applied),
+    decimals(entries, ({ applied }) => applied.level),
+    booleans(entries, ({ applied }) => applied.clamped),
+    texts(entries, ({ operation }) => operation.channel),
+    texts(entries, ({ operation }) => operation.keyId),
+    uuids(entries, ({ operation }) => operation.requestId),
+    texts(entries, ({ row }) => row.reason ?? null),
+    texts(entries, ({ row }) => row.reference ?? null),
   ];
 }
 
-function recordArrays(records: OperationRecord[]): unknown[][] {
+function recordArrays(records: OperationRecord[]): string[] {
   // Sorted, so that two transactions that record the same operations wait for each other in one order.
   const sorted = records.toSorted((one, other) => (one.operation.id < other.operation.id ? -1 : 1));
   // Only an execution carries the key: a cancelled, failed or replayed attempt must not answer for it (contract §7).
   const keyOf = ({ outcome, replayOf, operation }: OperationRecord) =>
     outcome.status === 'executed' && replayOf === null ? operation.idempotency : undefined;
   return [
-    sorted.map(({ operation }) => operation.id),
-    sorted.map(({ shopId }) => shopId),
-    sorted.map(({ materialId }) => materialId),
-    sorted.map(({ outcome, replayOf }) => (replayOf === null ? outcome.status : 'replayed')),
-    sorted.map(({ outcome, replayOf }) =>
+    uuids(sorted, ({ operation }) => operation.id),
+    integers(sorted, ({ shopId }) => shopId),
+    texts(sorted, ({ materialId }) => materialId),
+    texts(sorted, ({ outcome, replayOf }) => (replayOf === null ? outcome.status : 'replayed')),
+    texts(sorted, ({ outcome, replayOf }) =>
       outcome.status === 'executed' && replayOf === null ? JSON.stringify(outcome.result) : null,
     ),
-    sorted.map(({ replayOf }) => replayOf),
-    sorted.map((record) => keyOf(record)?.scope ?? null),
-    sorted.map((record) => keyOf(record)?.requestHash ?? null),
+    uuids(sorted, ({ replayOf }) => replayOf),
+    texts(sorted, (record) => keyOf(record)?.scope ?? null),
+    texts(sorted, (record) => keyOf(record)?.requestHash ?? null),
   ];
 }
 

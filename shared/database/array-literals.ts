@@ -1,0 +1,32 @@
+import { toDecimal } from '../domain/quantity.js';
+import type { Micros } from '../domain/quantity.js';
+
+/**
+ * Arrays as parameters of a statement, in the form in which Postgres reads them: `{1,NULL,3}`. The driver would do the
+ * same to a JavaScript array, but takes every element for a text that may need escaping: of a batch of 100 rows that was a
+ * fifth of the worker's processor time. (In the binary format Postgres has less to read, by a tenth, and the worker as
+ * much more to write.)
+ *
+ * @returns the literal; the statement casts it (`$1::bigint[]`)
+ */
+type ArrayLiteral<T> = <Item>(items: readonly Item[], elementOf: (item: Item) => T | null) => string;
+
+function literalOf<T>(write: (element: T) => string | number): ArrayLiteral<T> {
+  return (items, elementOf) => {
+    let elements = '';
+    for (const item of items) {
+      const element = elementOf(item);
+      elements += `,${element === null ? 'NULL' : write(element)}`;
+    }
+    return `{${elements.slice(1)}}`;
+  };
+}
+
+/** Of `integer`, and of `bigint` in the text that Postgres gave it as. */
+export const integers = literalOf<number | string>((value) => value);
+export const booleans = literalOf<boolean>((value) => (value ? 't' : 'f'));
+export const uuids = literalOf<string>((value) => value);
+/** Of `numeric`, from millionths. */
+export const decimals = literalOf<Micros>(toDecimal);
+/** Of `text` and `json`. Quoted whatever it is: bare, `NULL` would be no text, and an empty one no element. */
+export const texts = literalOf<string>((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`);

@@ -150,7 +150,7 @@ describe('npm run load', () => {
     expect(refused.text).to.include('not one request succeeded').and.include('20 × 403');
   });
 
-  it('names every fault of a scenario file, of a threshold and of a number, and ends with 64', async () => {
+  it('names every fault of a scenario file, of a threshold, of a number and of a path, and ends with 64', async () => {
     const path = join(folder.path, 'bad.json');
     writeFileSync(
       path,
@@ -177,6 +177,8 @@ describe('npm run load', () => {
       ['--seconds', '1.5'],
       ['--scenario', 'nowhere.json'],
       ['--url', 'here'],
+      ['--json', join(folder.path, 'nowhere', 'load.json')],
+      ['--html', join(folder.path, 'nowhere', 'load.html')],
     ];
     for (const args of others) expect(() => readLoadOptions(args, {}), args.join(' ')).to.throw(args[0] ?? '');
   });

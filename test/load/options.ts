@@ -1,3 +1,5 @@
+import { accessSync, constants } from 'node:fs';
+import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadMaxOf, readLoadShape } from './load-shape.js';
 import type { LoadShape } from './load-shape.js';
@@ -119,8 +121,8 @@ export function readLoadOptions(
     processes,
     seed: readNumber('--seed', values.seed, 1, 0, 0xffff_ffff),
     thresholds: values.must.map(readThreshold),
-    jsonPath: values.json,
-    htmlPath: values.html,
+    jsonPath: readPath('--json', values.json),
+    htmlPath: readPath('--html', values.html),
   };
 }
 
@@ -131,6 +133,19 @@ function readUrl(text: string): string {
   // The address of the API ends so; a bare origin is what one types.
   if (url.pathname === '/') url.pathname = '/v1';
   return url.href;
+}
+
+/** Looked at before the load, which would otherwise have been for nothing. */
+function readPath(option: string, path: string | undefined): string | undefined {
+  if (path === undefined) return undefined;
+  const folder = dirname(resolve(path));
+  try {
+    accessSync(folder, constants.W_OK);
+  } catch (cause) {
+    const { code } = cause as NodeJS.ErrnoException;
+    throw new Error(`${option}: nothing can be written to ${folder} (${String(code)}).`, { cause });
+  }
+  return path;
 }
 
 function readNumber(option: string, text: string | undefined, absent: number, from: number, to: number): number {

@@ -74,15 +74,19 @@ export function reportText(report: BenchReport): string {
 }
 
 /** What must not be: a change that is lost or was made twice, and answers that no part expects. */
-export function faultsIn({ rounds, connections, workers, open, specials, problems }: BenchReport): number {
-  const all = [...rounds, ...connections, ...workers, ...open];
-  const failed = all.reduce((total, round) => total + faultsOf(round), 0);
-  return failed + problems.length + specialProblems(specials).length;
+export function faultsIn(report: BenchReport): number {
+  const failed = allRounds(report).reduce((total, round) => total + faultsOf(round), 0);
+  return failed + report.problems.length + specialProblems(report.specials).length;
+}
+
+/** Each once: a round can stand under its scenario and under its number of connections. */
+function allRounds({ rounds, connections, workers, open }: BenchRun): Round[] {
+  return [...new Set([...rounds, ...connections, ...workers, ...open])];
 }
 
 export function warnings(report: BenchReport): string[] {
-  const { rounds, connections, workers, open, problems, specials } = report;
-  const all = [...rounds, ...connections, ...workers, ...open];
+  const { problems, specials } = report;
+  const all = allRounds(report);
   const disturbed = all.filter(isDisturbed).length;
   const lines = [...problems, ...specialProblems(specials)].map((problem) => `WRONG: ${problem}`);
   if (disturbed > 0) {

@@ -84,7 +84,7 @@ async function measureAll(context: BenchContext): Promise<number> {
   const { specials } = run;
   const runPart: Record<PartName, () => Promise<unknown>> = {
     rounds: async () => Object.assign(run, await runRounds(context, pools)),
-    connections: async () => (run.connections = await runConnections(context, pools)),
+    connections: async () => (run.connections = await runConnections(context, pools, run.rounds)),
     workers: async () => (run.workers = await runWorkers(context, pools)),
     apis: async () => (specials.apis = await runApis(context)),
     open: async () => (run.open = await runOpenLoop(context, pools, run.rounds)),

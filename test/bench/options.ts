@@ -46,7 +46,7 @@ export const usage = `npm run bench -- [options]
   --quick              HOT, SPREAD and one connection against d and d′, in about two minutes (whole: about fifteen)
   --scenario <names>   ${scenarioNames.join(',')}; all by default
   --designs <names>    ${designNames.join(',')}; all that a scenario knows by default
-  --seconds <number>   the window of a round (5; quick: 3)
+  --seconds <number>   the window of a round (4; quick: 3)
   --rounds <number>    rounds of each design and scenario, in turn (3)
   --workers <numbers>  worker processes (1; the part workers tries 1,2,4)
   --connections <n>    one number: of the rounds (64); several: what the part connections tries (1,8,64,256)
@@ -101,7 +101,7 @@ export function readOptions(args: string[], now: Date): BenchOptions {
     scenarios: readNames('--scenario', values.scenario, scenarioNames) ?? (isQuick ? quickScenarios : scenarioNames),
     designs: readNames('--designs', values.designs, designNames) ?? (isQuick ? quickDesigns : designNames),
     rounds: readNumber('--rounds', values.rounds) ?? defaults.rounds,
-    measureMs: (readNumber('--seconds', values.seconds) ?? (isQuick ? 3 : 5)) * msASecond,
+    measureMs: (readNumber('--seconds', values.seconds) ?? (isQuick ? 3 : 4)) * msASecond,
     warmupMs: isQuick ? 700 : 1_000,
     sweepMs: isQuick ? 600 : 1_000,
     workers: workers ?? defaults.workers,

@@ -1,7 +1,7 @@
 import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
 import type { Pools } from '../pools.js';
-import type { Round } from '../round.js';
+import type { Round, RoundLoad } from '../round.js';
 import type { ScenarioName } from '../scenarios.js';
 import { designsOf, takeTurns } from './rounds.js';
 
@@ -9,19 +9,38 @@ import { designsOf, takeTurns } from './rounds.js';
 const matrixScenarios: readonly ScenarioName[] = ['HOT', 'SPREAD'];
 export const matrixRounds = 2;
 
-/** Ours and the fair equal at each number of connections; in turn, as all rounds. */
-export async function runConnections(context: BenchContext, pools: Pools): Promise<Round[]> {
+/**
+ * Ours and the fair equal at each number of connections; in turn, as all rounds.
+ *
+ * @param measured the rounds before these: a number that they had is not measured once more
+ */
+export async function runConnections(context: BenchContext, pools: Pools, measured: Round[]): Promise<Round[]> {
   const { options, say } = context;
   const rounds: Round[] = [];
   for (const scenario of matrixOf(options.scenarios)) {
     const running = designsOf(context, scenario).filter(({ name }) => name === 'ours' || name === 'dPrime');
     for (const connections of options.connections) {
-      say(`${scenario}, ${connections} connections`);
       const load = { loop: 'closed' as const, connections };
+      const known = measured.filter(
+        (round) => isOf(round, scenario, load) && running.some(({ name }) => name === round.design),
+      );
+      if (known.length > 0) {
+        rounds.push(...known);
+        continue;
+      }
+      say(`${scenario}, ${connections} connections`);
       rounds.push(...(await takeTurns(context, pools, { scenario, load }, running, matrixRounds)));
     }
   }
   return rounds;
+}
+
+function isOf(
+  { scenario, load }: Round,
+  asked: ScenarioName,
+  { loop, connections }: Extract<RoundLoad, { loop: 'closed' }>,
+) {
+  return scenario === asked && load.loop === loop && load.connections === connections;
 }
 
 /** Ours with each number of worker processes. */

@@ -20,7 +20,7 @@ export const filters = {
   'three vendors, 3 %': 'vendorFilter=Vendor+7&vendorFilter=Vendor+8&vendorFilter=Vendor+9',
   'a vendor, used, virtual, 0.1 %': 'vendorFilter=Vendor+7&usageFilter=used&originFilter=virtual',
   'search, nothing': 'search=nothing+of+this',
-  'search, 1 in 4,096': 'search=ab3',
+  'search, 1 in 900': 'search=ab3',
   'search, 1 in 10': 'search=oak',
 } as const;
 

@@ -29,6 +29,8 @@ function environmentOf(service: string): Map<string, string> {
   return new Map([...text.matchAll(/^ {6}([A-Z_]+): (.*)$/gm)].map(([, name, value]) => [name!, value!]));
 }
 
+const serviceNames = [...block(compose, 'services', 0).matchAll(/^ {2}(\w+):$/gm)].map(([, name]) => name!);
+
 /** The variables that compose takes from .env, each with how it is written: `:?message`, `:-default` or nothing. */
 const interpolated = [...compose.matchAll(/\$\{([A-Z_]+)(:[?-][^}]*)?\}/g)].map(([, name, how]) => ({
   name: name!,
@@ -185,11 +187,30 @@ describe('deployment', () => {
     expect(worker).to.not.contain('disable: true');
   });
 
-  it('every service has a bound on its memory', () => {
+  it('each image is built by one service, and fetched by none', () => {
     const services = block(compose, 'services', 0);
-    const names = [...services.matchAll(/^ {2}(\w+):$/gm)].map(([, name]) => name!);
-    expect(names).to.include.members(['postgres', 'valkey', 'migrate', 'api', 'worker', 'load']);
-    for (const name of names) expect(block(services, name, 2), name).to.match(/^ {8}limits:\n {10}memory: \d+[mg]$/m);
+    const builders = serviceNames.filter((name) => /^ {4}build:/m.test(block(services, name, 2)));
+    expect(builders).to.deep.equal(['api', 'load']);
+    const common = compose.slice(compose.indexOf('\nx-process:'), compose.indexOf('\nservices:'));
+    expect(common)
+      .to.match(/^ {2}pull_policy: never$/m)
+      .and.not.match(/^ {2}build:/m);
+  });
+
+  it('the API is stopped before the workers, whom what it has accepted still needs', () => {
+    const dependencies = block(block(block(compose, 'services', 0), 'api', 2), 'depends_on', 4);
+    expect(dependencies).to.match(/^ {6}worker:\n {8}condition: service_started$/m);
+  });
+
+  it('every service has a bound on its memory, and logs that are rotated', () => {
+    const services = block(compose, 'services', 0);
+    expect(serviceNames).to.include.members(['postgres', 'valkey', 'migrate', 'api', 'worker', 'load']);
+    for (const name of serviceNames) {
+      const service = block(services, name, 2);
+      expect(service, name).to.match(/^ {8}limits:\n {10}memory: \d+[mg]$/m);
+      expect(service, name).to.match(/^ {4}(logging: \*rotated|<<: \*process)$/m);
+    }
+    expect(compose).to.match(/^ {2}logging: \*rotated$/m);
   });
 
   it('an image is built from what is named, so that no .env or .git gets into a layer', () => {

@@ -5,17 +5,20 @@ import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { levelMaxMicros, toDecimal } from '../../../shared/domain/quantity.js';
 import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
 
 /** Postgres reads each as what was written: itself, as JSON, element by element. */
 describe('array literals', () => {
+  let testDatabase: TestDatabase;
   let database: Database;
 
   before(async () => {
-    const { url } = await createTestDatabase();
-    database = connectDatabase({ url, poolMax: 1, applicationName: 'test' });
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 1, applicationName: 'test' });
   });
   after(async () => {
     await database.destroy();
+    await testDatabase.drop();
   });
 
   async function readBack(literal: string, type: string): Promise<unknown[]> {

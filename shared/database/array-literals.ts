@@ -28,5 +28,5 @@ export const booleans = literalOf<boolean>((value) => (value ? 't' : 'f'));
 export const uuids = literalOf<string>((value) => value);
 /** Of `numeric`, from millionths. */
 export const decimals = literalOf<Micros>(toDecimal);
-/** Of `text` and `json`. Quoted whatever it is: bare, `NULL` would be no text, and an empty one no element. */
+/** Of `text` and `json`. Always quoted: a bare `NULL` would be no text, and a bare empty one no element. */
 export const texts = literalOf<string>((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`);

@@ -60,7 +60,7 @@ function partOf(part: PartName, options: BenchOptions): { title: string; ms: num
     case 'present':
       return {
         title: `ours on a database with ${present} operations and ledger rows, beside ours on an empty one`,
-        ms: (present / 15_000) * 1_000 + matrix * 2 * rounds * roundMs,
+        ms: (present / 50_000) * 1_000 + matrix * 2 * rounds * roundMs,
       };
     case 'retention':
       return { title: 'full load while old operations are deleted', ms: 100_000 + matrix * 4 * roundMs };

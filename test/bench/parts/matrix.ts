@@ -1,7 +1,7 @@
 import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
 import type { Pools } from '../pools.js';
-import type { Round, RoundLoad } from '../round.js';
+import type { Round } from '../round.js';
 import type { ScenarioName } from '../scenarios.js';
 import { designsOf, takeTurns } from './rounds.js';
 
@@ -20,27 +20,25 @@ export async function runConnections(context: BenchContext, pools: Pools, measur
   for (const scenario of matrixOf(options.scenarios)) {
     const running = designsOf(context, scenario).filter(({ name }) => name === 'ours' || name === 'dPrime');
     for (const connections of options.connections) {
-      const load = { loop: 'closed' as const, connections };
-      const known = measured.filter(
-        (round) => isOf(round, scenario, load) && running.some(({ name }) => name === round.design),
+      const known = closedRounds(measured, scenario, connections).filter(({ design }) =>
+        running.some(({ name }) => name === design),
       );
       if (known.length > 0) {
         rounds.push(...known);
         continue;
       }
       say(`${scenario}, ${connections} connections`);
+      const load = { loop: 'closed' as const, connections };
       rounds.push(...(await takeTurns(context, pools, { scenario, load }, running, matrixRounds)));
     }
   }
   return rounds;
 }
 
-function isOf(
-  { scenario, load }: Round,
-  asked: ScenarioName,
-  { loop, connections }: Extract<RoundLoad, { loop: 'closed' }>,
-) {
-  return scenario === asked && load.loop === loop && load.connections === connections;
+function closedRounds(rounds: Round[], scenario: ScenarioName, connections: number): Round[] {
+  return rounds.filter(
+    (round) => round.scenario === scenario && round.load.loop === 'closed' && round.load.connections === connections,
+  );
 }
 
 /** Ours with each number of worker processes. */

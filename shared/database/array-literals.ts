@@ -3,9 +3,8 @@ import type { Micros } from '../domain/quantity.js';
 
 /**
  * Arrays as parameters of a statement, in the form in which Postgres reads them: `{1,NULL,3}`. The driver would do the
- * same to a JavaScript array, but takes every element for a text that may need escaping: of a batch of 100 rows that was a
- * fifth of the worker's processor time. (In the binary format Postgres has less to read, by a tenth, and the worker as
- * much more to write.)
+ * same to a JavaScript array, but takes every element for a text that may need escaping: on batches of 100 rows that was a
+ * sixth of the worker's processor time. (In the binary format Postgres took 1.2 µs less for a row, and the worker 1.1 more.)
  *
  * @returns the literal; the statement casts it (`$1::bigint[]`)
  */

@@ -20,6 +20,8 @@ export interface MatchedFacets {
   groupCount: number;
   /** Every distinct vendor of the shop whatever the filters, sorted without regard to case (contract §2 `availableVendors`). */
   vendors: string[];
+  /** What the shop has of the materials of all shops, about 0 to 1, whatever the filters; 0 until the table was analysed. */
+  tablePart: number;
 }
 
 export async function readFacets(database: Database, shopId: number, filters: ListFilters): Promise<MatchedFacets> {
@@ -28,8 +30,15 @@ export async function readFacets(database: Database, shopId: number, filters: Li
     originFilter: filters.originFilter,
     vendorFilter: [...filters.vendorFilter],
   });
-  const [{ ids, groups, matched_count, group_count, vendors }] = rows;
-  return { ids, groups, matchedCount: Number(matched_count), groupCount: Number(group_count), vendors };
+  const [{ ids, groups, matched_count, group_count, vendors, table_part }] = rows;
+  return {
+    ids,
+    groups,
+    matchedCount: Number(matched_count),
+    groupCount: Number(group_count),
+    vendors,
+    tablePart: table_part,
+  };
 }
 
 interface FacetsRow {
@@ -38,6 +47,7 @@ interface FacetsRow {
   matched_count: string;
   group_count: string;
   vendors: string[];
+  table_part: number;
 }
 
 /** A facet whose materials are all gone stays, and counts for nothing. */
@@ -61,6 +71,8 @@ function facetsSql({ usageFilter, originFilter, vendorFilter }: ListFilters): st
            coalesce(sum(materials) FILTER (WHERE matches), 0) AS matched_count,
            coalesce(sum(materials) FILTER (WHERE is_in_group), 0) AS group_count,
            (SELECT coalesce(array_agg(v.vendor ORDER BY lower(v.vendor), v.vendor), '{}')
-            FROM (SELECT DISTINCT vendor FROM counted WHERE vendor IS NOT NULL) v) AS vendors
+            FROM (SELECT DISTINCT vendor FROM counted WHERE vendor IS NOT NULL) v) AS vendors,
+           coalesce(CAST(sum(materials) AS float8) / (
+             SELECT reltuples FROM pg_class WHERE oid = CAST('materials' AS regclass) AND reltuples > 0), 0) AS table_part
     FROM counted`;
 }

@@ -41,8 +41,9 @@ export async function listMaterials(
   query: MaterialListQuery,
 ): Promise<MaterialPage> {
   const { page, pageSize, search = '', sortOrder, vendorFilter } = query;
-  const { ids, groups, matchedCount, groupCount, vendors } = await readFacets(database, shopId, query);
-  const shape = shapeOf(query, groups);
+  const facets = await readFacets(database, shopId, query);
+  const { ids, matchedCount, groupCount, vendors } = facets;
+  const shape = shapeOf(query, facets);
   const skipped = (page - 1) * pageSize;
   const pattern = `%${escapePattern(search)}%`;
   const bindings = { shopId, facetIds: ids, vendorFilter: [...vendorFilter], pattern, pageSize, skipped };

@@ -60,6 +60,15 @@ describe('the counters of the list', () => {
     expect(rows).to.deep.equal([]);
   }
 
+  it('know what part the shop has of all materials, whatever is filtered, once the table is analysed', async () => {
+    await createMaterials(database, shopId, [virtual('1', 'Acme'), virtual('2'), virtual('3')]);
+    await database.raw('ANALYZE materials');
+    const { rows } = await database.raw<{ rows: [{ count: string }] }>('SELECT count(*) FROM materials');
+    const part = 3 / Number(rows[0].count);
+    expect((await counted()).tablePart).to.be.closeTo(part, 1e-6);
+    expect((await counted({ vendorFilter: ['Acme'], originFilter: 'platform' })).tablePart).to.be.closeTo(part, 1e-6);
+  });
+
   it('count what is created, by every filter and all of them together', async () => {
     await createMaterials(database, shopId, [
       virtual('1', 'Acme'),

@@ -87,7 +87,7 @@ describe('the ways to a page of the list', () => {
       .filter(({ id, origin, productName, variantName, sku, vendor }) => {
         const texts = [productName, variantName, sku, vendor].map((text) => (text ?? '').toLowerCase());
         return (
-          texts.some((text) => text.includes(search)) &&
+          texts.some((text) => text.includes(search.toLowerCase())) &&
           (filters.usageFilter === 'all' || (filters.usageFilter === 'used') === used.has(id)) &&
           (filters.originFilter === 'all' || filters.originFilter === origin) &&
           (filters.vendorFilter.length === 0 || filters.vendorFilter.includes(vendor ?? ''))
@@ -125,16 +125,19 @@ describe('the ways to a page of the list', () => {
       '',
     ],
     ['a search', all, 'board'],
+    ['a search in other letters', all, 'BOARD'],
+    ['a search too short for a trigram', all, 'Oa'],
+    ['a search for one letter, which is no ASCII', all, 'Ä'],
     ['a search among filters', { ...all, originFilter: 'platform', vendorFilter: ['Board & Co'] }, 'oa'],
   ];
   for (const sortBy of sortKeys) {
     for (const sortOrder of ['asc', 'desc'] as const) {
       it(`give the same pages by ${sortBy} ${sortOrder}, those of the rules, whatever is filtered`, async () => {
         for (const [name, filters, search] of cases) {
-          const { ids, groups } = await readFacets(database, shopId, filters);
-          const shape = shapeOf({ ...filters, sortBy, sortOrder, search }, groups);
+          const facets = await readFacets(database, shopId, filters);
+          const shape = shapeOf({ ...filters, sortBy, sortOrder, search }, facets);
           const bindings = {
-            ...{ shopId, facetIds: ids, vendorFilter: [...filters.vendorFilter], pattern: `%${search}%` },
+            ...{ shopId, facetIds: facets.ids, vendorFilter: [...filters.vendorFilter], pattern: `%${search}%` },
             ...{ pageSize, direction: sortOrder },
           };
           const wanted = expected(sortBy, sortOrder, filters, search);
@@ -142,8 +145,10 @@ describe('the ways to a page of the list', () => {
           if (search === '') {
             expect(await pages(walkSql(shape), bindings), `${name}, walked`).to.deep.equal(wanted);
           }
-          const gathered = pageOfSql(`(${gatherSql(shape)}) gathered`, sortOrder);
-          expect(await pages(gathered, bindings), `${name}, gathered`).to.deep.equal(wanted);
+          for (const hasMostOfTable of [false, true]) {
+            const gathered = pageOfSql(`(${gatherSql({ ...shape, hasMostOfTable })}) gathered`, sortOrder);
+            expect(await pages(gathered, bindings), `${name}, gathered`).to.deep.equal(wanted);
+          }
         }
       });
     }
@@ -151,7 +156,8 @@ describe('the ways to a page of the list', () => {
 
   it('are chosen by how much each has to read', () => {
     const shape: PageShape = {
-      ...{ sortBy: 'sku', sortOrder: 'asc', groups: [0], byFacet: false, byVendor: false, bySearch: false },
+      ...{ sortBy: 'sku', sortOrder: 'asc', groups: [0], byFacet: false, byVendor: false },
+      ...{ bySearch: false, isShortSearch: false, hasMostOfTable: false },
     };
     const walked = (more: Partial<PageShape>, matched: number, toPageEnd: number) =>
       isWalked({ ...shape, ...more }, { matched, inGroups: 1_000_000, toPageEnd });
@@ -160,6 +166,18 @@ describe('the ways to a page of the list', () => {
     expect(walked({ byVendor: true }, 1_000, 5_000), 'a small vendor').to.equal(false);
     expect(walked({ bySearch: true }, 100_000, 50), 'a search').to.equal(false);
     expect(walked({ groups: [] }, 1, 50), 'nothing a moment ago').to.equal(false);
+  });
+
+  it('of a search depend on its length, and on what part of all materials the shop has', () => {
+    const search = (text: string, tablePart: number) => {
+      const asked = { ...all, sortBy: 'sku', sortOrder: 'asc', search: text } as const;
+      const { bySearch, isShortSearch, hasMostOfTable } = shapeOf(asked, { groups: [0], tablePart });
+      return { bySearch, isShortSearch, hasMostOfTable };
+    };
+    expect(search('', 1)).to.include({ bySearch: false, isShortSearch: false });
+    expect(search('oa', 0)).to.deep.equal({ bySearch: true, isShortSearch: true, hasMostOfTable: false });
+    expect(search('oak', 0.79)).to.deep.equal({ bySearch: true, isShortSearch: false, hasMostOfTable: false });
+    expect(search('oak', 0.8)).to.deep.equal({ bySearch: true, isShortSearch: false, hasMostOfTable: true });
   });
 
   it('count what a search finds also where the page is beyond it', async () => {

@@ -41,6 +41,8 @@ const timeoutCheckMs = 1_000;
 const lingerMs = 1_000;
 /** Turns of the event loop without a new connection, after which the kernel holds none; it hands out one a turn. */
 const quietTurns = 3;
+/** Connections that the kernel holds at most for the port (`net.Server.listen`): who comes after so many came later. */
+const heldByKernelMax = 511;
 const dropLogEveryMs = 10_000;
 
 /** Node's server with every limit said, whose own answers are ours too: none leaves without a request id (contract §1). */
@@ -122,15 +124,17 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
  * the whole stop.
  */
 async function closeLingering(server: HttpServer, connections: OpenConnections, arrivalMs: number): Promise<void> {
-  await untilAllAccepted(server);
+  await untilAllAccepted(server, arrivalMs);
   const closed = new Promise((resolve) => {
     NetServer.prototype.close.call(server, resolve);
   });
-  const lingered = setTimeout(() => {
+  const closeIdle = () => {
     server.closeIdleConnections();
     // To Node one that has never sent a byte is not idle, but late.
     for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
-  }, lingerMs);
+  };
+  // A process that had no CPU for that second comes to its timers first. What has arrived meanwhile is read after them.
+  const lingered = setTimeout(() => setImmediate(closeIdle), lingerMs);
   const tooLate = setTimeout(
     () => {
       for (const [socket, open] of connections) if (![...open].some(({ req }) => req.complete)) socket.destroy();
@@ -142,16 +146,22 @@ async function closeLingering(server: HttpServer, connections: OpenConnections, 
   clearTimeout(tooLate);
 }
 
-/** With the port, the kernel would reset the connections that it has made and Node has not taken yet. */
-function untilAllAccepted(server: HttpServer): Promise<void> {
+/**
+ * With the port, the kernel would reset the connections that it has made and Node has not taken yet. Counted and not timed:
+ * each is answered in the turn after it was taken, which takes as long as it does.
+ */
+function untilAllAccepted(server: HttpServer, atMostMs: number): Promise<void> {
   return new Promise((resolve) => {
-    const endMs = performance.now() + lingerMs;
-    let quiet = 0;
-    const onConnection = () => (quiet = 0);
+    const endMs = performance.now() + atMostMs;
+    let [quiet, taken] = [0, 0];
+    const onConnection = () => {
+      quiet = 0;
+      taken += 1;
+    };
     server.on('connection', onConnection);
     const turn = () => {
       quiet += 1;
-      if (quiet <= quietTurns && performance.now() < endMs) {
+      if (quiet <= quietTurns && taken < heldByKernelMax && performance.now() < endMs) {
         setImmediate(turn);
         return;
       }

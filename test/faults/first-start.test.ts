@@ -224,11 +224,11 @@ describe('T19: npm start', () => {
   it('starts an API again that was killed, on the same port', async () => {
     running = npmStart(dataDir);
     const demo = await running.ready();
-    const [api] = await pidsIn(join(dataDir, 'logs', 'api.log'));
+    const api = await newestPidIn(join(dataDir, 'logs', 'api.log'));
     closeConnections(demo.baseUrl);
-    process.kill(api ?? 0, 'SIGKILL');
+    process.kill(api, 'SIGKILL');
     const answers = () => levelOf(demo).then(Boolean, () => false);
-    await until(async () => !isAlive(api ?? 0) && (await answers()), { deadlineMs: 15_000, what: 'the next API' });
+    await until(async () => !isAlive(api) && (await answers()), { deadlineMs: 15_000, what: 'the next API' });
   });
 
   async function stopsClean(started: Started, signal: NodeJS.Signals): Promise<void> {
@@ -282,12 +282,18 @@ async function processesOf(dataDir: string): Promise<{ servers: number[]; servic
   const postgres = Number.parseInt(await readFile(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10);
   const redis = Number.parseInt(await readFile(join(dataDir, 'redis', 'redis.pid'), 'utf8'), 10);
   const logs = await readdir(join(dataDir, 'logs'));
-  const service = await Promise.all(logs.map((name) => pidsIn(join(dataDir, 'logs', name))));
-  return { servers: [postgres, redis], service: service.flat() };
+  const service = await Promise.all(logs.map((name) => newestPidIn(join(dataDir, 'logs', name))));
+  return { servers: [postgres, redis], service };
 }
 
-/** The process that wrote the newest line of a log. */
-async function pidsIn(log: string): Promise<number[]> {
-  const pids = [...(await readFile(log, 'utf8')).matchAll(/"pid":(\d+)/g)].map((match) => Number(match[1]));
-  return pids.slice(-1);
+/** The process that wrote the newest line of a log; its first may be written just after it says that it is ready. */
+async function newestPidIn(log: string): Promise<number> {
+  let newest: number | undefined;
+  const look = async () => {
+    const pids = (await readFile(log, 'utf8')).matchAll(/"pid":(\d+)/g);
+    newest = [...pids].map((match) => Number(match[1])).at(-1);
+    return newest !== undefined;
+  };
+  await until(look, { deadlineMs: 10_000, what: `a line in ${log}` });
+  return newest ?? NaN;
 }

@@ -124,7 +124,8 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
  * the whole stop.
  */
 async function closeLingering(server: HttpServer, connections: OpenConnections, arrivalMs: number): Promise<void> {
-  await untilAllAccepted(server, arrivalMs);
+  const startedMs = performance.now();
+  await untilAllAccepted(server, Math.max(lingerMs, arrivalMs));
   const closed = new Promise((resolve) => {
     NetServer.prototype.close.call(server, resolve);
   });
@@ -139,7 +140,7 @@ async function closeLingering(server: HttpServer, connections: OpenConnections, 
     () => {
       for (const [socket, open] of connections) if (![...open].some(({ req }) => req.complete)) socket.destroy();
     },
-    Math.max(lingerMs, arrivalMs),
+    Math.max(lingerMs, startedMs + arrivalMs - performance.now()),
   );
   await closed;
   clearTimeout(lingered);

@@ -48,6 +48,16 @@ export type Knowledge =
   /** An attempt was left open, and nothing settled it. */
   | { status: 'open' };
 
+/** How often each status was answered to an attempt; `none` where the connection broke. */
+export function countStatuses({ intents }: History): Record<string, number> {
+  const counts: Record<string, number> = {};
+  for (const { answer } of intents.flatMap(({ attempts }) => attempts)) {
+    const status = String(answer?.status ?? 'none');
+    counts[status] = (counts[status] ?? 0) + 1;
+  }
+  return counts;
+}
+
 /** Answers of an execution: the change was made, or refused by its own rules, and is on record (contract §7). */
 export function isExecuted({ status }: Answer): boolean {
   return status === 200 || status === 404 || status === 400;

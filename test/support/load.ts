@@ -14,6 +14,11 @@ export interface LoadOptions {
   clients: number;
   /** Whether every change has an Idempotency-Key and is repeated until it is settled. */
   keyed: boolean;
+  /**
+   * Whether a change that is refused, 503, is sent again until it is executed. That needs no key: a refusal says that the
+   * change was not and never will be applied, and the checker holds it to that.
+   */
+  repeatsRefused?: boolean;
   /** Of a hundred requests, how many are reads. */
   readPercent?: number;
   /** After so many requests, reads included, a client ends by itself; without it, at `finish`. */
@@ -78,16 +83,14 @@ export function startLoad(options: LoadOptions): Load {
   };
 }
 
-/** Makes one attempt, or, with a key, as many as it takes until the intent is settled. */
-async function settle(
-  { baseUrls, shop, dice }: Pick<LoadOptions, 'baseUrls' | 'shop' | 'dice'>,
-  intent: Intent,
-): Promise<void> {
+/** Makes one attempt, or, with a key or after a refusal to be repeated, as many as it takes to settle the intent. */
+async function settle({ baseUrls, shop, dice, repeatsRefused = false }: LoadOptions, intent: Intent): Promise<void> {
   const deadlineMs = performance.now() + settleMsMax;
   for (;;) {
     const attempt = await attemptOnce(dice.pick(baseUrls()), shop.writeKey, intent);
     intent.attempts.push(attempt);
-    if (intent.key === undefined || (attempt.answer !== undefined && isExecuted(attempt.answer))) return;
+    if (attempt.answer !== undefined && isExecuted(attempt.answer)) return;
+    if (intent.key === undefined && !(repeatsRefused && attempt.answer?.status === 503)) return;
     if (performance.now() > deadlineMs) {
       const last = attempt.answer === undefined ? 'a broken connection' : attempt.answer.text;
       throw new Error(`${intent.tag} is not settled after ${String(intent.attempts.length)} attempts; last: ${last}`);

@@ -91,7 +91,7 @@ export function warnings(report: BenchReport): string[] {
   const lines = [...problems, ...specialProblems(specials)].map((problem) => `WRONG: ${problem}`);
   if (disturbed > 0) {
     lines.push(
-      `NOT A QUIET MACHINE: in ${disturbed} of ${all.length} rounds other programs used more than ${disturbedCores} cores; the ratios are worth little.`,
+      `NOT A QUIET MACHINE: in ${disturbed} of ${all.length} rounds other programs, or the host for other machines, took more than ${disturbedCores} cores; the ratios are worth little.`,
     );
   }
   const faults = faultsIn(report);

@@ -1,25 +1,24 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { msATick, readMachineTime } from '../support/machine-time.js';
 
 /** The processes that a round's time is split among; `bench` is what only the benchmark needs. */
 export type ProcessRole = 'api' | 'worker' | 'redis' | 'postgres' | 'generator' | 'bench';
 
 export type RolePids = Readonly<Record<ProcessRole, readonly number[]>>;
 
-/** CPU time spent so far, in milliseconds. `machine` is that of all processes together. */
+/** CPU time spent so far, in milliseconds. `machine` is what all processes spent and the host took. */
 export type CpuTimes = Record<ProcessRole | 'machine', number>;
-
-/** USER_HZ, in which Linux tells CPU times to programs, is 100 on every architecture that Node runs on (proc_stat(5)). */
-const msATick = 10;
 
 /** Undefined where the system has no /proc, as macOS. */
 export function readCpuTimes(pids: RolePids): CpuTimes | undefined {
-  if (!existsSync('/proc/stat')) return undefined;
+  const machine = readMachineTime();
+  if (machine === undefined) return undefined;
   const roles = Object.entries(pids).map(([role, members]) => [
     role,
     // Everything else here is a child of the benchmark's own process, or was.
     sum(members.map(role === 'bench' ? ownMs : familyMs)),
   ]);
-  return { ...(Object.fromEntries(roles) as Record<ProcessRole, number>), machine: machineMs() };
+  return { ...(Object.fromEntries(roles) as Record<ProcessRole, number>), machine: machine.busyMs + machine.stolenMs };
 }
 
 export function spentBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
@@ -28,7 +27,7 @@ export function spentBetween(before: CpuTimes, after: CpuTimes): CpuTimes {
   ) as CpuTimes;
 }
 
-/** What no process of the benchmark spent: while others use the machine, its figures are worth less. */
+/** What no process of the benchmark spent: while others use the machine or its host, its figures are worth less. */
 export function foreignMs({ machine, ...roles }: CpuTimes): number {
   return Math.max(0, machine - sum(Object.values(roles)));
 }
@@ -82,15 +81,6 @@ function statFields(pid: number): string[] {
     // It ended since its parent was asked; its time is then in the parent's own count.
     return [];
   }
-}
-
-/** user, nice, system, irq, softirq; not idle, iowait or what the host took. */
-function machineMs(): number {
-  const [user, nice, system, , , irq, softirq] = (readFileSync('/proc/stat', 'utf8').split('\n', 1)[0] ?? '')
-    .split(/ +/)
-    .slice(1)
-    .map(Number);
-  return sum([user, nice, system, irq, softirq].map((ticks) => ticks ?? 0)) * msATick;
 }
 
 function sum(numbers: readonly number[]): number {

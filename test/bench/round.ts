@@ -37,7 +37,7 @@ export interface Round {
   cpuMsARequest: Record<ProcessRole, number> | undefined;
   /** The most memory of one of its processes within the round, MiB. */
   peakMib: { api: number; worker: number } | undefined;
-  /** The part of the machine that others used meanwhile, in cores. */
+  /** The part of the machine that other programs used meanwhile, or its host for other machines, in cores. */
   foreignCores: number | undefined;
   /** What its database and its acknowledgements disagree about. */
   problems: string[];

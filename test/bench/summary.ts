@@ -59,7 +59,7 @@ export function summarise(rounds: readonly Round[]): Summary[] {
   });
 }
 
-/** Above this share of a core that other programs took, a round says as much about them as about the design. */
+/** Above this share of a core that others took, a round says as much about them as about the design. */
 export const disturbedCores = 0.2;
 
 export function isDisturbed({ foreignCores }: Round): boolean {

@@ -6,7 +6,7 @@ import { runFaultRounds } from '../support/fault-rounds.js';
 import type { Fault } from '../support/fault.js';
 import type { FaultProxy } from '../support/fault-proxy.js';
 import type { History } from '../support/history.js';
-import { isLongRun, sizeOf } from '../support/long-run.js';
+import { sizeOf } from '../support/long-run.js';
 import { linkNames, startProxiedService } from '../support/proxied-service.js';
 import type { LinkName, ProxiedService } from '../support/proxied-service.js';
 import { createTestShop } from '../support/shop.js';
@@ -30,10 +30,8 @@ const strikesMsMax = 20_000;
 /** Binds in the long run: the longest fault, a whole wait and its grace, and a silence that is found out of before. */
 const answerMsMax = 14_000;
 const afterwards = 20;
-const minutesMax = 5;
 
-describe('T8: faults of each link', function () {
-  if (!isLongRun) this.timeout(minutesMax * 60_000);
+describe('T8: faults of each link', () => {
   let proxied: ProxiedService;
   before(async () => {
     proxied = await startProxiedService({ apis: 2, workers: 2, env: { WAIT_MS: '5000' } });

@@ -9,14 +9,13 @@ import { runFaultRounds } from '../support/fault-rounds.js';
 import type { FaultRound } from '../support/fault-rounds.js';
 import { connectForTest, startFaultRun } from '../support/fault-run.js';
 import { closeConnections, hasIdleConnection } from '../support/http.js';
-import { isLongRun, sizeOf } from '../support/long-run.js';
+import { sizeOf } from '../support/long-run.js';
 import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import type { Proc } from '../support/service-process.js';
 import { createTestShop } from '../support/shop.js';
 
 const pauseMsMax = 300;
-const minutesMax = 3;
 
 /**
  * The balancer in front of the APIs is the clients' own connection pool (`test/support/http.ts`). Just before the SIGTERM
@@ -25,8 +24,7 @@ const minutesMax = 3;
  * which a balancer should not trust a connection. So what must hold is that no request is reset on a connection that was
  * not announced as closing. No request is ever repeated to hide a reset.
  */
-describe('T14: rolling restarts of APIs and workers', function () {
-  if (!isLongRun) this.timeout(minutesMax * 60_000);
+describe('T14: rolling restarts of APIs and workers', () => {
   let service: Service;
   let database: Database;
   before(async () => {

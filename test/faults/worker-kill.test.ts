@@ -2,7 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne, totalOf } from '../support/change.js';
-import { faultRoundsMsMax, runFaultRounds } from '../support/fault-rounds.js';
+import { runFaultRounds } from '../support/fault-rounds.js';
 import type { FaultRound } from '../support/fault-rounds.js';
 import { connectForTest } from '../support/fault-run.js';
 import { sizeOf } from '../support/long-run.js';
@@ -61,7 +61,7 @@ describe('T3: workers killed with −9', () => {
         }
       },
     );
-  }).timeout(faultRoundsMsMax);
+  });
 
   async function killAt(place: string, run: FaultRound): Promise<void> {
     const doomed = await service.startWorker({ FAIL_POINTS: `${place}=kill:${String(1 + run.dice.below(10))}` });

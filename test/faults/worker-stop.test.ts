@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { faultRoundsMsMax, runFaultRounds } from '../support/fault-rounds.js';
+import { runFaultRounds } from '../support/fault-rounds.js';
 import { connectForTest } from '../support/fault-run.js';
 import type { FaultRun } from '../support/fault-run.js';
 import { sizeOf } from '../support/long-run.js';
@@ -43,7 +43,7 @@ describe('T7: workers stopped past their lease that go on afterwards', () => {
         run.add(wave.length);
       }
     });
-  }).timeout(faultRoundsMsMax);
+  });
 
   async function stopAt(place: string, run: FaultRun): Promise<Proc> {
     const zombie = await service.startWorker({ FAIL_POINTS: `${place}=stop:${String(1 + run.dice.below(10))}` });

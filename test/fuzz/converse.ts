@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import type { Answer } from '../support/http.js';
+import { afterOwnTime } from '../support/own-time.js';
 import { createReader } from './wire.js';
 
 /** All that came of some bytes on a connection of their own. */
@@ -33,13 +34,13 @@ export function converse(port: number, parts: readonly Buffer[]): Promise<Conver
     let hasEnded = false;
     const settle = (error?: Error) => {
       clearTimeout(quiet);
-      clearTimeout(deadline);
+      takeBack();
       socket.destroy();
       conversation.rest = reader.rest();
       if (error) reject(error);
       else resolve(conversation);
     };
-    const deadline = setTimeout(() => settle(new Error(`Not closed within ${closedMsMax} ms`)), closedMsMax);
+    const takeBack = afterOwnTime(closedMsMax, () => settle(new Error(`Not closed within ${closedMsMax} ms`)));
     const wait = (ms: number) => {
       clearTimeout(quiet);
       quiet = setTimeout(() => {

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import type { Answer } from '../support/http.js';
+import { afterOwnTime } from '../support/own-time.js';
 
 /** A connection that sends bytes as they are, and reads what comes back as answers, which must be whole and in order. */
 export interface Wire {
@@ -51,11 +52,11 @@ export function openWire(port: number): Wire {
   return {
     exchange: (bytes, method) =>
       new Promise((resolve, reject) => {
-        const timer = setTimeout(() => fail(`No answer within ${answerMsMax} ms`), answerMsMax);
+        const takeBack = afterOwnTime(answerMsMax, () => fail(`No answer within ${answerMsMax} ms`));
         const settle =
           <T>(then: (value: T) => void) =>
           (value: T) => {
-            clearTimeout(timer);
+            takeBack();
             then(value);
           };
         pending = { method, resolve: settle(resolve), reject: settle(reject) };

@@ -16,7 +16,6 @@ import { until } from '../support/until.js';
 const token = 'a-token-for-this-test';
 const bearer = { authorization: `Bearer ${token}` };
 const soonMsMax = 15_000;
-const browserMsMax = 120_000;
 const chromium = findChromium();
 
 interface ShownQueue {
@@ -179,8 +178,7 @@ describe('the queue page', () => {
     redis = new Redis(service.redisUrl, { retryStrategy: () => null });
   });
 
-  it('is shown by a real browser, which fetches nothing from elsewhere', async function () {
-    this.timeout(browserMsMax);
+  it('is shown by a real browser, which fetches nothing from elsewhere', async () => {
     if (chromium === undefined) {
       console.log('        no Chromium is installed: not tried (CHROMIUM_PATH names one)');
       return;

@@ -44,8 +44,7 @@ describe('secrets, after a busy run with faults of every kind', () => {
   /** What was shown to the service as a key, good or bad. */
   const shown: string[] = [];
 
-  before(async function () {
-    this.timeout(2 * loadMsMax);
+  before(async () => {
     const env = { LOG_LEVEL: 'trace', PLATFORM_TOKEN_KEY: platformTokenKey, ADMIN_PORT: '0' };
     service = await startService({ env, apiEnv: { ADMIN_TOKEN: adminToken } });
     for (const process of [...service.apis, ...service.workers]) {

@@ -6,7 +6,6 @@ import type { Dice } from './dice.js';
 import { startFaultRun } from './fault-run.js';
 import type { FaultRun, FaultRunOptions, Judged } from './fault-run.js';
 import { closeConnections } from './http.js';
-import { isLongRun } from './long-run.js';
 import { timesFigures } from './recovery.js';
 import type { Service } from './service.js';
 
@@ -26,9 +25,6 @@ export interface FaultRound extends FaultRun {
   made(): number;
   add(faults?: number): void;
 }
-
-/** Mocha's timeout of such a test; in a long run it has none, and the runner looks whether it goes on. */
-export const faultRoundsMsMax = isLongRun ? 0 : 180_000;
 
 /** Enough that every process and every material has been used. */
 const warmUpChanges = 200;

@@ -29,9 +29,6 @@ interface Running {
   redis: Redis;
 }
 
-/** Starting embedded servers, a database from its template and two processes, on a busy machine. */
-const startMsMax = 60_000;
-
 const complete = counted({ env: { PLATFORM_TOKEN_KEY: platformTokenKey } });
 const workerless = counted({ workers: 0 });
 
@@ -60,13 +57,11 @@ function counted(options: ServiceOptions): () => HttpService {
   return () => {
     users += 1;
     let running: Running | undefined;
-    before('the service is up', async function () {
-      this.timeout(startMsMax);
+    before('the service is up', async () => {
       starting ??= start(options);
       running = await starting;
     });
-    after('the service is down', async function () {
-      this.timeout(startMsMax);
+    after('the service is down', async () => {
       users -= 1;
       if (users === 0) await starting?.then(stop);
     });

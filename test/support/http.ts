@@ -1,6 +1,7 @@
 import { Agent, request as nodeRequest, type IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { expectDocumented } from './documented.js';
+import { afterOwnTime } from './own-time.js';
 
 export interface Answer {
   status: number;
@@ -19,6 +20,7 @@ export interface Asked {
   headers?: Record<string, string | string[]>;
   /** A string or bytes go as they are; anything else as JSON. */
   body?: unknown;
+  /** In the machine's own time. */
   deadlineMs?: number;
 }
 
@@ -44,7 +46,11 @@ export function request(baseUrl: string, asked: Asked): Promise<Answer> {
     ...asked.headers,
   };
   return new Promise((resolve, reject) => {
-    const signal = AbortSignal.timeout(deadlineMs);
+    const abort = new AbortController();
+    const { signal } = abort;
+    const takeBack = afterOwnTime(deadlineMs, () => {
+      abort.abort();
+    });
     const sent = nodeRequest({ agent: agentOf(origin), hostname, port, method, path, headers, signal }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
@@ -56,6 +62,7 @@ export function request(baseUrl: string, asked: Asked): Promise<Answer> {
         resolve(documented(asked, answer));
       });
     });
+    sent.once('close', takeBack);
     sent.once('error', (error) => {
       reject(signal.aborted ? new Error(`${method} ${path}: no answer within ${String(deadlineMs)} ms`) : error);
     });
@@ -87,14 +94,14 @@ export function raw(port: number, bytes: string | Buffer): Promise<string> {
     const socket = connect({ port, host: '127.0.0.1' });
     let text = '';
     const settle = () => {
-      clearTimeout(timer);
+      takeBack();
       socket.destroy();
       resolve(text);
     };
-    const timer = setTimeout(() => {
+    const takeBack = afterOwnTime(rawDeadlineMs, () => {
       socket.destroy();
       reject(new Error(`No whole answer within ${String(rawDeadlineMs)} ms; so far: ${JSON.stringify(text)}`));
-    }, rawDeadlineMs);
+    });
     socket.setEncoding('latin1');
     socket.once('connect', () => socket.write(bytes));
     socket.on('data', (chunk: string) => {
@@ -105,7 +112,7 @@ export function raw(port: number, bytes: string | Buffer): Promise<string> {
     socket.once('error', (error: NodeJS.ErrnoException) => {
       // The server may close while we still write: what it said until then is the answer.
       if (text !== '' || error.code === 'ECONNRESET' || error.code === 'EPIPE') return settle();
-      clearTimeout(timer);
+      takeBack();
       reject(error);
     });
   });

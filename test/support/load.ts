@@ -4,6 +4,7 @@ import { isExecuted } from './history.js';
 import type { Attempt, History, Intent, LevelRead, SentRow } from './history.js';
 import { request } from './http.js';
 import type { Answer } from './http.js';
+import { startOwnTime } from './own-time.js';
 import type { TestShop } from './shop.js';
 
 export interface LoadOptions {
@@ -85,13 +86,13 @@ export function startLoad(options: LoadOptions): Load {
 
 /** Makes one attempt, or, with a key or after a refusal to be repeated, as many as it takes to settle the intent. */
 async function settle({ baseUrls, shop, dice, repeatsRefused = false }: LoadOptions, intent: Intent): Promise<void> {
-  const deadlineMs = performance.now() + settleMsMax;
+  const passedMs = startOwnTime();
   for (;;) {
     const attempt = await attemptOnce(dice.pick(baseUrls()), shop.writeKey, intent);
     intent.attempts.push(attempt);
     if (attempt.answer !== undefined && isExecuted(attempt.answer)) return;
     if (intent.key === undefined && !(repeatsRefused && attempt.answer?.status === 503)) return;
-    if (performance.now() > deadlineMs) {
+    if (passedMs() > settleMsMax) {
       const last = attempt.answer === undefined ? 'a broken connection' : attempt.answer.text;
       throw new Error(`${intent.tag} is not settled after ${String(intent.attempts.length)} attempts; last: ${last}`);
     }

@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import type { Answer } from './http.js';
+import { afterOwnTime } from './own-time.js';
 
 const closedMsMax = 10_000;
 
@@ -8,17 +9,17 @@ export function rawUntilClosed(port: number, bytes: string | Buffer): Promise<st
   return new Promise((resolve, reject) => {
     const socket = connect({ port, host: '127.0.0.1' });
     let text = '';
-    const timer = setTimeout(() => {
+    const takeBack = afterOwnTime(closedMsMax, () => {
       socket.destroy();
       reject(new Error(`Not closed within ${String(closedMsMax)} ms; so far: ${JSON.stringify(text)}`));
-    }, closedMsMax);
+    });
     socket.setEncoding('latin1');
     socket.once('connect', () => socket.write(bytes));
     socket.on('data', (chunk: string) => (text += chunk));
     // A reset after an answer is an end like any other; that the answer is whole is for the test to see.
     socket.on('error', () => undefined);
     socket.once('close', () => {
-      clearTimeout(timer);
+      takeBack();
       resolve(text);
     });
   });

@@ -1,20 +1,21 @@
 import { setTimeout as delay } from 'node:timers/promises';
+import { startOwnTime } from './own-time.js';
 
 const pollMs = 10;
 
 /**
- * Asks until the answer is neither false nor undefined, and returns it; past the deadline it fails naming what it waited
- * for. What the check throws passes through at once.
+ * Asks until the answer is neither false nor undefined, and returns it; past the deadline, in the machine's own time, it
+ * fails naming what it waited for. What the check throws passes through at once.
  */
 export async function until<T>(
   check: () => T | Promise<T>,
   { deadlineMs, what }: { deadlineMs: number; what: string | (() => string) },
 ): Promise<Exclude<T, false | undefined>> {
-  const deadline = performance.now() + deadlineMs;
+  const passedMs = startOwnTime();
   for (;;) {
     const answer = await check();
     if (answer !== false && answer !== undefined) return answer as Exclude<T, false | undefined>;
-    if (performance.now() > deadline) {
+    if (passedMs() > deadlineMs) {
       throw new Error(`Waited ${String(deadlineMs)} ms in vain for ${typeof what === 'string' ? what : what()}`);
     }
     await delay(pollMs);

@@ -24,15 +24,13 @@ describe('every route: 503', () => {
   let database: Database;
   let shop: TestShop;
 
-  before('a service with a Postgres and a Redis of its own', async function () {
-    this.timeout(60_000);
+  before('a service with a Postgres and a Redis of its own', async () => {
     postgres = await startTestPostgres();
     service = await startService({ databaseUrl: (await migrateTestDatabase(postgres)).url });
     database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'raw-materials-test' });
     shop = await createTestShop(database);
   });
-  after(async function () {
-    this.timeout(60_000);
+  after(async () => {
     await database.destroy();
     await service.stop();
     await postgres.stop();
@@ -85,7 +83,7 @@ describe('every route: 503', () => {
     expectData(await send({ path: '/healthz' }), 'status');
     await service.redis?.restart();
     await expectHealed();
-  }).timeout(60_000);
+  });
 
   it('Postgres is away: everything behind a key is refused, the process is well, and it heals', async () => {
     await postgres.kill();
@@ -96,5 +94,5 @@ describe('every route: 503', () => {
     expectData(await send({ path: '/healthz' }), 'status');
     await postgres.restart();
     await expectHealed();
-  }).timeout(60_000);
+  });
 });

@@ -6,7 +6,6 @@ import { request } from '../../support/http.js';
 import { inventoryPath } from '../../support/material-paths.js';
 import { createReferenceShop, waxBlendId } from '../../support/reference-shop.js';
 
-const browserMsMax = 120_000;
 const stepMsMax = 30_000;
 const chromium = findChromium();
 
@@ -51,8 +50,7 @@ async function tryBatch(page: Page, key: string, body: object): Promise<{ status
   return { status, reply };
 }
 
-describe('/docs in a browser', function () {
-  this.timeout(browserMsMax);
+describe('/docs in a browser', () => {
   const http = useHttpService();
 
   it('takes a key, sends a PATCH and shows the results of its rows, and calls no other host', async () => {

@@ -4,11 +4,8 @@ import { replyExamples } from '../../../api/reference/reply-examples.js';
 import { useHttpService } from '../../support/http-service.js';
 import { captureErrors, captureReplies } from '../../support/reference-replies.js';
 
-const capturesMsMax = 60_000;
-
 /** Where the service has come to answer otherwise, the difference that these show is what to write into the examples. */
-describe('the examples of the OpenAPI document', function () {
-  this.timeout(capturesMsMax);
+describe('the examples of the OpenAPI document', () => {
   const http = useHttpService();
 
   it('are what the running service answers to the requests beside them', async () => {

@@ -68,8 +68,7 @@ describe('the plans of the list', () => {
   let database: Database;
   let shopId: number;
 
-  before(async function () {
-    this.timeout(120_000);
+  before(async () => {
     testDatabase = await createTestDatabase();
     database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
     for (const name of ['other', 'own']) shopId = await fill(name);

@@ -1,5 +1,6 @@
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
+import { afterOwnTime } from '../../support/own-time.js';
 import { createTestDatabase } from '../../support/servers.js';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
@@ -33,8 +34,6 @@ export function startManage(args: readonly string[], env: Record<string, string>
     cwd: tmpdir(),
     env: { PATH: process.env['PATH'], ...env },
     stdio: 'pipe',
-    timeout: runMsMax,
-    killSignal: 'SIGKILL',
   });
   const run: Run = { code: null, stdout: '', stderr: '' };
   child.stdout.setEncoding('utf8').on('data', (text: string) => (run.stdout += text));
@@ -42,9 +41,11 @@ export function startManage(args: readonly string[], env: Record<string, string>
   // A command that does not read its input may be gone before all of it is written.
   child.stdin.on('error', () => undefined);
   child.stdin.end(input);
+  const takeBack = afterOwnTime(runMsMax, () => child.kill('SIGKILL'));
   const ended = new Promise<Run>((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
+      takeBack();
       resolve({ ...run, code });
     });
   });

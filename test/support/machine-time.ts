@@ -1,0 +1,20 @@
+import { existsSync, readFileSync } from 'node:fs';
+
+/** What the cores of this machine spent so far, in milliseconds. */
+export interface MachineTime {
+  /** By any process or by the kernel: user, nice, system, irq, softirq. */
+  busyMs: number;
+  /** Processes could have run, but a host that is short of CPU gave it to other machines: steal. */
+  stolenMs: number;
+}
+
+/** USER_HZ, in which Linux tells CPU times to programs, is 100 on every architecture that Node runs on (proc_stat(5)). */
+export const msATick = 10;
+
+/** Undefined where the system has no /proc, as macOS. */
+export function readMachineTime(): MachineTime | undefined {
+  if (!existsSync('/proc/stat')) return undefined;
+  const [all = ''] = readFileSync('/proc/stat', 'utf8').split('\n', 1);
+  const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = all.split(/ +/).slice(1).map(Number);
+  return { busyMs: (user + nice + system + irq + softirq) * msATick, stolenMs: steal * msATick };
+}

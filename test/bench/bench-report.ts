@@ -1,6 +1,7 @@
 import { formatTable } from '../../shared/manage/format-table.js';
 import type { PageTable } from '../load/page/render-page.js';
 import type { Timeline } from './hops/timeline.js';
+import { hostText } from './machine.js';
 import type { Machine } from './machine.js';
 import type { Ceiling } from './measure-round.js';
 import type { BenchOptions } from './options.js';
@@ -40,6 +41,8 @@ export interface BenchReport extends BenchRun {
   /** What databases and acknowledgements disagree about at the end. */
   problems: string[];
   loadAverageAfter: number;
+  /** The part of the CPU time wanted here that the host took, over the whole run. */
+  stolenPart: number | undefined;
   seconds: number;
 }
 
@@ -66,7 +69,7 @@ export function reportText(report: BenchReport): string {
   blocks.push(
     [
       ...legend(summaries),
-      `load average: ${machine.loadAverage} before, ${report.loadAverageAfter} after; ${Math.round(report.seconds)} s in all`,
+      `load average: ${machine.loadAverage} before, ${report.loadAverageAfter} after; ${Math.round(report.seconds)} s in all${hostText(report.stolenPart)}`,
       ...warnings(report),
     ].join('\n'),
   );
@@ -84,14 +87,22 @@ function allRounds({ rounds, connections, workers, open }: BenchRun): Round[] {
   return [...new Set([...rounds, ...connections, ...workers, ...open])];
 }
 
+/** Above this, what the host gave to other machines shows in the figures. */
+const stolenPartMax = 0.02;
+
 export function warnings(report: BenchReport): string[] {
-  const { problems, specials } = report;
+  const { problems, specials, stolenPart = 0 } = report;
   const all = allRounds(report);
   const disturbed = all.filter(isDisturbed).length;
   const lines = [...problems, ...specialProblems(specials)].map((problem) => `WRONG: ${problem}`);
   if (disturbed > 0) {
     lines.push(
       `NOT A QUIET MACHINE: in ${disturbed} of ${all.length} rounds other programs, or the host for other machines, took more than ${disturbedCores} cores; the ratios are worth little.`,
+    );
+  }
+  if (stolenPart > stolenPartMax) {
+    lines.push(
+      `NOT A MACHINE OF ITS OWN: where the host takes more than ${100 * stolenPartMax} % (steal), figures say as much about it as about a design.`,
     );
   }
   const faults = faultsIn(report);

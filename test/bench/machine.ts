@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
+import { readMachineTime, stolenPart } from '../support/machine-time.js';
 
 /** What the figures were measured on; a ratio travels from one machine to another, a figure does not. */
 export interface Machine {
@@ -36,4 +37,15 @@ export function describeMachine(): Machine {
 
 export function loadNow(): number {
   return Math.round((loadavg()[0] ?? 0) * 100) / 100;
+}
+
+/** Begins to watch; says, when called, which part of the CPU time that was wanted here the host took since then. */
+export function watchHost(): () => number | undefined {
+  const before = readMachineTime();
+  return () => stolenPart(before, readMachineTime());
+}
+
+/** For the end of a sentence; nothing where the system does not tell. */
+export function hostText(part: number | undefined): string {
+  return part === undefined ? '' : `; the host took ${(100 * part).toFixed(1)} % of the CPU time for others`;
 }

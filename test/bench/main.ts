@@ -6,7 +6,7 @@ import { faultsIn, reportText } from './bench-report.js';
 import type { BenchReport, BenchRun } from './bench-report.js';
 import type { BenchContext } from './context.js';
 import { runHops } from './hops/run-hops.js';
-import { describeMachine, loadNow } from './machine.js';
+import { describeMachine, loadNow, watchHost } from './machine.js';
 import { checkLedgers, measureCeiling } from './measure-round.js';
 import type { Ceiling } from './measure-round.js';
 import { readOptions, usage } from './options.js';
@@ -37,6 +37,7 @@ const overtimeMsMin = 10 * 60_000;
 const ceilingMs = 1_500;
 
 const startedMs = performance.now();
+const stolenSoFar = watchHost();
 const options = optionsOrExit();
 const machine = describeMachine();
 say(`${machine.cores} cores (${machine.cpu}), ${machine.memoryGib} GiB, ${machine.system}, Node ${machine.node}`);
@@ -111,6 +112,7 @@ async function measureAll(context: BenchContext): Promise<number> {
     targets: targetsSeen(summaries),
     problems: await checkLedgers(stack),
     loadAverageAfter: loadNow(),
+    stolenPart: stolenSoFar(),
     seconds: (performance.now() - startedMs) / 1_000,
   };
   writeFileSync(options.jsonPath, `${JSON.stringify(report, null, 2)}\n`);

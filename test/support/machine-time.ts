@@ -18,3 +18,10 @@ export function readMachineTime(): MachineTime | undefined {
   const [user = 0, nice = 0, system = 0, , , irq = 0, softirq = 0, steal = 0] = all.split(/ +/).slice(1).map(Number);
   return { busyMs: (user + nice + system + irq + softirq) * msATick, stolenMs: steal * msATick };
 }
+
+/** Which part of the CPU time that processes wanted the host took, 0 to 1; undefined where the system does not tell. */
+export function stolenPart(before: MachineTime | undefined, after: MachineTime | undefined): number | undefined {
+  if (before === undefined || after === undefined) return undefined;
+  const stolenMs = after.stolenMs - before.stolenMs;
+  return stolenMs <= 0 ? 0 : stolenMs / (stolenMs + after.busyMs - before.busyMs);
+}

@@ -1,4 +1,4 @@
-import { readMachineTime } from './machine-time.js';
+import { readMachineTime, stolenPart } from './machine-time.js';
 import type { MachineTime } from './machine-time.js';
 
 /** Of the time that its host took, a deadline counts this part all the same, so that what hangs is always found. */
@@ -9,11 +9,7 @@ const countedPartMin = 0.05;
  * that could have run, only the part in which they did.
  */
 export function ownPart(elapsedMs: number, before: MachineTime | undefined, after: MachineTime | undefined): number {
-  if (before === undefined || after === undefined) return elapsedMs;
-  const stolenMs = after.stolenMs - before.stolenMs;
-  if (stolenMs <= 0) return elapsedMs;
-  const busyMs = after.busyMs - before.busyMs;
-  return elapsedMs * Math.max(countedPartMin, busyMs / (busyMs + stolenMs));
+  return elapsedMs * Math.max(countedPartMin, 1 - (stolenPart(before, after) ?? 0));
 }
 
 /** A reading may be this old: a request of a fuzz run is not to cost one of its own. */

@@ -6,7 +6,7 @@ import { connectDatabase } from '../../../shared/database/connect.js';
 import { closeAll } from '../../support/cleanup.js';
 import { createTestDatabase } from '../../support/servers.js';
 import { startService } from '../../support/service.js';
-import { describeMachine, loadNow } from '../machine.js';
+import { describeMachine, hostText, loadNow, watchHost } from '../machine.js';
 import { fillShop } from './fill-shop.js';
 import { measureMemory } from './measure-memory.js';
 import { measureShapes } from './measure-shapes.js';
@@ -38,6 +38,7 @@ const overtime = setTimeout(() => {
 }, runMsMax);
 overtime.unref();
 const machine = describeMachine();
+const stolenSoFar = watchHost();
 say(`load average before the start: ${machine.loadAverage}`);
 try {
   process.exitCode = await run();
@@ -60,14 +61,15 @@ async function run(): Promise<number> {
     const figures = await measureShapes(asked);
     const memory = await measureMemory({ baseUrl, pid: api?.pid ?? 0 }, { key: large.readKey, ...memoryRun });
     await service.stop();
-    const report = { machine, small: small.importSeconds, large: large.importSeconds, memory, figures };
+    const stolenPart = stolenSoFar();
+    const report = { machine, stolenPart, small: small.importSeconds, large: large.importSeconds, memory, figures };
     writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
     print(figures);
     const { clients, answers, refused, megabytes, beforeMib, peakMib } = memory;
     console.log(
       `\n${clients} clients at pageSize=1000: ${answers} answers, ${refused} refused, ${megabytes} MB; the API held ${beforeMib} MiB before and ` +
         `${peakMib} MiB at its peak (must: ${memoryMibMax})`,
-      `\nload average: ${machine.loadAverage} before, ${loadNow()} after; figures: ${values.json}`,
+      `\nload average: ${machine.loadAverage} before, ${loadNow()} after${hostText(stolenPart)}; figures: ${values.json}`,
     );
     const missed = figures.filter((one) => isJudged(one) && factorOf(one) > factorMax).length;
     return missed > 0 || (peakMib ?? 0) > memoryMibMax ? 1 : 0;

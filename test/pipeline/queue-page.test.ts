@@ -7,7 +7,7 @@ import { keys, queueName } from '../../shared/queue/names.js';
 import { findChromium, startChromium } from '../support/browser.js';
 import { addOne } from '../support/change.js';
 import type { Answer } from '../support/http.js';
-import { startService } from '../support/service.js';
+import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
@@ -54,12 +54,24 @@ describe('the queue page', () => {
   };
   /** Changes that wait, since the worker stands still, for as long as it is looked at. */
   const whileWaiting = async (look: () => Promise<void>): Promise<Answer[]> => {
+    // The page has a connection of its own: behind it the service may still be looking for a Redis that was away.
+    await untilServing(service);
+    const waiting = () => redis.zcard(keys.scheduled);
+    await until(async () => (await waiting()) === 0, {
+      deadlineMs: soonMsMax,
+      what: 'what was there before to be done',
+    });
     service.workers[0]?.kill('SIGSTOP');
-    const sent = shop.materialIds.map((materialId) => addOne(service.baseUrls[0] ?? '', shop, { materialId }));
+    const early: string[] = [];
+    const sent = shop.materialIds.map(async (materialId) => {
+      const answer = await addOne(service.baseUrls[0] ?? '', shop, { materialId });
+      early.push(answer.text);
+      return answer;
+    });
     try {
-      await until(async () => (await redis.zcard(keys.scheduled)) === 3, {
+      await until(async () => (await waiting()) === 3, {
         deadlineMs: soonMsMax,
-        what: 'three to wait',
+        what: () => `three to wait; answered instead: ${early.join(' ')}`,
       });
       await look();
     } finally {

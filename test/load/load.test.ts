@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { rememberOpen } from '../support/cleanup.js';
+import { watchRefusals } from '../support/refusals.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
@@ -70,6 +71,7 @@ describe('npm run load', () => {
         ],
       }),
     );
+    const expectNoRefusal = watchRefusals();
     const [json, html] = [join(folder.path, 'load.json'), join(folder.path, 'load.html')];
     const ended = await startLoad(
       '--scenario',
@@ -87,6 +89,7 @@ describe('npm run load', () => {
     const report = JSON.parse(readFileSync(json, 'utf8')) as LoadReport;
     const { '200': executed = 0, '503': refused = 0, ...others } = report.summary.statuses;
     expect(others).to.deep.equal({});
+    expectNoRefusal(refused);
     expect(executed + refused).to.equal(400);
     expect(report.summary.sent).to.equal(400);
     expect(report.levels).to.include({ wrong: 0, open: 0 });

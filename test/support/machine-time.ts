@@ -25,3 +25,10 @@ export function stolenPart(before: MachineTime | undefined, after: MachineTime |
   const stolenMs = after.stolenMs - before.stolenMs;
   return stolenMs <= 0 ? 0 : stolenMs / (stolenMs + after.busyMs - before.busyMs);
 }
+
+/** Begins to watch; says, when called, how much CPU time the host took since then, in milliseconds; 0 where it does not tell. */
+export function watchStolenMs(): () => number {
+  const stolenMs = () => readMachineTime()?.stolenMs ?? 0;
+  const before = stolenMs();
+  return () => stolenMs() - before;
+}

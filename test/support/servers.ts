@@ -32,7 +32,7 @@ export interface TestDatabase {
   drop(): Promise<void>;
 }
 
-const goneMsMax = 20_000;
+const goneMsMax = 5_000;
 const templateName = 'template_migrated';
 
 let shared: Promise<TestServer> | undefined;

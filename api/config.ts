@@ -1,7 +1,7 @@
 import { platformSettings } from '../shared/platform/platform-settings.js';
 import { processSettings } from '../shared/runtime/process-settings.js';
 import type { SettingsDeclaration, SettingsValues } from '../shared/runtime/settings.js';
-import { dispatchSettings } from './dispatch/settings.js';
+import { dispatchSettings, graceMs } from './dispatch/settings.js';
 import { trustedProxiesProblem } from './trusted-proxies.js';
 
 /** Nobody counts attempts on the admin port. */
@@ -77,17 +77,14 @@ export type ApiSettings = SettingsValues<typeof settings>;
 
 /** What is wrong between settings that are each fine alone; undefined where nothing is. */
 export function settingsProblem({ SHUTDOWN_TIMEOUT_MS, WAIT_MS }: ApiSettings): string | undefined {
-  if (SHUTDOWN_TIMEOUT_MS > WAIT_MS + dispatchGraceMs) return undefined;
-  return `SHUTDOWN_TIMEOUT_MS is ${SHUTDOWN_TIMEOUT_MS}, but must be above WAIT_MS and its grace (${WAIT_MS + dispatchGraceMs}), or a stop would cut off answers.`;
+  if (SHUTDOWN_TIMEOUT_MS > WAIT_MS + graceMs) return undefined;
+  return `SHUTDOWN_TIMEOUT_MS is ${SHUTDOWN_TIMEOUT_MS}, but must be above WAIT_MS and its grace (${WAIT_MS + graceMs}), or a stop would cut off answers.`;
 }
-
-/** After its wait a write is withdrawn, which takes a second at most (pipeline §2 "Limits"). */
-const dispatchGraceMs = 1_000;
 
 /** Kept for what is closed after the last answer, before a stop is forced. */
 const closeMs = 1_000;
 
 /** How long after the begin of a stop a request may still arrive and have its whole wait before the stop is forced. */
 export function arrivalMsMax({ SHUTDOWN_TIMEOUT_MS, WAIT_MS }: ApiSettings): number {
-  return SHUTDOWN_TIMEOUT_MS - WAIT_MS - dispatchGraceMs - closeMs;
+  return SHUTDOWN_TIMEOUT_MS - WAIT_MS - graceMs - closeMs;
 }

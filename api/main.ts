@@ -32,7 +32,7 @@ const database = connectDatabase({
   url: settings.DATABASE_URL,
   poolMax: settings.DATABASE_POOL_MAX,
   applicationName: 'raw-materials-api',
-  statementTimeoutMs: settings.READ_TIMEOUT_MS,
+  answerMsMax: settings.READ_TIMEOUT_MS,
 });
 shutdown.register('the database', () => database.destroy());
 

@@ -49,7 +49,7 @@ const database = connectDatabase({
   poolMax: WORKER_LANES + 2,
   applicationName: 'raw-materials-worker',
   pipeline: true,
-  statementTimeoutMs: silenceMsMax,
+  answerMsMax: silenceMsMax,
 });
 shutdown.register('postgres', () => database.destroy());
 
@@ -106,12 +106,12 @@ function startMirror(everyMs: number): void {
     logger.info('PLATFORM_TOKEN_KEY is not set: no commerce platform is mirrored by this worker.');
     return;
   }
-  // The lanes' pool writes queries without waiting for answers, and all of its connections are theirs.
+  // Not the lanes' pool: all of its connections are theirs, and a page's transaction may take longer than a cycle.
   const mirrorDatabase = connectDatabase({
     url: DATABASE_URL,
     poolMax: mirrorPoolMax,
     applicationName: 'raw-materials-mirror',
-    statementTimeoutMs: mirrorSilenceMsMax,
+    answerMsMax: mirrorSilenceMsMax,
   });
   shutdown.register('mirror postgres', () => mirrorDatabase.destroy());
   const platform = createShopifyPlatform({

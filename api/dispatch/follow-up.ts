@@ -7,6 +7,7 @@ import type { DispatchMetrics } from './dispatch-metrics.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import { announceQueued, enqueue } from './enqueue.js';
 import type { QueueLink } from './queue-link.js';
+import { graceMs } from './settings.js';
 import { answerOf, notApplied } from './waiter.js';
 import type { SentJob, Waiter } from './waiter.js';
 
@@ -32,8 +33,6 @@ export interface FollowUpDeps {
 
 const tickMs = 250;
 export const lookUpEveryMs = 1_000;
-/** After the wait, for a withdrawal that meets a worker in the middle of it, or a Postgres that is away. */
-const graceMs = 1_000;
 const batchSize = 1_000;
 
 export function startFollowUp(deps: FollowUpDeps): FollowUp {

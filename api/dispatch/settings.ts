@@ -5,6 +5,9 @@ import type { SettingsDeclaration, SettingsValues } from '../../shared/runtime/s
 const waitMsDefault = 10_000;
 assertTimeLimits({ leaseMs, waitMs: waitMsDefault });
 
+/** After the wait, for a withdrawal that meets a worker in the middle of it, or a Postgres that is away (pipeline §2 "Limits"). */
+export const graceMs = 1_000;
+
 /** The settings of the pipeline's half in the API, spread into its declaration. */
 export const dispatchSettings = {
   WAIT_MS: {

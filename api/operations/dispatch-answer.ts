@@ -24,6 +24,8 @@ interface Asked {
   hasKey: boolean;
   /** A dry run is certainly not applied, whatever became of it. */
   dryRun?: boolean;
+  /** A change that moves no stock: the history has nothing of it. */
+  fieldsOnly?: boolean;
 }
 
 /**
@@ -101,9 +103,11 @@ const failed: { ok: false; error: RequestError } = fail(
   'Something went wrong on our side. Nothing was applied; quote the request id to support.',
 );
 
-function openOutcome({ materialId, requestId, hasKey }: Asked): string {
+function openOutcome({ materialId, requestId, hasKey, fieldsOnly }: Asked): string {
   const open = 'The request was queued, but whether it is applied cannot be told yet.';
   if (hasKey) return `${open} Send it again with the same Idempotency-Key: an executed answer to that key settles it.`;
-  const history = `/v1/raw-materials/${materialId}/inventory/history?requestId=${requestId}`;
+  const material = `/v1/raw-materials/${materialId}`;
+  if (fieldsOnly === true) return `${open} Ten minutes from now it is settled: look at ${material} then.`;
+  const history = `${material}/inventory/history?requestId=${requestId}`;
   return `${open} What ${history} shows is applied; what it does not show ten minutes from now never will be.`;
 }

@@ -38,7 +38,12 @@ export async function updateMaterial(
     { shopId: shop.id, materialId: variantId },
     { command, channel, keyId, requestId, ...(idempotency && { idempotency }) },
   );
-  return answerToUpdate(outcome, { materialId: variantId, requestId, hasKey: idempotency !== undefined });
+  return answerToUpdate(outcome, {
+    materialId: variantId,
+    requestId,
+    hasKey: idempotency !== undefined,
+    fieldsOnly: changes.inventoryQuantity === undefined,
+  });
 }
 
 async function readUnchanged(

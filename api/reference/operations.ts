@@ -134,7 +134,7 @@ export const operations: Readonly<Record<string, OperationText>> = {
     summary: 'Read the ledger of a material',
     description:
       'Every change of the levels of a virtual material, newest first. Pages stay put while new changes come. A platform ' +
-      'material has no ledger here: its history is empty. `requestId` settles an `OUTCOME_UNKNOWN`.',
+      'material has no ledger here: its history is empty. `requestId` settles an `OUTCOME_UNKNOWN` of a change of stock.',
     parameters: ['variantId'],
     query: historyQuerySchema,
     data: [historyPageSchema],

@@ -16,7 +16,7 @@ export const historyQuerySchema = {
       type: 'string',
       maxLength: 36,
       format: 'uuid',
-      description: 'Only what this request changed; it settles an OUTCOME_UNKNOWN.',
+      description: 'Only what this request changed; it settles an OUTCOME_UNKNOWN of a change of stock.',
     },
     from: {
       type: 'string',

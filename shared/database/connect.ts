@@ -10,20 +10,23 @@ export interface ConnectOptions {
   poolMax: number;
   applicationName: string;
   /**
-   * Write queries without waiting for the answers to earlier ones. Only for the worker's pool: its statements go out as
-   * two messages, and awaiting each costs HOT 15 % and the lone request 0.9 ms (pipeline §1).
+   * Write queries without waiting for the answers to earlier ones: the apply step's statements go out as two messages, and
+   * awaiting each costs HOT 15 % and the lone request 0.9 ms (pipeline §1). On as well where `answerMsMax` is set.
    */
   pipeline?: boolean;
-  /** A bound on every statement of this pool, for reads; the apply step sets its own inside its transaction. */
-  statementTimeoutMs?: number;
+  /**
+   * The longest that the driver waits for the answer to a statement; then it ends the connection. Above the timeouts that a
+   * transaction sets for itself, which end the statement alone.
+   */
+  answerMsMax?: number;
 }
 
 const connectTimeoutMs = 2_000;
 const acquireTimeoutMs = 3_000;
 
 /**
- * Opens a pool. Nothing is set on the session, so that PgBouncer in transaction mode stays possible (pipeline §4); the
- * statement timeout is the driver's own and ends the connection that overstays it.
+ * Opens a pool. Nothing is set on the session, so that PgBouncer in transaction mode stays possible (pipeline §4):
+ * `answerMsMax` is the driver's own.
  */
 export function connectDatabase(options: ConnectOptions): Database {
   return createKnex(knexConfig(options));
@@ -31,13 +34,7 @@ export function connectDatabase(options: ConnectOptions): Database {
 
 const silent = () => undefined;
 
-export function knexConfig({
-  url,
-  poolMax,
-  applicationName,
-  pipeline,
-  statementTimeoutMs,
-}: ConnectOptions): Knex.Config {
+export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMax }: ConnectOptions): Knex.Config {
   return {
     client: 'pg',
     connection: {
@@ -48,8 +45,8 @@ export function knexConfig({
       // Only in this mode does the driver end a connection on which a statement overstays. In the other it goes back to
       // the pool with the statement still under way, and whoever gets it next waits behind it: after a server was lost
       // without a word, every connection of the pool was dead until TCP gave up (T8).
-      pipeline: pipeline ?? statementTimeoutMs !== undefined,
-      ...(statementTimeoutMs === undefined ? {} : { query_timeout: statementTimeoutMs }),
+      pipeline: pipeline ?? answerMsMax !== undefined,
+      ...(answerMsMax === undefined ? {} : { query_timeout: answerMsMax }),
     } as Knex.PgConnectionConfig,
     pool: { min: 0, max: poolMax },
     acquireConnectionTimeout: acquireTimeoutMs,

@@ -12,6 +12,7 @@ import { createReference } from '../../api/reference/reference.js';
 import { routes } from '../../api/rest/routes.js';
 import { statusByCode } from '../../shared/domain/errors.js';
 import { document, expectValid } from '../support/documented.js';
+import { routes as askedRoutes } from '../support/routes.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const run = promisify(execFile);
@@ -40,6 +41,10 @@ describe('the OpenAPI document', () => {
     expect(agentMethods('/mcp')).to.equal('POST');
     const expected = [...routed, 'POST /mcp', ...publicPaths.flatMap((path) => [`GET ${path}`, `HEAD ${path}`])];
     expect(documented.sort()).to.deep.equal(expected.sort());
+  });
+
+  it('has no route that the tests of every route leave out', () => {
+    expect(askedRoutes.map(({ title }) => title).sort()).to.deep.equal(routed.sort());
   });
 
   it('describes no route that is gone', () => {

@@ -28,7 +28,7 @@ export async function startApiInProcess({
     url: databaseUrl,
     poolMax: settings.DATABASE_POOL_MAX,
     applicationName: 'raw-materials-api',
-    statementTimeoutMs: settings.READ_TIMEOUT_MS,
+    answerMsMax: settings.READ_TIMEOUT_MS,
   });
   const limiterRedis = connectLimiterRedis(redisUrl, () => undefined);
   await untilReady(limiterRedis);

@@ -21,6 +21,11 @@ export const routes: { title: string; scope: 'read' | 'write'; asked: (shop: Tes
     asked: ({ materialIds: [id = ''] }) => ({ path: inventoryPath(id) }),
   },
   {
+    title: 'GET /v1/raw-materials/{variantId}/inventory/history',
+    scope: 'read',
+    asked: ({ materialIds: [id = ''] }) => ({ path: `${inventoryPath(id)}/history` }),
+  },
+  {
     title: 'PATCH /v1/raw-materials/{variantId}/inventory',
     scope: 'write',
     asked: ({ materialIds: [id = ''], locationIds: [locationId = ''] }) => {

@@ -69,7 +69,7 @@ describe('the request id', () => {
 
   it('of a write is written to the ledger, so that a client can find what it did', async () => {
     const shop = await createTestShop(http.database);
-    const { asked } = routes.at(-1)!;
+    const { asked } = routes.find(({ title }) => title === 'PATCH /v1/raw-materials/{variantId}/inventory')!;
     const answer = await http.ask({ ...asked(shop), key: shop.writeKey });
     const { rows } = await http.database.raw<{ rows: unknown[] }>(
       'SELECT request_id, channel FROM ledger WHERE shop_id = ?',

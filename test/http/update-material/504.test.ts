@@ -1,9 +1,11 @@
 import { expect } from 'chai';
 import { withLockedMaterial } from '../../support/broken-storage.js';
 import { ask, useHttpService } from '../../support/http-service.js';
-import { materialPath } from '../../support/material-paths.js';
+import { inventoryPath, materialPath } from '../../support/material-paths.js';
+import { expectHistory } from '../../support/opt-in-replies.js';
 import { expectData, expectError } from '../../support/reply.js';
 import { createTestShop } from '../../support/shop.js';
+import { until } from '../../support/until.js';
 
 describe('PATCH /v1/raw-materials/{variantId}: 504', () => {
   const http = useHttpService();
@@ -25,12 +27,31 @@ describe('PATCH /v1/raw-materials/{variantId}: 504', () => {
   it('without a key the message says where to look, and for how long it is open', async () => {
     const { shopId, materialIds, writeKey: key } = await createTestShop(http.database);
     const [materialId = ''] = materialIds;
+    const asked = { method: 'PATCH', path: materialPath(materialId), key, body: { sku: 'x', inventoryQuantity: 3 } };
+    await http.withApi({ WAIT_MS: '1000' }, async ({ baseUrl }) => {
+      const open = await withLockedMaterial(http.database, { shopId, materialId }, () => ask(baseUrl, asked));
+      const { message } = expectError(open, 'OUTCOME_UNKNOWN');
+      const history = `${inventoryPath(materialId)}/history?requestId=${String(open.headers['x-request-id'])}`;
+      expect(message).to.contain(history);
+      expect(message).to.match(/ten minutes/);
+      // Nobody holds the material any more: the worker comes back to it.
+      await until(async () => expectHistory(await http.ask({ path: history, key })).items.length === 1, {
+        deadlineMs: 5_000,
+        what: 'what was open to show where the message says',
+      });
+    });
+  });
+
+  it('without a key a change of fields alone, which no history has, is to be looked for in the material', async () => {
+    const { shopId, materialIds, writeKey: key } = await createTestShop(http.database);
+    const [materialId = ''] = materialIds;
     const asked = { method: 'PATCH', path: materialPath(materialId), key, body: { sku: 'x' } };
     await http.withApi({ WAIT_MS: '1000' }, async ({ baseUrl }) => {
       const open = await withLockedMaterial(http.database, { shopId, materialId }, () => ask(baseUrl, asked));
       const { message } = expectError(open, 'OUTCOME_UNKNOWN');
-      expect(message).to.contain(`history?requestId=${String(open.headers['x-request-id'])}`);
-      expect(message).to.match(/ten minutes/);
+      expect(message).to.match(/Ten minutes/);
+      expect(message).to.contain(`${materialPath(materialId)} `);
+      expect(message).not.to.contain('history');
     });
   });
 });

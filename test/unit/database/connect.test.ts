@@ -7,7 +7,7 @@ import { testPostgres } from '../../support/servers.js';
 import { until } from '../../support/until.js';
 
 /** Far below the time after which TCP itself gives a silent peer up. */
-const statementTimeoutMs = 500;
+const answerMsMax = 500;
 const soonMsMax = 5_000;
 
 describe('a pool whose server was lost without a word', () => {
@@ -16,7 +16,7 @@ describe('a pool whose server was lost without a word', () => {
   before(async () => {
     const { url } = await testPostgres();
     proxy = await startFaultProxy({ port: Number(new URL(url).port) });
-    const options = { url: proxy.through(url), poolMax: 2, applicationName: 'test', statementTimeoutMs };
+    const options = { url: proxy.through(url), poolMax: 2, applicationName: 'test', answerMsMax };
     database = connectDatabase(options);
   });
   after(async () => {

@@ -26,11 +26,21 @@ export async function enqueue({ redis, queues, apiId }: QueueLink, jobs: SentJob
     addScript(transaction, 'rmAnnounce', ...jobs.map(({ ref }) => queueName(ref)));
     const answers = await transaction.exec();
     // fail-point: after-add
+    if (answers?.some(([error]) => isScriptGone(error)) === true) redis.disconnect(true);
     if (answers === null || answers.some(([error]) => error !== null)) return 'uncertain';
     return 'queued';
   } catch {
     return 'uncertain';
   }
+}
+
+/**
+ * Redis has forgotten a script that it was sent before (SCRIPT FLUSH, a fail-over behind a proxy, too many scripts of
+ * others). ioredis sends the text again only where the answer to the command itself says so, and in a transaction that is
+ * QUEUED: every transaction would fail until the connection is another one.
+ */
+function isScriptGone(error: Error | null): boolean {
+  return error?.message.startsWith('NOSCRIPT') === true;
 }
 
 /** Announces the materials of those jobs that still stand in their queues, and says which do not. */

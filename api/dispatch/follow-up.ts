@@ -63,7 +63,8 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
   async function cancelDue(all: Waiter[], nowMs: number): Promise<void> {
     const due = all.filter((waiter) => isSent(waiter) && (waiter.isGivenUp || waiter.deadlineMs <= nowMs));
     for (const waiter of due) {
-      if (!waiter.isGivenUp) beginGrace(waiter, waiter.deadlineMs);
+      // From now, and not from the deadline: after a time in which this process stood still that would be over already.
+      if (!waiter.isGivenUp) beginGrace(waiter, nowMs);
       if (nowMs <= waiter.deadlineMs) continue;
       deps.metrics.leftOpen();
       deps.settle(waiter, { status: 'unknown' });

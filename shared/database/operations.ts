@@ -49,7 +49,11 @@ async function settle(
   const shopIds = operations.map(({ shopId }) => shopId);
   const materialIds = operations.map(({ materialId }) => materialId);
   return database.transaction(async (transaction) => {
-    await transaction.raw(`SET LOCAL statement_timeout = ${settleTimeoutMs}`);
+    // Of a process that stands still, or whose host is gone, Postgres lets go of the locks by itself.
+    await transaction.raw(
+      `SELECT set_config('statement_timeout', :ms, true), set_config('idle_in_transaction_session_timeout', :ms, true)`,
+      { ms: String(settleTimeoutMs) },
+    );
     // The apply step decides under this lock; whoever holds it may be deciding one of these right now.
     const { rows: locked } = await transaction.raw<{ rows: MaterialRow[] }>(
       `SELECT stock.shop_id, stock.material_id
@@ -60,6 +64,7 @@ async function settle(
        FOR NO KEY UPDATE OF stock SKIP LOCKED`,
       [shopIds, materialIds],
     );
+    // fail-point: after-withdrawal-lock
     const { rows: existing } = await transaction.raw<{ rows: MaterialRow[] }>(
       `SELECT DISTINCT stock.shop_id, stock.material_id
        FROM stock JOIN unnest(?::int[], ?::text[]) AS wanted (shop_id, material_id) USING (shop_id, material_id)`,

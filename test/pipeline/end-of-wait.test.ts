@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { graceMs } from '../../api/dispatch/settings.js';
 import { jobsSentBesideMax } from '../../api/dispatch/shop-gates.js';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
@@ -8,7 +9,7 @@ import type { Answer } from '../support/http.js';
 import { openQueueRoom } from '../support/queue-room.js';
 import type { QueueRoom } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
-import { startService } from '../support/service.js';
+import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
@@ -133,6 +134,44 @@ describe('the end of the wait', () => {
     const record = await recordOf(database, idOf(open as Answer));
     expect(await totalOf(database, shop)).to.equal(record === 'executed' ? 1 : 0);
     expect(record).to.equal('executed');
+  });
+
+  it('is not past for a process that stood still over it: what was applied meanwhile is answered', async () => {
+    worker()?.kill('SIGSTOP');
+    const sentMs = performance.now();
+    const asked = addOne(baseUrl(), shop);
+    await until(async () => (await room.jobs({ ...shop, materialId: shop.materialIds[0] ?? '' }, 'wait')).length > 0, {
+      deadlineMs: soonMsMax,
+      what: 'the change to be queued',
+    });
+    const [api] = service.apis;
+    api?.kill('SIGSTOP');
+    worker()?.kill('SIGCONT');
+    await until(async () => (await totalOf(database, shop)) === 1, { deadlineMs: soonMsMax, what: 'it to be applied' });
+    // Beyond the wait and its grace: then the process finds both behind it at once.
+    await until(() => performance.now() - sentMs > waitMs + 2 * graceMs, { deadlineMs: soonMsMax, what: 'the grace' });
+    api?.kill('SIGCONT');
+    expect((await asked).status).to.equal(200);
+  });
+
+  it('keeps no lock of a process that stands still in the middle of a withdrawal', async () => {
+    const standing = await service.startApi({ FAIL_POINTS: 'after-withdrawal-lock=stop:1' });
+    await untilServing(service);
+    worker()?.kill('SIGSTOP');
+    const asked = addOne(standing.baseUrl ?? '', shop);
+    const isFree = async () => {
+      const sql = 'SELECT 1 FROM stock WHERE shop_id = ? FOR NO KEY UPDATE SKIP LOCKED';
+      return (await database.raw<{ rows: unknown[] }>(sql, [shop.shopId])).rows.length > 0;
+    };
+    await until(async () => !(await isFree()), { deadlineMs: soonMsMax, what: 'the lock to be taken' });
+    await until(isFree, { deadlineMs: soonMsMax, what: 'Postgres to let go of it' });
+    standing.kill('SIGCONT');
+    worker()?.kill('SIGCONT');
+    expect((await asked).status).to.be.oneOf([200, 503, 504]);
+    service.apis.pop();
+    service.baseUrls.pop();
+    standing.kill('SIGTERM');
+    await standing.exited;
   });
 
   it('does not hold up other materials while a session holds one', async () => {

@@ -108,14 +108,25 @@ async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], taken: Take
 }
 
 async function failGroups(deps: WorkerDeps, groups: OperationGroup[], cause: unknown): Promise<AppliedJobs> {
-  const operations = groups.flatMap(({ shopId, materialId, operations: own }) =>
-    own.map(({ id }) => ({ shopId, materialId, id })),
-  );
-  if (operations.length === 0) return { outcomes: new Map(), leftOut: new Set() };
+  const results: AppliedJobs[] = [];
+  for (const group of groups) results.push(await failGroup(deps, group, cause));
+  return merge(results);
+}
+
+/** What cannot even be recorded as failed is left out, as if another held its material: its neighbours go on. */
+async function failGroup(deps: WorkerDeps, group: OperationGroup, cause: unknown): Promise<AppliedJobs> {
+  const { shopId, materialId } = group;
+  const operations = group.operations.map(({ id }) => ({ shopId, materialId, id }));
   deps.logger.error({ err: cause, operations }, 'Operations are recorded as failed.');
-  const { outcomes, leftOut } = await recordFailed(deps.database, operations);
-  deps.metrics.failed(operations.filter(({ id }) => outcomes.get(id)?.status === 'failed').length);
-  return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
+  try {
+    const { outcomes, leftOut } = await recordFailed(deps.database, operations);
+    deps.metrics.failed(operations.filter(({ id }) => outcomes.get(id)?.status === 'failed').length);
+    return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
+  } catch (error) {
+    if (isInfrastructureError(error)) throw error;
+    deps.logger.error({ err: error, operations }, 'Operations could not be recorded as failed.');
+    return { outcomes: new Map(), leftOut: new Set([queueName(group)]) };
+  }
 }
 
 function merge(results: AppliedJobs[]): AppliedJobs {

@@ -261,8 +261,9 @@ export function toOutcome(status: string, result: string | null): OperationOutco
   switch (status) {
     case 'executed':
     case 'replayed':
-      // The original of a replay is kept a day longer than anyone can still ask for the replay.
-      if (result === null) throw new Error('a replay on record has lost its original');
+      // The original of a replay is kept a day longer than anyone waits for the replay; but its job may come once more, out
+      // of an old file of Redis. By itself it has applied nothing.
+      if (result === null) return { status: 'expired' };
       return { status: 'executed', result: toResult(result), replayed: status === 'replayed' };
     case 'key-reused':
     case 'expired':

@@ -114,6 +114,23 @@ describe('an operation that cannot be applied', () => {
     await untilIdle();
   });
 
+  it('since it repeated one whose record is gone is not applied when its job comes again, nor holds up others', async () => {
+    const first = await addOne(baseUrl(), shop, { idempotencyKey: 'again' });
+    const repeat = await addOne(baseUrl(), shop, { idempotencyKey: 'again' });
+    expect(repeat.headers['idempotency-replayed']).to.equal('true');
+    await untilIdle();
+    // As after two days, in which a file of Redis was kept with the job of the repeat.
+    await database.raw('DELETE FROM operations WHERE op_id = ?', [String(first.headers['x-request-id'])]);
+    const second = await createTestShop(database);
+    const [neighbour] = await together(() => {
+      void room.add(ref(), { operations: [add(1, { id: String(repeat.headers['x-request-id']) })] });
+      return [addOne(baseUrl(), second)];
+    });
+    expect(neighbour?.status).to.equal(200);
+    await untilIdle();
+    expect(await totalOf(database, shop)).to.equal(1);
+  });
+
   it('since it was accepted ten minutes ago is not applied, on whichever side of now', async () => {
     const [late, early] = [-tenMinutesMs - 1_000, tenMinutesMs + 60_000].map((offsetMs) =>
       add(1, { acceptedAtMs: Date.now() + offsetMs }),

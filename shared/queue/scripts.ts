@@ -20,7 +20,7 @@ const readyMs = 4_000;
 /**
  * Shops take turns: `ready` is the rotation of those that have ready materials, and each has a list of its own, so that
  * the thousand materials of one do not stand before the one of another. A shop stands in the rotation while its list
- * holds anything; standing there twice, or without a list, costs a look and no more.
+ * holds anything; standing there without a list costs a look and no more.
  */
 const makeReady = `
   local function makeReady(scheduled, ready, since, material)
@@ -192,14 +192,24 @@ const giveBack = `${clock}${wakeOne}${makeReady}${returnActive}
   end
   return 1`;
 
-/** KEYS: scheduled, ready, leases, since, wake. ARGV: how many at most. Makes ready whose lease, or turn, has run out. */
+/** No deadline is as far ahead as this: it was set before the clock of Redis went back. */
+const aheadMsMax = 2 * readyMs;
+
+/**
+ * KEYS: scheduled, ready, leases, since, wake. ARGV: how many at most. Makes ready whose lease, or turn, has run out, or
+ * would not for as long as the clock went back; an owner that lives has renewed its lease since, or finds it lost.
+ */
 const sweep = `${clock}${wakeOne}${makeReady}
   local late = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
+  for _, material in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], now + ${aheadMsMax}, '+inf', 'LIMIT', 0, ARGV[1])) do
+    late[#late + 1] = material
+  end
   for _, material in ipairs(late) do
     redis.call('HDEL', KEYS[3], material)
     makeReady(KEYS[1], KEYS[2], KEYS[4], material)
-    -- Its shop may have lost its place in the rotation; twice does no harm.
-    redis.call('RPUSH', KEYS[2], (string.match(material, '^[^.]*')))
+    -- Its shop may have lost its place in the rotation. Twice would be two turns, for as long as its list holds anything.
+    local shop = string.match(material, '^[^.]*')
+    if not redis.call('LPOS', KEYS[2], shop) then redis.call('RPUSH', KEYS[2], shop) end
   end
   if #late > 0 then wakeOne(KEYS[5]) end
   return #late`;

@@ -221,6 +221,28 @@ describe('the scheduling of materials', () => {
       expect(await room.redis.exists(keys.ready)).to.equal(0);
     });
 
+    it('gives a shop no second place in the rotation, whatever of it the sweep brings back', async () => {
+      await room.add(ref);
+      await room.add(other);
+      await room.add({ shopId: 2, materialId: 'VMAT-VAR-x' });
+      for (let time = 0; time < 3; time += 1) {
+        await runOut(name);
+        await runOut(queueName(other));
+        await room.sweep();
+      }
+      expect(await room.redis.lrange(keys.ready, 0, -1)).to.deep.equal(['1', '2']);
+    });
+
+    it('since before the clock of Redis went back is brought back by the sweep, and not only when it is there again', async () => {
+      await room.add(ref);
+      await room.add(other);
+      await take();
+      await room.redis.zadd(keys.scheduled, (await redisNowMs()) + 60_000, name);
+      expect(await room.sweep()).to.equal(1);
+      expect(await ready()).to.deep.equal([name]);
+      expect(await room.redis.hexists(keys.leases, queueName(other)), 'a lease that runs is left').to.equal(1);
+    });
+
     it('of a ready material that nobody takes is announced anew by the sweep', async () => {
       await room.add(ref);
       await room.redis.del(keys.ready, `${keys.ready}:1`, keys.wake);

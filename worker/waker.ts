@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { keys } from '../shared/queue/names.js';
 
@@ -10,6 +11,9 @@ export interface Waker {
 }
 
 const waitSecondsMax = 1;
+
+/** How often lanes look for work while nothing can wake them. */
+const lookMs = 100;
 
 /**
  * The blocking pop only wakes; the take itself is a script, so a token that is lost with its worker loses no material:
@@ -24,8 +28,11 @@ export function createWaker(redis: Redis): Waker {
     isPopping = true;
     while (waiting.length > 0 && !isClosed) {
       const token = await redis.blpop(keys.wake, waitSecondsMax).catch(() => undefined);
-      // Without a connection there is nothing to wait on; the lanes find out and wait for it themselves.
-      if (token === undefined) break;
+      // Without this connection there is nothing to wait on, and the lanes look by themselves, now and then.
+      if (token === undefined) {
+        await sleep(lookMs, undefined, { ref: false });
+        break;
+      }
       if (token !== null) waiting.shift()?.();
       else break;
     }

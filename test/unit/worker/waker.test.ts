@@ -1,14 +1,30 @@
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import { connectWakeRedis } from '../../../shared/redis/connections.js';
+import { freePort } from '../../../shared/standalone/ports.js';
 import { createWaker } from '../../../worker/waker.js';
 import { startTestRedis } from '../../support/servers.js';
 import type { TestRedis } from '../../support/servers.js';
+
+/** Below the pause of the waker by what a timer may be early. */
+const pauseMsMin = 90;
 
 describe('the waker of a worker', () => {
   let server: TestRedis;
   before(async () => (server = await startTestRedis()));
   after(() => server.stop());
+
+  it('lets lanes look now and then while its connection is away, and not as fast as they can', async () => {
+    const redis = connectWakeRedis(`redis://127.0.0.1:${String(await freePort())}`, () => undefined);
+    const waker = createWaker(redis);
+    for (let time = 0; time < 3; time += 1) {
+      const beganMs = performance.now();
+      await waker.wait();
+      expect(performance.now() - beganMs).to.be.greaterThan(pauseMsMin);
+    }
+    waker.close();
+  });
 
   it('keeps the process no longer when it is closed again, after its connection has ended', async () => {
     const redis = new Redis(server.url);

@@ -1,4 +1,4 @@
-import { connectDatabase } from '../shared/database/connect.js';
+import { connectDatabase, untilReachable } from '../shared/database/connect.js';
 import { poolUse } from '../shared/database/pool-use.js';
 import { startAdminServer } from '../shared/metrics/admin-server.js';
 import { watchPool, watchProcess, watchRedis } from '../shared/metrics/gauges.js';
@@ -63,7 +63,7 @@ shutdown.register('waker', () => {
   waker.close();
 });
 
-await Promise.all([untilReady(redis), untilReady(wakeRedis), database.raw('SELECT 1')]);
+await Promise.all([untilReady(redis), untilReady(wakeRedis), untilReachable(database)]);
 defineScripts(redis);
 
 const presence = await createWorkerPresence(redis);

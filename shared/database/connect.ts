@@ -1,5 +1,7 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import createKnex from 'knex';
 import type { Knex } from 'knex';
+import { isInfrastructureError } from './errors.js';
 import { migrationSource } from './migration-source.js';
 
 export type Database = Knex;
@@ -30,6 +32,28 @@ const acquireTimeoutMs = 3_000;
  */
 export function connectDatabase(options: ConnectOptions): Database {
   return createKnex(knexConfig(options));
+}
+
+/** A process that starts waits so long for its servers (likewise `untilReady` of Redis), and then says what is wrong. */
+const reachableMsMax = 5_000;
+const againMs = 200;
+
+/**
+ * Waits for Postgres to answer.
+ *
+ * @throws at once what it has against us; where it cannot be reached, after five seconds, what was in the way at last
+ */
+export async function untilReachable(database: Database): Promise<void> {
+  const endMs = performance.now() + reachableMsMax;
+  for (;;) {
+    try {
+      await database.raw('SELECT 1');
+      return;
+    } catch (error) {
+      if (!isInfrastructureError(error) || performance.now() > endMs) throw error;
+      await sleep(againMs);
+    }
+  }
 }
 
 const silent = () => undefined;

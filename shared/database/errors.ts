@@ -17,7 +17,12 @@ const socketFailure = new Set([
   'ECONNRESET',
   'EPIPE',
   'ETIMEDOUT',
+  'ECONNABORTED',
   'EHOSTUNREACH',
+  'ENETUNREACH',
+  'ENETDOWN',
+  'EADDRNOTAVAIL',
+  'EMFILE',
   'ENOTFOUND',
   'EAI_AGAIN',
 ]);

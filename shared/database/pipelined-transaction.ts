@@ -1,5 +1,6 @@
 import type { QueryConfig, QueryResult, Client } from 'pg';
 import type { Database } from './connect.js';
+import { isInfrastructureError } from './errors.js';
 
 /** Sends queries without waiting between them, in one network write, and waits for all of their answers. */
 type Send = (queries: QueryConfig[]) => Promise<QueryResult[]>;
@@ -39,6 +40,10 @@ export async function pipelinedTransaction<T>(
     const tag = answers.pop()?.command;
     if (tag !== 'COMMIT') throw new Error(`the transaction ended with ${String(tag)} instead of COMMIT`);
     return conclude(answers);
+  } catch (error) {
+    // What is tried again must not meet the same connection, should that be at fault: Knex gives out the latest first.
+    if (!isInfrastructureError(error)) connection.__knex__disposed = error;
+    throw error;
   } finally {
     // On a dead connection this fails as well, and Knex' pool drops it when it is next asked for.
     if (isOpen) await send([rollback]).catch(() => undefined);
@@ -66,9 +71,12 @@ function sender(connection: Client): Send {
 
 /** What Knex does not type of its client. */
 interface ConnectionPool {
-  acquireConnection: () => Promise<Client>;
-  releaseConnection: (connection: Client) => Promise<void>;
+  acquireConnection: () => Promise<PooledClient>;
+  releaseConnection: (connection: PooledClient) => Promise<void>;
 }
+
+/** With a fault on it Knex closes a connection instead of giving it out again. */
+type PooledClient = Client & { __knex__disposed?: unknown };
 
 interface Corkable {
   cork(): void;

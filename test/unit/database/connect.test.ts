@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
+import { connectDatabase, untilReachable } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { startFaultProxy } from '../../support/fault-proxy.js';
 import type { FaultProxy } from '../../support/fault-proxy.js';
@@ -9,6 +9,46 @@ import { until } from '../../support/until.js';
 /** Far below the time after which TCP itself gives a silent peer up. */
 const answerMsMax = 500;
 const soonMsMax = 5_000;
+
+describe('a process that starts', () => {
+  let proxy: FaultProxy;
+  let database: Database;
+  let url: string;
+  before(async () => {
+    ({ url } = await testPostgres());
+    proxy = await startFaultProxy({ port: Number(new URL(url).port) });
+    database = connectDatabase({ url: proxy.through(url), poolMax: 1, applicationName: 'test' });
+  });
+  after(async () => {
+    await database.destroy();
+    await proxy.close();
+  });
+
+  it('waits for a Postgres that is not there yet', async () => {
+    await proxy.inject({ kind: 'refuse' });
+    let isReached = false;
+    const reached = untilReachable(database).then(() => (isReached = true));
+    const refused = await database.raw('SELECT 1').then(
+      () => 'reached',
+      () => 'refused',
+    );
+    expect(refused).to.equal('refused');
+    expect(isReached).to.equal(false);
+    await proxy.heal();
+    await reached;
+  });
+
+  it('does not wait for one that will not have it', async () => {
+    const nobody = connectDatabase({
+      url: url.replace(/[^/]*$/, 'no_such_database'),
+      poolMax: 1,
+      applicationName: 'test',
+    });
+    const refused = await untilReachable(nobody).catch((error: unknown) => error);
+    await nobody.destroy();
+    expect(refused).to.have.property('code', '3D000');
+  });
+});
 
 describe('a pool whose server was lost without a word', () => {
   let proxy: FaultProxy;

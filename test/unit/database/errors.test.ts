@@ -16,6 +16,8 @@ describe('an error of the database', () => {
     ['a full disk', withCode('58030')],
     ['a standby', withCode('25006')],
     ['a refused connection', withCode('ECONNREFUSED')],
+    ['a network that is away', withCode('ENETUNREACH')],
+    ['a process without files to open', withCode('EMFILE')],
     ['an operation that is on record already', withCode('23505', 'operations_pkey')],
     ['a connection that ended', new Error('Connection terminated unexpectedly')],
     ['a silence', new Error('Query read timeout')],

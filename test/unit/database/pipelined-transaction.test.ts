@@ -1,0 +1,37 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { pipelinedTransaction } from '../../../shared/database/pipelined-transaction.js';
+import { testPostgres } from '../../support/servers.js';
+
+describe('a transaction in two messages', () => {
+  let database: Database;
+  before(async () => {
+    const { url } = await testPostgres();
+    database = connectDatabase({ url, poolMax: 1, applicationName: 'test', pipeline: true });
+  });
+  after(() => database.destroy());
+
+  /** The process of Postgres that ran it. */
+  const run = (text: string) =>
+    pipelinedTransaction(database, [{ text: 'SELECT pg_backend_pid() AS pid' }, { text }], ([pid]) => ({
+      writing: [],
+      conclude: () => (pid?.rows as { pid: number }[])[0]?.pid,
+    }));
+
+  it('goes on the connection of the one before, as long as that was not at fault', async () => {
+    const pid = await run('SELECT 1');
+    expect(await run('SELECT 1')).to.equal(pid);
+    const locked = await run(`DO $$ BEGIN RAISE EXCEPTION USING ERRCODE = '55P03'; END $$`).catch(() => 'failed');
+    expect(locked).to.equal('failed');
+    expect(await run('SELECT 1')).to.equal(pid);
+  });
+
+  it('is tried again on a fresh connection where the fault is not one that passes', async () => {
+    const pid = await run('SELECT 1');
+    expect(await run('SELECT 1 / 0').catch(() => 'failed')).to.equal('failed');
+    expect(await run('SELECT 1'))
+      .to.be.a('number')
+      .and.not.equal(pid);
+  });
+});

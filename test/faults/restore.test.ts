@@ -14,6 +14,7 @@ import type { QueueRoom } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { startTestRedis } from '../support/servers.js';
 import type { TestRedis } from '../support/servers.js';
+import { askUnrefused } from '../support/refusals.js';
 import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop, operationOf } from '../support/shop.js';
@@ -72,7 +73,7 @@ describe('a store that was restored to an earlier moment', () => {
     expect(await checkLedger(database)).to.deep.include({ mismatchCount: 0, mismatches: [] });
     await untilServing(service);
     for (const materialId of [...shop.materialIds, ...shop.materialIds]) {
-      const answer = await addOne(baseUrl(), shop, { materialId });
+      const answer = await askUnrefused(() => addOne(baseUrl(), shop, { materialId }));
       expect(answer.status, answer.text).to.equal(200);
     }
   };

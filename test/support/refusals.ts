@@ -14,3 +14,12 @@ export function watchRefusals(): (refused: number) => void {
     if (stolenMs() < stolenMsMin) expect(refused, 'refused, on a machine that had its CPU').to.equal(0);
   };
 }
+
+/** Asks; and once more for each refusal (503) for which a machine without its CPU may be to blame. */
+export async function askUnrefused<T extends { status: number }>(ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    const stolenMs = watchStolenMs();
+    const answer = await ask();
+    if (answer.status !== 503 || stolenMs() < stolenMsMin) return answer;
+  }
+}

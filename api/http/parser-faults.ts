@@ -42,9 +42,22 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
   }
 }
 
-/** CONNECT opens tunnels, of which there are none here: 405 with the methods there are. */
-export function answerConnect(socket: Duplex, allow: string | undefined, accept: string | undefined): void {
-  end(socket, refuseUnrouted(allow ?? 'GET, PATCH'), accept);
+/**
+ * CONNECT opens tunnels, of which there are none here: 405 with the methods there are. Node hands over the bare socket, on
+ * which this would come before an answer that is under way, and in its place: then the connection ends behind that one.
+ */
+export function answerConnect(
+  { url = '', headers }: IncomingMessage,
+  socket: Duplex,
+  { connections, allowedMethods }: Pick<ParserFaultDeps, 'connections' | 'allowedMethods'>,
+): void {
+  const last = [...(connections.get(socket) ?? [])].at(-1);
+  if (last === undefined) {
+    end(socket, refuseUnrouted(allowedMethods(url) ?? 'GET, PATCH'), headers.accept);
+    return;
+  }
+  surviveErrors(socket);
+  last.once('close', () => socket.destroy());
 }
 
 function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFaultDeps): Reply {
@@ -68,7 +81,11 @@ const requestLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (\/[^\s?]*)\S* HTTP\/1\.[01]\r
 const notHttp: Reply = { result: fail('INVALID_INPUT', 'This is not a valid HTTP request.') };
 
 function end(socket: Duplex, reply: Reply, accept?: string): void {
-  // A client that is gone meanwhile must not become a fault of the process.
-  socket.on('error', () => socket.destroy());
+  surviveErrors(socket);
   socket.end(renderRaw({ requestId: newRequestId(), reply }, accept), () => socket.destroy());
+}
+
+/** A client that is gone meanwhile must not become a fault of the process. */
+function surviveErrors(socket: Duplex): void {
+  socket.on('error', () => socket.destroy());
 }

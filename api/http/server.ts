@@ -86,7 +86,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     refuse(res, unknownExpectation);
   });
   server.on('connect', (req, socket) => {
-    answerConnect(socket, deps.allowedMethods(req.url ?? ''), req.headers.accept);
+    answerConnect(req, socket, { connections, allowedMethods: deps.allowedMethods });
   });
   server.on('clientError', (error, socket) => {
     answerParserFault(error, socket, { connections, cutShort, allowedMethods: deps.allowedMethods });

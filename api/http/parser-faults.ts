@@ -25,16 +25,15 @@ interface ParserFaultDeps {
 export function answerParserFault(error: ParserFault, socket: Duplex, deps: ParserFaultDeps): void {
   const open = [...(deps.connections.get(socket) ?? [])];
   const last = open.at(-1);
-  const isOnlyOne = open.length === 1;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
   } else if (last === undefined) {
     if (deps.cutShort.get(socket)?.complete === false) socket.destroy();
     else end(socket, replyTo(error, deps));
-  } else if (last.writableEnded && isOnlyOne) {
+  } else if (last.writableEnded && open.length === 1) {
     socket.end(() => socket.destroy());
-  } else if (!last.req.complete && !last.headersSent && isOnlyOne) {
-    // The fault is in the body that this request still waits for.
+  } else if (!last.req.complete && !last.headersSent) {
+    // The fault is in the body that this request still waits for. Behind others Node keeps this answer until theirs are given.
     sendReply(last, { requestId: newRequestId(), reply: replyTo(error, deps), headers: { Connection: 'close' } });
   } else {
     // Behind whole requests that are still being answered: they are, and then the connection ends.

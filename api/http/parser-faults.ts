@@ -35,6 +35,8 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
   } else if (!last.req.complete && !last.headersSent) {
     // The fault is in the body that this request still waits for. Behind others Node keeps this answer until theirs are given.
     sendReply(last, { requestId: newRequestId(), reply: replyTo(error, deps), headers: { Connection: 'close' } });
+    // Of a request that was answered Node no longer says that it broke off: whoever reads its body would wait for ever.
+    last.req.emit('aborted');
   } else {
     // Behind whole requests that are still being answered: they are, and then the connection ends.
     last.once('close', () => socket.destroy());

@@ -18,6 +18,7 @@ import type { PublicPaths } from './http/public-paths.js';
 import { rateLimit } from './http/rate-limit.js';
 import { requestId } from './http/request-id.js';
 import type { AppMiddleware, RequestState } from './http/request-state.js';
+import { requestTarget } from './http/request-target.js';
 import { createRouting } from './http/routing.js';
 import type { Routing } from './http/routing.js';
 import { createApiServer } from './http/server.js';
@@ -80,6 +81,7 @@ function stack({ services, routing: { routed, notRouted }, publicPaths, turns }:
     requestId(logger, metrics.answered),
     envelope,
     errors(logger),
+    requestTarget,
     publicPaths.answer,
     authenticate({
       keys: createKeyRing({ database, logger }),

@@ -20,7 +20,7 @@ export async function readBody(ctx: AppContext): Promise<Result<unknown>> {
     return tooLarge;
   }
   try {
-    await read(ctx, nothingNext);
+    await Promise.race([read(ctx, nothingNext), brokenOff(ctx)]);
   } catch (error) {
     return refused(ctx, error as Error & { status?: number });
   }
@@ -51,6 +51,20 @@ function isDeclaredTooLarge({ req }: AppContext): boolean {
 }
 
 const encodings = new Set(['identity', 'gzip', 'deflate', 'br']);
+
+/**
+ * Rejects when the request breaks off, of which one that is being inflated hears nothing, and for one that the server's own
+ * events have answered already: nobody may wait for the rest of it, or act upon it.
+ */
+function brokenOff({ req, res }: AppContext): Promise<never> {
+  return new Promise((_, reject) => {
+    const stop = () => {
+      reject(Object.assign(new Error('the request broke off'), { status: 400 }));
+    };
+    if (res.headersSent || req.destroyed) stop();
+    else req.once('aborted', stop);
+  });
+}
 
 /** Also for bytes that are no gzip, or that end too early: zlib's errors carry no status, and raw-body's own carry 400. */
 function refused(ctx: AppContext, error: Error & { status?: number }): Result<unknown> {

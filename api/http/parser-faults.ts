@@ -25,26 +25,40 @@ interface ParserFaultDeps {
 export function answerParserFault(error: ParserFault, socket: Duplex, deps: ParserFaultDeps): void {
   const open = [...(deps.connections.get(socket) ?? [])];
   const last = open.at(-1);
-  const isOnlyOne = open.length === 1;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
   } else if (last === undefined) {
     if (deps.cutShort.get(socket)?.complete === false) socket.destroy();
     else end(socket, replyTo(error, deps));
-  } else if (last.writableEnded && isOnlyOne) {
+  } else if (last.writableEnded && open.length === 1) {
     socket.end(() => socket.destroy());
-  } else if (!last.req.complete && !last.headersSent && isOnlyOne) {
-    // The fault is in the body that this request still waits for.
+  } else if (!last.req.complete && !last.headersSent) {
+    // The fault is in the body that this request still waits for. Behind others Node keeps this answer until theirs are given.
     sendReply(last, { requestId: newRequestId(), reply: replyTo(error, deps), headers: { Connection: 'close' } });
+    // Of a request that was answered Node no longer says that it broke off: whoever reads its body would wait for ever.
+    last.req.emit('aborted');
   } else {
     // Behind whole requests that are still being answered: they are, and then the connection ends.
     last.once('close', () => socket.destroy());
   }
 }
 
-/** CONNECT opens tunnels, of which there are none here: 405 with the methods there are. */
-export function answerConnect(socket: Duplex, allow: string | undefined, accept: string | undefined): void {
-  end(socket, refuseUnrouted(allow ?? 'GET, PATCH'), accept);
+/**
+ * CONNECT opens tunnels, of which there are none here: 405 with the methods there are. Node hands over the bare socket, on
+ * which this would come before an answer that is under way, and in its place: then the connection ends behind that one.
+ */
+export function answerConnect(
+  { url = '', headers }: IncomingMessage,
+  socket: Duplex,
+  { connections, allowedMethods }: Pick<ParserFaultDeps, 'connections' | 'allowedMethods'>,
+): void {
+  const last = [...(connections.get(socket) ?? [])].at(-1);
+  if (last === undefined) {
+    end(socket, refuseUnrouted(allowedMethods(url) ?? 'GET, PATCH'), headers.accept);
+    return;
+  }
+  surviveErrors(socket);
+  last.once('close', () => socket.destroy());
 }
 
 function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFaultDeps): Reply {
@@ -68,7 +82,11 @@ const requestLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (\/[^\s?]*)\S* HTTP\/1\.[01]\r
 const notHttp: Reply = { result: fail('INVALID_INPUT', 'This is not a valid HTTP request.') };
 
 function end(socket: Duplex, reply: Reply, accept?: string): void {
-  // A client that is gone meanwhile must not become a fault of the process.
-  socket.on('error', () => socket.destroy());
+  surviveErrors(socket);
   socket.end(renderRaw({ requestId: newRequestId(), reply }, accept), () => socket.destroy());
+}
+
+/** A client that is gone meanwhile must not become a fault of the process. */
+function surviveErrors(socket: Duplex): void {
+  socket.on('error', () => socket.destroy());
 }

@@ -69,24 +69,21 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     connections.set(socket, new Set());
     socket.once('close', () => connections.delete(socket));
   });
-  server.on('request', (req, res) => {
-    const { socket } = req;
-    const open = connections.get(socket);
-    open?.add(res);
-    // To an answer behind another, on a connection that broke, Node 20 does not say it; that goes with its connection.
-    res.once('close', () => {
-      open?.delete(res);
-      if (!req.complete) cutShort.set(socket, req);
-    });
+  const follow = (req: IncomingMessage, res: ServerResponse) => {
+    track(req, res, { connections, cutShort });
     if (closing) res.setHeader('Connection', 'close');
+  };
+  server.on('request', (req, res) => {
+    follow(req, res);
     if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, noHost);
     else deps.handle(req, res);
   });
-  server.on('checkExpectation', (_req, res) => {
+  server.on('checkExpectation', (req, res) => {
+    follow(req, res);
     refuse(res, unknownExpectation);
   });
   server.on('connect', (req, socket) => {
-    answerConnect(socket, deps.allowedMethods(req.url ?? ''), req.headers.accept);
+    answerConnect(req, socket, { connections, allowedMethods: deps.allowedMethods });
   });
   server.on('clientError', (error, socket) => {
     answerParserFault(error, socket, { connections, cutShort, allowedMethods: deps.allowedMethods });
@@ -115,6 +112,23 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       return closeLingering(server, connections, timeouts.arrivalMs);
     },
   };
+}
+
+interface Tracked {
+  connections: OpenConnections;
+  cutShort: WeakMap<Duplex, IncomingMessage>;
+}
+
+/** Of every request that Node hands over, by whichever event: that its answer is open, and whether it was cut short. */
+function track(req: IncomingMessage, res: ServerResponse, { connections, cutShort }: Tracked): void {
+  const { socket } = req;
+  const open = connections.get(socket);
+  open?.add(res);
+  // To an answer behind another, on a connection that broke, Node 20 does not say it; that goes with its connection.
+  res.once('close', () => {
+    open?.delete(res);
+    if (!req.complete) cutShort.set(socket, req);
+  });
 }
 
 /**

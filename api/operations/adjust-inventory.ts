@@ -1,3 +1,4 @@
+import { findMaterial } from '../../shared/database/materials.js';
 import type { AdjustmentRow } from '../../shared/domain/adjustment.js';
 import { batchResult } from '../../shared/domain/batch-result.js';
 import type { BatchResult, RowFailure } from '../../shared/domain/batch-result.js';
@@ -6,7 +7,7 @@ import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 import { answered, answerToBatch } from './dispatch-answer.js';
 import type { Answered } from './dispatch-answer.js';
-import { refuseToWrite } from './material-address.js';
+import { materialNotFound, refuseToWrite } from './material-address.js';
 
 export interface AdjustInventoryInput {
   variantId: string;
@@ -27,16 +28,20 @@ export interface AdjustInventoryInput {
  * 504 as the pipeline has it.
  */
 export async function adjustInventory(
-  { dispatch }: Services,
+  { dispatch, database }: Services,
   caller: Caller,
   input: AdjustInventoryInput,
 ): Promise<Answered<BatchResult>> {
   const { variantId, rows, malformed = [], dryRun = false, idempotency } = input;
   const refusal = refuseToWrite(variantId);
   if (refusal !== undefined) return answered(refusal);
-  // Without a valid row there is nothing to dispatch, and, as with any malformed request, nothing to remember.
-  if (rows.length === 0) return answered(batchResult(variantId, malformed.length, [...malformed]));
   const { shop, keyId, requestId, channel } = caller;
+  if (rows.length === 0) {
+    // Without a valid row there is nothing to dispatch, and, as with any malformed request, nothing to remember. That the
+    // material is not there goes before whatever the rows are (contract §3.6), which otherwise the worker sees to.
+    if ((await findMaterial(database, shop.id, variantId)) === undefined) return answered(materialNotFound);
+    return answered(batchResult(variantId, malformed.length, [...malformed]));
+  }
   const outcome = await dispatch.submit(
     { shopId: shop.id, materialId: variantId },
     { command: toCommand(input), channel, keyId, requestId, ...(idempotency && { idempotency }) },

@@ -51,8 +51,10 @@ export const responseHeaders = {
     example: 'application/json',
   },
   Link: {
-    description: 'The pages first, prev, next and last (RFC 8288), as far as they exist, relative to this address.',
-    required: true,
+    description:
+      'The pages first, prev, next and last (RFC 8288), as far as they exist, relative to this address, with the search ' +
+      'and the filters of the request. Where that would be longer than 3 KiB only prev and next, and where those are too ' +
+      'it is left out: page, and totalPages of the body, say the same.',
     schema: { type: 'string' },
     example: '</v1/raw-materials?page=1>; rel="first", </v1/raw-materials?page=2>; rel="last"',
   },

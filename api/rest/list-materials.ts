@@ -1,3 +1,4 @@
+import { listQuerySchema } from '../../shared/contract/list-query.js';
 import { readListQuery } from '../../shared/contract/read-query.js';
 import type { QueryParameters } from '../../shared/contract/read-query.js';
 import type { Reply } from '../http/request-state.js';
@@ -10,28 +11,45 @@ export async function getMaterials(services: Services, { caller, path, query }: 
   const read = readListQuery(query);
   if (!read.ok) return { result: read };
   const result = await listMaterials(services, caller, read.data);
-  return result.ok ? { result, headers: { Link: pageLinks(path, query, result.data) } } : { result };
+  if (!result.ok) return { result };
+  const links = pageLinks(path, query, result.data);
+  return links === undefined ? { result } : { result, headers: { Link: links } };
 }
+
+/**
+ * Each link repeats the search and the filters, escaped: four of them made 180 KB of a request of 15. Node's own client takes
+ * 16 KiB of headers, and nginx by default a page of 4 KiB.
+ */
+const linkBytesMax = 3_072;
 
 /**
  * `first`, `prev`, `next` and `last` (RFC 8288), relative to the request's own address: what the client sees as host may
  * be a proxy's. Past the end, `prev` is the last page that there is.
+ *
+ * @returns only `prev` and `next` where all would be too long, and undefined where those are too, or are not there
  */
 export function pageLinks(
   path: string,
   query: QueryParameters,
   { page, totalPages }: { page: number; totalPages: number },
-): string {
+): string | undefined {
   const last = Math.max(1, totalPages);
+  const rest = otherParameters(query);
+  const link = (rel: string, target: number) => `<${path}?page=${target}${rest}>; rel="${rel}"`;
+  const near = [
+    ...(page > 1 ? [link('prev', Math.min(page - 1, last))] : []),
+    ...(page < totalPages ? [link('next', page + 1)] : []),
+  ];
+  const candidates = [[link('first', 1), ...near, link('last', last)], near];
+  return candidates.map((links) => links.join(', ')).find(({ length }) => length > 0 && length <= linkBytesMax);
+}
+
+/** What makes the list another one; a parameter that it does not know is none of that. */
+function otherParameters(query: QueryParameters): string {
   const others = new URLSearchParams();
   for (const [name, values] of query) {
-    if (name !== 'page') for (const value of values) others.append(name, value);
+    if (name === 'page' || !Object.hasOwn(listQuerySchema.properties, name)) continue;
+    for (const value of values) others.append(name, value);
   }
-  const rest = others.size === 0 ? '' : `&${others.toString()}`;
-  const link = (rel: string, target: number) => `<${path}?page=${target}${rest}>; rel="${rel}"`;
-  const links = [link('first', 1)];
-  if (page > 1) links.push(link('prev', Math.min(page - 1, last)));
-  if (page < totalPages) links.push(link('next', page + 1));
-  links.push(link('last', last));
-  return links.join(', ');
+  return others.size === 0 ? '' : `&${others.toString()}`;
 }

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import type { Answer } from './http.js';
 import { afterOwnTime } from './own-time.js';
 
@@ -23,6 +24,14 @@ export function rawUntilClosed(port: number, bytes: string | Buffer): Promise<st
       resolve(text);
     });
   });
+}
+
+/** Everything that comes on a socket until it is closed. */
+export function textUntilClosed(socket: Socket): Promise<string> {
+  let text = '';
+  socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+  socket.on('error', () => undefined);
+  return new Promise((resolve) => socket.once('close', () => resolve(text)));
 }
 
 /** The bytes of one answer, read as a client would; its body is what Content-Length says, and nothing may follow it. */

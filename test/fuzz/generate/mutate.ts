@@ -34,6 +34,7 @@ const tokens = [
   'OPTIONS * HTTP/1.1\r\n',
   'BREW ',
   'http://x/',
+  'http://[a',
   '%00',
   '%ED%A0%80',
   '..%2f',

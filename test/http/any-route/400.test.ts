@@ -1,23 +1,14 @@
 import { expect } from 'chai';
 import { connect } from 'node:net';
-import type { Socket } from 'node:net';
 import { withLockedTable } from '../../support/broken-storage.js';
 import { expectUntouched } from '../../support/footprint.js';
 import { raw } from '../../support/http.js';
 import { useHttpService } from '../../support/http-service.js';
 import { inventoryPath, listPath, materialPath } from '../../support/material-paths.js';
-import { parseAnswer, parseAnswers, rawUntilClosed } from '../../support/raw-exchange.js';
+import { parseAnswer, parseAnswers, rawUntilClosed, textUntilClosed } from '../../support/raw-exchange.js';
 import { expectData, expectError, expectFaults } from '../../support/reply.js';
 import { createTestShop } from '../../support/shop.js';
 import type { TestShop } from '../../support/shop.js';
-
-/** Everything that comes on a socket until it is closed. */
-function textUntilClosed(socket: Socket): Promise<string> {
-  let text = '';
-  socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
-  socket.on('error', () => undefined);
-  return new Promise((resolve) => socket.once('close', () => resolve(text)));
-}
 
 const badTexts = ['%E0%A4%A', '%00', '%ED%A0%80', '%C0%80', '%E2%82', '%zz', '%'];
 

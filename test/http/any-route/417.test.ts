@@ -1,9 +1,10 @@
 import { expect } from 'chai';
+import { connect } from 'node:net';
 import { expectUntouched } from '../../support/footprint.js';
 import { raw } from '../../support/http.js';
 import { useHttpService } from '../../support/http-service.js';
 import { inventoryPath } from '../../support/material-paths.js';
-import { parseAnswer } from '../../support/raw-exchange.js';
+import { parseAnswer, textUntilClosed } from '../../support/raw-exchange.js';
 import { expectData, expectError } from '../../support/reply.js';
 import { createTestShop } from '../../support/shop.js';
 
@@ -20,6 +21,19 @@ describe('every path: 417', () => {
       parseAnswer(await raw(http.port, `${text}Content-Length: ${batch.length}\r\n\r\n${batch}`)),
     );
     expectError(answer, 'EXPECTATION_FAILED');
+  });
+
+  it('and then what is no HTTP in the body of that request: nothing is written behind the answer', async () => {
+    const socket = connect({ port: http.port, host: '127.0.0.1' });
+    const text = textUntilClosed(socket);
+    const answered = new Promise((resolve) => socket.once('data', resolve));
+    const head = 'PATCH /v1/raw-materials/VMAT-1 HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n';
+    socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
+    await answered;
+    // The answer's connection is let go in a turn of its own; an exchange on another one shows that it has been.
+    expectData(await http.ask({ path: '/healthz' }), 'status');
+    socket.write('zz\r\n');
+    expectError(parseAnswer(await text), 'EXPECTATION_FAILED');
   });
 
   it('100-continue is met: the client is told to go on, and its request is served', async () => {

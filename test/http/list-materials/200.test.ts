@@ -109,6 +109,16 @@ describe('GET /v1/raw-materials: 200', () => {
     );
   });
 
+  it('whatever is asked, the headers stay so short that a client and a proxy take them', async () => {
+    const shop = await createTestShop(http.database, { materials: 3 });
+    const vendors = Array.from({ length: 100 }, (_, index) => `vendorFilter=vendor+${index}+of+many`).join('&');
+    for (const query of [`search=${'~'.repeat(15_000)}`, vendors, `colour=${'~'.repeat(15_000)}`]) {
+      const { status, headers } = await http.ask({ path: `${path}?${query}&pageSize=1`, key: shop.readKey });
+      expect(status, query).to.equal(200);
+      expect(String(headers['link'] ?? '').length, query).to.be.at.most(3_072);
+    }
+  });
+
   it('an unknown parameter is ignored, and so are an unknown sortBy and sortOrder', async () => {
     const shop = await createTestShop(http.database, { materials: 3 });
     const plain = await list(shop);

@@ -92,6 +92,9 @@ describe('Prefer: handling=lenient on the inventory update', () => {
 
   it('answers a material that does not exist with 404, whatever the rows', async () => {
     expectError(await send([bad, { locationId: '1001', delta: 1 }], lenient, 'VMAT-unknown'), 'NOT_FOUND');
+    expectError(await send([bad, 7], lenient, 'VMAT-unknown'), 'NOT_FOUND');
+    const other = await createTestShop(http.database, { materialIds: ['VMAT-of-another'] });
+    expectError(await send([bad], lenient, other.materialIds[0]), 'NOT_FOUND');
   });
 
   it('is for rows: what is wrong with the request around them is still 400', async () => {

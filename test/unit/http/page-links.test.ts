@@ -2,13 +2,15 @@ import { expect } from 'chai';
 import { pageLinks } from '../../../api/rest/list-materials.js';
 
 const path = '/v1/raw-materials';
-const relations = (link: string): Record<string, string> =>
+const relations = (link = ''): Record<string, string> =>
   Object.fromEntries([...link.matchAll(/<([^>]*)>; rel="(\w+)"/g)].map(([, target, rel]) => [rel ?? '', target ?? '']));
 
 describe('the links of a page', () => {
-  it('keep every other parameter', () => {
+  it('keep every other parameter that the list knows', () => {
     const query = new Map([
       ['page', ['2']],
+      ['utm_source', ['letter']],
+      ['toString', ['1']],
       ['vendorFilter', ['a b', 'é']],
     ]);
     const rest = 'vendorFilter=a+b&vendorFilter=%C3%A9';
@@ -29,5 +31,21 @@ describe('the links of a page', () => {
       prev: `${path}?page=2`,
       last: `${path}?page=2`,
     });
+  });
+
+  it('are only those of the pages beside it where all would be longer than 3 KiB, and none where those are too', () => {
+    const linksOf = (length: number, of: { page: number; totalPages: number }) =>
+      pageLinks(path, new Map([['search', ['x'.repeat(length)]]]), of);
+    const middle = { page: 2, totalPages: 3 };
+    expect(Object.keys(relations(linksOf(600, middle)))).to.deep.equal(['first', 'prev', 'next', 'last']);
+    expect(Object.keys(relations(linksOf(800, middle)))).to.deep.equal(['prev', 'next']);
+    expect(Object.keys(relations(linksOf(2_000, { page: 1, totalPages: 3 })))).to.deep.equal(['next']);
+    expect(linksOf(2_000, middle)).to.equal(undefined);
+    expect(linksOf(2_000, { page: 1, totalPages: 1 })).to.equal(undefined);
+  });
+
+  it('are counted as they are sent, escaped', () => {
+    const query = new Map([['vendorFilter', Array.from({ length: 100 }, (_, index) => `~~~~~~~~~~${index}`)]]);
+    expect(pageLinks(path, query, { page: 2, totalPages: 3 })).to.equal(undefined);
   });
 });

@@ -75,4 +75,18 @@ describe('the server of the API, of the answers that it has given', () => {
     answerNext();
     await expectNoneKept();
   });
+
+  it('says of a 417 too, while it closes, that it is the last of its connection', async () => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+    socket.write(request);
+    await until(() => answers.length === 1, { deadlineMs: soonMsMax, what: 'the request' });
+    answerNext();
+    await until(() => text.endsWith('{}'), { deadlineMs: soonMsMax, what: 'its answer' });
+    const closed = server.close();
+    socket.write('PATCH / HTTP/1.1\r\nHost: x\r\nExpect: foo\r\nContent-Length: 0\r\n\r\n');
+    await closed;
+    expect(text.split('{}')[1]).to.match(/^HTTP\/1\.1 417 .*\r\nConnection: close\r\n/s);
+  });
 });

@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { connect } from 'node:net';
+import { withLockedMaterial, withLockedTable } from '../../support/broken-storage.js';
+import { useHttpService } from '../../support/http-service.js';
+import { inventoryPath, listPath } from '../../support/material-paths.js';
+import { parseAnswers, textUntilClosed } from '../../support/raw-exchange.js';
+import { expectData, expectError } from '../../support/reply.js';
+import { createTestShop } from '../../support/shop.js';
+import type { TestShop } from '../../support/shop.js';
+
+const batch = '{"updates":[{"locationId":"1001","delta":1}]}';
+
+describe('a request behind one whose answer is under way', () => {
+  const http = useHttpService();
+  let shop: TestShop;
+
+  before(async () => {
+    shop = await createTestShop(http.database);
+  });
+
+  /** Writes bytes while the answer to the first request among them is held back; everything that comes until the end. */
+  async function sendWhile(hold: (use: () => Promise<void>) => Promise<void>, bytes: string): Promise<string> {
+    const socket = connect({ port: http.port, host: '127.0.0.1' });
+    const text = textUntilClosed(socket);
+    await hold(async () => {
+      socket.write(bytes);
+      // An exchange on another connection shows that what was written before it has been read.
+      expectData(await http.ask({ path: '/healthz' }), 'status');
+    });
+    return text;
+  }
+
+  it('CONNECT: the answer is given and nothing is written into it, then the connection ends', async () => {
+    const list = `GET ${listPath} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.readKey}\r\n\r\n`;
+    const text = await sendWhile(
+      (use) => withLockedTable(http.database, 'materials', use),
+      `${list}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`,
+    );
+    const answers = parseAnswers(text);
+    expect(answers.map(({ status }) => status)).to.deep.equal([200]);
+    expectData(answers[0]!, 'list');
+  });
+
+  it('a fault in its body: its 400 comes behind that answer, then the connection ends', async () => {
+    const [materialId = ''] = shop.materialIds;
+    const head =
+      `PATCH ${inventoryPath(materialId)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.writeKey}\r\n` +
+      'Content-Type: application/json\r\n';
+    const first = `${head}Content-Length: ${batch.length}\r\n\r\n${batch}`;
+    const text = await sendWhile(
+      (use) => withLockedMaterial(http.database, { shopId: shop.shopId, materialId }, use),
+      `${first}${head}Transfer-Encoding: chunked\r\n\r\nzz\r\n`,
+    );
+    const answers = parseAnswers(text);
+    expect(answers.map(({ status }) => status)).to.deep.equal([200, 400]);
+    expect(expectData(answers[0]!, 'batch')).to.include({ okCount: 1 });
+    expectError(answers[1]!, 'INVALID_INPUT');
+    expect(answers[1]!.headers['connection']).to.equal('close');
+  });
+});

@@ -1,0 +1,84 @@
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { setImmediate as nextTurn } from 'node:timers/promises';
+import { gzipSync } from 'node:zlib';
+import { expect } from 'chai';
+import Koa from 'koa';
+import pino from 'pino';
+import { readBody } from '../../../api/http/body.js';
+import type { RequestState } from '../../../api/http/request-state.js';
+import { createApiServer } from '../../../api/http/server.js';
+import type { ApiServer } from '../../../api/http/server.js';
+import type { Result } from '../../../shared/domain/errors.js';
+import { until } from '../../support/until.js';
+
+const soonMsMax = 5_000;
+const head = 'PATCH / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n';
+const gzipped = 'Content-Encoding: gzip\r\n';
+const part = gzipSync('{"updates":[]}').subarray(0, 12);
+const chunk = Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')]);
+
+describe('a body that never comes to its end', () => {
+  let server: ApiServer;
+  let socket: Socket;
+  let hasArrived: boolean;
+  let read: Result<unknown> | undefined;
+
+  beforeEach(async () => {
+    hasArrived = false;
+    read = undefined;
+    const app = new Koa<RequestState>();
+    app.use(async (ctx) => {
+      ctx.respond = false;
+      hasArrived = true;
+      // As the key and the limit, which are asked for before anybody reads.
+      await nextTurn();
+      read = await readBody(ctx);
+    });
+    server = createApiServer({
+      handle: app.callback(),
+      allowedMethods: () => undefined,
+      logger: pino({ level: 'silent' }),
+      timeouts: { headersMs: 10_000, requestMs: 10_000, keepAliveMs: 10_000, arrivalMs: 1_000 },
+      connectionsMax: 10,
+    });
+    socket = connect({ port: await server.listen(0, '127.0.0.1'), host: '127.0.0.1' });
+    socket.on('error', () => undefined).resume();
+  });
+  afterEach(async () => {
+    socket.destroy();
+    await server.close();
+  });
+
+  const soon = (what: string) => ({ deadlineMs: soonMsMax, what });
+  async function expectGivenUp(): Promise<void> {
+    await until(() => read !== undefined, soon('the reading to end'));
+    expect(read).to.have.nested.property('error.code', 'INVALID_INPUT');
+  }
+
+  for (const [kind, header, begin] of [
+    ['plain', '', '1\r\n{\r\n'],
+    ['gzipped', gzipped, chunk],
+  ] as const) {
+    const begun = Buffer.concat([Buffer.from(`${head}${header}\r\n`), Buffer.from(begin)]);
+
+    it(`${kind}, as its client has gone: nobody waits for it`, async () => {
+      socket.write(begun);
+      await until(() => hasArrived, soon('the request'));
+      socket.destroy();
+      await expectGivenUp();
+    });
+
+    it(`${kind}, as it is no HTTP from some place on: nobody waits for it`, async () => {
+      socket.write(begun);
+      await until(() => hasArrived, soon('the request'));
+      socket.write('zz\r\n');
+      await expectGivenUp();
+    });
+
+    it(`${kind}, as it is no HTTP before it is read: nobody waits for it`, async () => {
+      socket.write(Buffer.concat([begun, Buffer.from('zz\r\n')]));
+      await expectGivenUp();
+    });
+  }
+});

@@ -16,6 +16,7 @@ import {
 } from './given-servers.js';
 import type { Finding } from './given-servers.js';
 import { findPostgresBinaries } from './postgres-binaries.js';
+import { locatePostgresFolder } from './postgres-folder.js';
 import { runCommand } from './processes.js';
 import { findRedisProgram } from './redis-program.js';
 import { findServerUser } from './server-user.js';
@@ -117,7 +118,7 @@ function isInstalled(name: string): boolean {
 }
 
 async function checkEmbeddedPostgres(): Promise<Finding> {
-  const user = await findServerUser(resolve(process.env.DATA_DIR || '.data', 'postgres'));
+  const user = await findServerUser(locatePostgresFolder(resolve(process.env.DATA_DIR || '.data', 'postgres')));
   if (!user.ok) return bad(user.problem);
   const found = await findPostgresBinaries({ user: user.value, say: () => undefined, env: process.env });
   if (!found.ok) return bad(found.problem);

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { failed, type Outcome } from './outcome.js';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
-import { postgresEnv, preparePostgresFolder, type PostgresFolder } from './postgres-folder.js';
+import { locatePostgresFolder, postgresEnv, preparePostgresFolder, type PostgresFolder } from './postgres-folder.js';
 import { answersAsPostgres, isPostmasterOf, readPidFile } from './postgres-probe.js';
 import { freePort, portOrFree } from './ports.js';
 import { endProcess, isAlive, isZombie, signal } from './processes.js';
@@ -66,7 +66,7 @@ const defaultSettings = { max_connections: 200, shared_buffers: '512MB', max_wal
  */
 export async function startPostgres(options: PostgresOptions): Promise<Outcome<PostgresServer>> {
   const env = options.env ?? process.env;
-  const user = await findServerUser(options.dataDir);
+  const user = await findServerUser(locatePostgresFolder(options.dataDir));
   if (!user.ok) return user;
   const binaries = await findPostgresBinaries({ user: user.value, say: options.say, env });
   if (!binaries.ok) return binaries;

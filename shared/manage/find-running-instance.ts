@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failed, type Outcome } from '../standalone/outcome.js';
+import { locatePostgresFolder } from '../standalone/postgres-folder.js';
 import { isPostmasterOf, readPidFile } from '../standalone/postgres-probe.js';
 
 export interface RunningInstance {
@@ -19,7 +20,7 @@ export function findRunningInstance(dataDir: string): Outcome<RunningInstance> {
       'Set DATABASE_URL to postgres://user:password@host:port/name, or run npm start first (DATA_DIR says where it keeps its data).',
   );
   try {
-    const folder = postgresFolder(dataDir);
+    const folder = locatePostgresFolder(join(dataDir, 'postgres'));
     const cluster = join(folder, 'cluster');
     const server = readPidFile(cluster);
     if (server?.readyPort === undefined || !isPostmasterOf(server.pid, cluster)) return nothing;
@@ -39,11 +40,4 @@ export function findRunningInstance(dataDir: string): Outcome<RunningInstance> {
         'Run this as that user, or set DATABASE_URL.',
     );
   }
-}
-
-/** Where the folder could not be entered by Postgres' user, a file beside it names the one that is used instead. */
-function postgresFolder(dataDir: string): string {
-  const folder = join(dataDir, 'postgres');
-  const pointer = `${folder}.moved`;
-  return existsSync(pointer) ? readFileSync(pointer, 'utf8').trim() : folder;
 }

@@ -42,7 +42,7 @@ isNonEssentialMaterial, weightValue, weightUnitId; and
   levels             opening stock by location: 70001:12.5;70002:3, or {"70001":12.5,"70002":3}`;
 
 async function importFile(
-  { database, terminal }: CommandContext,
+  { database, terminal, progress }: CommandContext,
   file: string,
   options: ImportOptions,
 ): Promise<Outcome<Answer>> {
@@ -66,11 +66,17 @@ async function importFile(
   );
   if (!outcome.ok) return outcome;
   const { value: report } = outcome;
+  if (report.unsettled !== undefined) progress(describeUnsettled(report));
   if (report.badCount > 0 && !skipBad) return failed(`Nothing was imported.\n${describeBad(report)}`);
   const seconds = Math.round(performance.now() - startedMs) / 1_000;
   const done = `${report.imported} materials imported, with ${report.levels} levels, in ${seconds} s.`;
   const text = report.badCount > 0 ? `${done}\n${describeBad(report)}` : done;
   return { ok: true, value: { data: { ...report, seconds }, text } };
+}
+
+function describeUnsettled({ imported, unsettled = '' }: ImportReport): string {
+  const state = imported > 0 ? 'All of it is in, but' : 'What was written is taken back, and';
+  return `${state} the statistics were not refreshed: ${unsettled}. Until autovacuum does it, lists and searches may be slower.`;
 }
 
 function describeBad({ badCount, badLines }: ImportReport): string {

@@ -1,6 +1,7 @@
-import { stat } from 'node:fs/promises';
+import { access, constants, stat } from 'node:fs/promises';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/connect.js';
+import { reasonOf } from '../database/errors.js';
 import {
   beginImport,
   facetsOfVendors,
@@ -39,6 +40,8 @@ export interface ImportReport {
   badCount: number;
   /** The first `badLinesMax` of them. */
   badLines: BadLine[];
+  /** Why statistics and indexes could not be brought into order afterwards; what was imported is in all the same. */
+  unsettled?: string;
 }
 
 export type ImportPhase = 'importing' | 'settling';
@@ -75,11 +78,21 @@ export async function importMaterials(
   const outcome = await writeAll(database, job, run, (bytes) =>
     onProgress('importing', bytes / Math.max(1, size.value)),
   );
-  if (run.report.imported >= settledFrom) {
-    onProgress('settling', 1);
+  if (run.report.imported < settledFrom) return outcome;
+  onProgress('settling', 1);
+  const unsettled = await settle(database);
+  if (unsettled === undefined || !outcome.ok) return outcome;
+  return { ok: true, value: { ...outcome.value, unsettled } };
+}
+
+/** Why it failed, if it did: the import has been decided before it, and whoever is told "failed" imports all of it again. */
+async function settle(database: Database): Promise<string | undefined> {
+  try {
     await settleImport(database);
+    return undefined;
+  } catch (error) {
+    return reasonOf(error);
   }
-  return outcome;
 }
 
 interface Run {
@@ -248,6 +261,7 @@ async function sizeOf(path: string): Promise<Outcome<number>> {
   try {
     const found = await stat(path);
     if (!found.isFile()) return failed(`${path} is not a file.`);
+    await access(path, constants.R_OK);
     return { ok: true, value: found.size };
   } catch (error) {
     return failed(`The file cannot be read: ${(error as Error).message}.`);

@@ -26,19 +26,17 @@ export class UnreadableFile extends Error {
  *
  * @param lineBytesMax what a line may have
  * @param onBytes told how much has been read so far
- * @throws UnreadableFile at a line that is longer
+ * @throws UnreadableFile at a line that is longer, or where the system cannot read on
  */
 export async function* readBlocks(
   path: string,
   lineBytesMax: number,
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<Block> {
-  const file = createReadStream(path, { highWaterMark: 262_144 });
   let rest: Buffer = Buffer.alloc(0);
   let firstLine = 1;
   let isFirst = true;
-  for await (const chunk of file as AsyncIterable<Buffer>) {
-    onBytes(file.bytesRead);
+  for await (const chunk of readChunks(path, () => firstLine, onBytes)) {
     let bytes = rest.length === 0 ? chunk : Buffer.concat([rest, chunk]);
     if (isFirst && bytes.length >= byteOrderMark.length) {
       isFirst = false;
@@ -55,6 +53,26 @@ export async function* readBlocks(
       throw new UnreadableFile(firstLine, `The line has more than ${lineBytesMax} bytes.`);
   }
   if (rest.length > 0) yield { firstLine, bytes: rest };
+}
+
+async function* readChunks(
+  path: string,
+  lineNow: () => number,
+  onBytes: (bytes: number) => void,
+): AsyncGenerator<Buffer> {
+  const file = createReadStream(path, { highWaterMark: 262_144 });
+  // What onBytes throws is not the file's.
+  let fault: Error | undefined;
+  file.once('error', (error) => (fault = error));
+  try {
+    for await (const chunk of file as AsyncIterable<Buffer>) {
+      onBytes(file.bytesRead);
+      yield chunk;
+    }
+  } catch (error) {
+    if (error !== fault) throw error;
+    throw new UnreadableFile(lineNow(), `${(error as Error).message}.`);
+  }
 }
 
 /** The lines of a block with their numbers, without what ends them. */

@@ -18,7 +18,8 @@ const recordBytesMax = 1_048_576;
 /**
  * Reads a file record by record, however long it is: lines of CSV under a head of field names, an empty cell being a field
  * that is not given, or a JSON object a line. Lines are counted from 1, the head included; a record of several lines has
- * the number of its first. A byte order mark, either kind of line end and blank lines are fine.
+ * the number of its first. A byte order mark, any kind of line end, also mixed,
+ * and blank lines are fine.
  *
  * @param knownFields what a head may name; anything else is most likely misspelt
  * @param onBytes told how much has been read so far
@@ -54,16 +55,31 @@ function readJson(line: number, text: string): ImportRecord {
   }
 }
 
+interface CsvRecord {
+  /** The first of its lines. */
+  line: number;
+  cells: string[];
+}
+
 async function* readCsv(
   path: string,
   knownFields: readonly string[],
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<ImportRecord> {
+  // The parser tells the line that a record ends on, and counts a CRLF within quotes as two lines.
+  let countedTwice = 0;
   const parser = parse({
-    info: true,
+    // Left to itself it takes the first line's ending for all of the file, and what differs becomes part of a cell.
+    record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
     max_record_size: recordBytesMax,
+    on_record: (cells: string[], { lines }) => {
+      const line = lines - countedTwice - countIn(cells, /[\r\n]/g);
+      countedTwice += countIn(cells, /\r\n/g);
+      // By its types a record stays an array of cells; the parser hands on whatever it is given.
+      return { line, cells } satisfies CsvRecord as never;
+    },
   });
   const source = Readable.from(checkedBytes(path, onBytes), { objectMode: false });
   // What the source throws ends the parser, and comes out of the loop below.
@@ -71,15 +87,14 @@ async function* readCsv(
   source.pipe(parser);
   let columns: string[] | undefined;
   try {
-    for await (const { record, info } of parser as AsyncIterable<{ record: string[]; info: { lines: number } }>) {
-      // The parser tells the line that a record ends on.
-      const line = info.lines - record.reduce((lines, cell) => lines + lineEndsIn(cell), 0);
-      if (columns === undefined) columns = readHead(line, record, knownFields);
-      else yield toRecord(line, columns, record);
+    for await (const { line, cells } of parser as AsyncIterable<CsvRecord>) {
+      if (columns === undefined) columns = readHead(line, cells, knownFields);
+      else yield toRecord(line, columns, cells);
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
-    throw new UnreadableFile(Number(error['lines']), `${error.message}.`);
+    // Its own count of the lines would contradict ours.
+    throw new UnreadableFile(Number(error['lines']) - countedTwice, `${error.message.replace(/ at line \d+/, '')}.`);
   } finally {
     source.destroy();
   }
@@ -103,8 +118,8 @@ function readHead(line: number, cells: readonly string[], knownFields: readonly 
   return columns;
 }
 
-function lineEndsIn(cell: string): number {
-  return cell.includes('\n') ? cell.split('\n').length - 1 : 0;
+function countIn(cells: readonly string[], pattern: RegExp): number {
+  return cells.reduce((count, cell) => count + (cell.match(pattern)?.length ?? 0), 0);
 }
 
 function toRecord(line: number, columns: readonly string[], cells: readonly string[]): ImportRecord {

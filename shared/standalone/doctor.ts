@@ -16,6 +16,7 @@ import {
 } from './given-servers.js';
 import type { Finding } from './given-servers.js';
 import { findPostgresBinaries } from './postgres-binaries.js';
+import { locatePostgresFolder } from './postgres-folder.js';
 import { runCommand } from './processes.js';
 import { findRedisProgram } from './redis-program.js';
 import { findServerUser } from './server-user.js';
@@ -32,7 +33,8 @@ interface Check {
 }
 
 const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = process.env;
-const isGivenBoth = Boolean(databaseUrl && redisUrl);
+/** With both servers given it is the API and the worker by themselves that will run, and not npm start. */
+const isForStart = !(databaseUrl && redisUrl);
 
 /**
  * Everything that the service stands on: what was found, where, and what to do about what was not. Servers that are given
@@ -43,16 +45,16 @@ const checks: readonly Check[] = [
   { name: 'Packages', check: () => Promise.resolve(findingOf(checkPackages())) },
   ...(databaseUrl ? givenPostgresChecks(databaseUrl) : [{ name: 'Postgres', check: checkEmbeddedPostgres }]),
   ...(redisUrl ? givenRedisChecks(redisUrl) : [{ name: 'Redis', check: checkOwnRedis }]),
-  // With both servers given it is not npm start that will run: nothing of its own is needed, and its port is the API's.
-  ...(isGivenBoth
-    ? []
-    : [
+  // The port is otherwise the API's, which may be running.
+  ...(isForStart
+    ? [
         {
           name: 'Data folder',
           check: () => Promise.resolve(findingOf(openDataFolder(process.env.DATA_DIR || '.data'))),
         },
         { name: 'Port', check: checkPort },
-      ]),
+      ]
+    : []),
 ];
 
 const marks: Record<Finding['verdict'], string> = { good: 'ok ', note: 'but', bad: 'NO ' };
@@ -63,7 +65,7 @@ for (const { name, check } of checks) {
   allGood &&= verdict !== 'bad';
   process.stdout.write(`${marks[verdict]}  ${name.padEnd(12)} ${text.replaceAll('\n', `\n${' '.repeat(18)}`)}\n`);
 }
-const ready = isGivenBoth ? 'All is there: npm run api, npm run worker.' : 'All is there: npm start.';
+const ready = isForStart ? 'All is there: npm start.' : 'All is there: npm run api, npm run worker.';
 process.stdout.write(`${allGood ? ready : 'What says NO above must be mended first.'}\n`);
 process.exitCode = allGood ? 0 : 1;
 
@@ -71,15 +73,15 @@ function givenPostgresChecks(url: string): Check[] {
   const { RATE_LIMIT_POINTS: points = '600', RATE_LIMIT_WINDOW_SECONDS: windowSeconds = '60' } = process.env;
   return [
     { name: 'Postgres', check: () => checkGivenPostgres(url) },
-    { name: 'Schema', check: () => checkSchema(url) },
-    { name: 'Limits', check: () => checkLimits(url, { points, windowSeconds }) },
+    { name: 'Schema', check: () => checkSchema(url, { isForStart }) },
+    { name: 'Limits', check: () => checkLimits(url, { points, windowSeconds, isForStart }) },
   ];
 }
 
 function givenRedisChecks(url: string): Check[] {
   return [
     { name: 'Redis', check: () => checkGivenRedis(url) },
-    { name: 'Workers', check: () => checkWorkers(url) },
+    { name: 'Workers', check: () => checkWorkers(url, { isForStart }) },
   ];
 }
 
@@ -117,7 +119,7 @@ function isInstalled(name: string): boolean {
 }
 
 async function checkEmbeddedPostgres(): Promise<Finding> {
-  const user = await findServerUser(resolve(process.env.DATA_DIR || '.data', 'postgres'));
+  const user = await findServerUser(locatePostgresFolder(resolve(process.env.DATA_DIR || '.data', 'postgres')));
   if (!user.ok) return bad(user.problem);
   const found = await findPostgresBinaries({ user: user.value, say: () => undefined, env: process.env });
   if (!found.ok) return bad(found.problem);

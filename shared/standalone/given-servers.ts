@@ -3,6 +3,7 @@ import type { Database } from '../database/connect.js';
 import { reasonOf } from '../database/errors.js';
 import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
 import { readServerFacts } from '../database/server-facts.js';
+import type { ServerFacts } from '../database/server-facts.js';
 import { listShops } from '../database/shops.js';
 import { keys } from '../queue/names.js';
 import { checkRedis, questionRedis } from './redis-check.js';
@@ -17,40 +18,53 @@ export const good = (text: string): Finding => ({ verdict: 'good', text });
 export const note = (text: string): Finding => ({ verdict: 'note', text });
 export const bad = (text: string): Finding => ({ verdict: 'bad', text });
 
-/** What everything here was run on; an older one lacks nothing that is known of, and was not tried. */
+/** What everything here was run on; one from `postgresMin` on lacks nothing that is known of, and was not tried. */
 const postgresTried = 18;
+/** Migration 0003 needs UNIQUE NULLS NOT DISTINCT. */
+const postgresMin = 15;
 const shopsShownMax = 5;
 const postgresAway = 'unknown: Postgres does not answer';
 
 /** The Postgres of DATABASE_URL: whether it answers, its version, and whether a commit is one. */
 export function checkGivenPostgres(url: string): Promise<Finding> {
-  return askDatabase(url, async (database) => {
-    const { version, major, database: name, synchronousCommit, fsync } = await readServerFacts(database);
-    const { hostname, port } = new URL(url);
-    const where = `${version}, database ${name} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
-    if (fsync !== 'on' || synchronousCommit === 'off') {
-      return bad(
-        `${where} may lose what it has answered: fsync is ${fsync}, synchronous_commit ${synchronousCommit}.\n` +
-          'Set both to on in postgresql.conf, and see ALTER DATABASE and ALTER ROLE.',
-      );
-    }
-    return major === postgresTried ? good(where) : note(`${where}; this version was not tried, ${postgresTried} was`);
-  });
+  return askDatabase(url, async (database) => judgePostgres(await readServerFacts(database), url));
 }
 
-/** Whether the schema is that of this version. */
-export function checkSchema(url: string): Promise<Finding> {
+/** What a Postgres says of itself, judged. */
+export function judgePostgres(facts: ServerFacts, url: string): Finding {
+  const { version, major, database: name, synchronousCommit, fsync } = facts;
+  const { hostname, port } = new URL(url);
+  const where = `${version}, database ${name} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
+  if (major < postgresMin) return bad(`${where} is too old: ${postgresMin} or newer is needed.`);
+  if (fsync !== 'on' || synchronousCommit === 'off') {
+    return bad(
+      `${where} may lose what it has answered: fsync is ${fsync}, synchronous_commit ${synchronousCommit}.\n` +
+        'Set both to on in postgresql.conf, and see ALTER DATABASE and ALTER ROLE.',
+    );
+  }
+  return major === postgresTried ? good(where) : note(`${where}; this version was not tried, ${postgresTried} was`);
+}
+
+/** Whether the schema is that of this version. `npm start`, where that is what will run, migrates by itself. */
+export function checkSchema(url: string, { isForStart }: { isForStart: boolean }): Promise<Finding> {
   const question = async (database: Database) => {
     const { pending, unknown } = await readSchemaState(database);
-    if (unknown.length > 0) return note(newerSchemaProblem(unknown));
-    return pending.length === 0 ? good('up to date') : bad(`${pending.join(', ')} missing. Run: npm run migrate`);
+    if (unknown.length > 0) return isForStart ? bad(newerSchemaProblem(unknown)) : note(newerSchemaProblem(unknown));
+    if (pending.length === 0) return good('up to date');
+    const missing = `${pending.join(', ')} missing`;
+    return isForStart ? note(`${missing}; npm start migrates by itself`) : bad(`${missing}. Run: npm run migrate`);
   };
   return askDatabase(url, question, postgresAway);
 }
 
 /** How many requests a shop may make: the limit of all, and the shops that have another. */
-export function checkLimits(url: string, all: { points: string; windowSeconds: string }): Promise<Finding> {
+export function checkLimits(
+  url: string,
+  all: { points: string; windowSeconds: string; isForStart: boolean },
+): Promise<Finding> {
   const question = async (database: Database) => {
+    const { pending } = await readSchemaState(database);
+    if (pending.length > 0 && all.isForStart) return note('unknown until npm start has migrated');
     const shops = await listShops(database);
     const own = shops.filter(({ rateLimitPoints }) => rateLimitPoints !== null);
     const shown = own.slice(0, shopsShownMax).map(({ id, rateLimitPoints }) => `shop ${id} ${String(rateLimitPoints)}`);
@@ -76,14 +90,15 @@ export async function checkGivenRedis(url: string): Promise<Finding> {
   );
 }
 
-/** Whether any worker beats: without one, the API refuses every write. */
-export async function checkWorkers(url: string): Promise<Finding> {
+/** Whether any worker beats: without one, the API refuses every write. `npm start` brings its own. */
+export async function checkWorkers(url: string, { isForStart }: { isForStart: boolean }): Promise<Finding> {
   const live = await questionRedis(url, async (redis) => {
     const [seconds] = await redis.time();
     return redis.zcount(keys.workers, `(${Number(seconds) * 1_000}`, '+inf');
   });
   if (!live.ok) return bad('unknown: Redis does not answer');
   if (live.value > 0) return good(`${live.value} alive`);
+  if (isForStart) return good('none is alive; npm start brings its own');
   return bad('none is alive, so the API refuses every write. Run: npm run worker');
 }
 

@@ -21,13 +21,7 @@ export function takeLock(path: string): LockOutcome {
   writeFileSync(own, JSON.stringify(me));
   try {
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
-      if (link(own, path))
-        return {
-          ok: true,
-          release: () => {
-            rmSync(path, { force: true });
-          },
-        };
+      if (link(own, path)) return { ok: true, release: releaseOf(path, me) };
       const holder = readHolder(path);
       if (holder && startOf(holder.pid) === holder.start) return { ok: false, pid: holder.pid };
       removeStale(path, `${own}.stale`);
@@ -36,6 +30,17 @@ export function takeLock(path: string): LockOutcome {
   } finally {
     rmSync(own, { force: true });
   }
+}
+
+/** Once, and only what is still this process's: by then another start may hold the folder. */
+function releaseOf(path: string, me: Holder): () => void {
+  let isHeld = true;
+  return () => {
+    if (!isHeld) return;
+    isHeld = false;
+    const holder = readHolder(path);
+    if (holder?.pid === me.pid && holder.start === me.start) rmSync(path, { force: true });
+  };
 }
 
 /** Moved aside before it goes: between the look and the removal another start may have put its own there, and gets it back. */

@@ -75,6 +75,9 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
   const abort = new AbortController();
   const endNow: (() => void)[] = [releaseLock];
   shutdown.register('lock', releaseLock);
+  // What is still being started is to be closed, too, before another start may have the folder.
+  let starting: Promise<unknown> = Promise.resolve();
+  shutdown.register('start', () => starting.catch(() => undefined));
   shutdown.register('demo file', () => {
     removeDemoFile(dataFolder);
   });
@@ -98,7 +101,7 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
   });
   removeDemoFile(dataFolder);
   try {
-    const stack = await startStack({
+    const pending = startStack({
       dataFolder,
       databaseUrl: settings.DATABASE_URL,
       redisUrl: settings.REDIS_URL,
@@ -109,6 +112,8 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
       onProcess: (end) => endNow.push(end),
       abort: abort.signal,
     });
+    starting = pending;
+    const stack = await pending;
     if (abort.signal.aborted) return;
     if (stack.ok) return announce(terminal, dataFolder, stack.value);
     terminal.complain(stack.problem);

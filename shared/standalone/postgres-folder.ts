@@ -60,22 +60,36 @@ export async function preparePostgresFolder(deps: {
 }
 
 /**
+ * Where the Postgres of a folder is: there, or where the file beside it says, whether or not the way to it has been opened
+ * since, for another start in the folder itself would be one with an empty database.
+ */
+export function locatePostgresFolder(dataDir: string): string {
+  const pointer = pointerOf(dataDir);
+  if (existsSync(dataDir) || !existsSync(pointer)) return dataDir;
+  const elsewhere = readFileSync(pointer, 'utf8').trim();
+  return existsSync(elsewhere) ? elsewhere : dataDir;
+}
+
+function pointerOf(dataDir: string): string {
+  return `${dataDir}.moved`;
+}
+
+/**
  * The folder itself, or, where the user Postgres runs as cannot get to it (root in `/root`), one under /var/lib whose
  * name is kept in a file beside it: so removing the data directory still is a fresh start.
  */
 function placeFolder(dataDir: string, user: ServerUser | undefined, say: (line: string) => void): Outcome<string> {
-  const pointer = `${dataDir}.moved`;
   try {
+    const known = locatePostgresFolder(dataDir);
+    if (known !== dataDir) return { ok: true, value: makeOwned(known, user) };
     const closed = closedDirectory(dirname(dataDir), user);
     if (closed && existsSync(dataDir))
       throw new Error(`${closed} is closed to ${user?.name ?? 'it'} (chmod o+x would open it)`);
     if (!closed) return { ok: true, value: makeOwned(dataDir, user) };
-    const known = existsSync(pointer) ? readFileSync(pointer, 'utf8').trim() : undefined;
-    if (known && existsSync(known)) return { ok: true, value: known };
     mkdirSync(elsewhereRoot, { recursive: true, mode: 0o755 });
     if (closedDirectory(elsewhereRoot, user)) throw new Error(`${elsewhereRoot} is closed, too`);
     const elsewhere = makeOwned(mkdtempSync(join(elsewhereRoot, 'postgres-')), user);
-    writeFileSync(pointer, `${elsewhere}\n`);
+    writeFileSync(pointerOf(dataDir), `${elsewhere}\n`);
     say(`Postgres: ${closed} is closed to ${user?.name ?? 'it'}; the database is kept in ${elsewhere}`);
     return { ok: true, value: elsewhere };
   } catch (error) {

@@ -1,7 +1,8 @@
-import { existsSync, readFileSync, realpathSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
-import { commandLine } from './processes.js';
+import { commandLine, workingDirectory } from './processes.js';
+import { sameFile } from './same-file.js';
 
 const probeMsMax = 1_000;
 
@@ -15,10 +16,15 @@ export function readPidFile(cluster: string): { pid: number; readyPort: number |
   return { pid, readyPort: lines[7]?.trim() === 'ready' ? Number(lines[3]) : undefined };
 }
 
-/** Whether a process is the server of this cluster, by the words it was started with. */
+/**
+ * Whether a process is the server of this cluster: a postmaster by the words it was started with, and of this folder by its
+ * working directory, or by those words where the system does not tell it. The same folder has many spellings.
+ */
 export function isPostmasterOf(pid: number, cluster: string): boolean {
-  const words = ` ${commandLine(pid)} `;
-  return [cluster, realpathSync(cluster)].some((path) => words.includes(` -D ${path} `));
+  const started = / -D (.+?) -p \d+ /.exec(`${commandLine(pid)} `)?.[1];
+  if (started === undefined) return false;
+  // The postmaster enters its folder before it writes postmaster.pid.
+  return sameFile(workingDirectory(pid) ?? started, cluster);
 }
 
 /**

@@ -1,10 +1,10 @@
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs';
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { failed, type Outcome } from './outcome.js';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
-import { postgresEnv, preparePostgresFolder, type PostgresFolder } from './postgres-folder.js';
+import { locatePostgresFolder, postgresEnv, preparePostgresFolder, type PostgresFolder } from './postgres-folder.js';
 import { answersAsPostgres, isPostmasterOf, readPidFile } from './postgres-probe.js';
 import { freePort, portOrFree } from './ports.js';
 import { endProcess, isAlive, isZombie, signal } from './processes.js';
@@ -64,9 +64,11 @@ const defaultSettings = { max_connections: 200, shared_buffers: '512MB', max_wal
  * socket (whose path may be 107 bytes at most), with scram passwords; fsync and synchronous_commit stay on.
  * What an ordinary machine can have wrong comes back as a problem; it never waits longer than its named limits.
  */
-export async function startPostgres(options: PostgresOptions): Promise<Outcome<PostgresServer>> {
+export async function startPostgres(given: PostgresOptions): Promise<Outcome<PostgresServer>> {
+  // Servers run in folders of their own, where a relative path leads nowhere.
+  const options = { ...given, dataDir: resolve(given.dataDir) };
   const env = options.env ?? process.env;
-  const user = await findServerUser(options.dataDir);
+  const user = await findServerUser(locatePostgresFolder(options.dataDir));
   if (!user.ok) return user;
   const binaries = await findPostgresBinaries({ user: user.value, say: options.say, env });
   if (!binaries.ok) return binaries;

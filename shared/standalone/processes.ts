@@ -60,6 +60,14 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
+/** What sends a signal to this process later on; nothing where it is gone and its number has come around. */
+export function signalLater(pid: number, name: NodeJS.Signals): () => void {
+  const start = startOf(pid);
+  return () => {
+    if (start !== undefined && startOf(pid) === start) signal(pid, name);
+  };
+}
+
 /** Waits until a process is gone. Works for one that is not our child (adopted), hence by polling. */
 export async function waitForExit(pid: number, msMax: number): Promise<boolean> {
   const deadline = performance.now() + msMax;

@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, existsSync, fstatSync, mkdirSync, openSync, readFileSync, realpathSync } from 'node:fs';
+import { chmodSync, closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { failed, type Outcome } from './outcome.js';
@@ -10,6 +10,7 @@ import { configPath, logPath, readConfig, readPid, urlOf, writeConfig } from './
 import { askRedis } from './redis-check.js';
 import { findRedisProgram } from './redis-program.js';
 import { redisEnv, type RedisProgram } from './redis-version.js';
+import { sameFile } from './same-file.js';
 
 /** A running private Redis (or Valkey). It outlives this process unless it is stopped. */
 export interface RedisServer {
@@ -168,10 +169,6 @@ function isOurs(pid: number, dir: string, port: number): boolean {
   if (!isAlive(pid)) return false;
   const at = workingDirectory(pid);
   return at === undefined ? commandLine(pid).includes(`127.0.0.1:${String(port)}`) : sameFile(at, dir);
-}
-
-function sameFile(a: string, b: string): boolean {
-  return existsSync(a) && existsSync(b) && realpathSync(a) === realpathSync(b);
 }
 
 function server(facts: Omit<RedisServer, 'stop' | 'kill' | 'endNow'>): RedisServer {

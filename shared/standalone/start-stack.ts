@@ -10,6 +10,7 @@ import type { Demo, DemoAddresses } from './demo-file.js';
 import { failed, type Outcome } from './outcome.js';
 import { freePorts, portOrFree } from './ports.js';
 import { startPostgres } from './postgres.js';
+import { signalLater } from './processes.js';
 import { checkRedis } from './redis-check.js';
 import { startRedis } from './redis.js';
 import { startStandInPlatform } from './stand-in-platform.js';
@@ -41,7 +42,10 @@ const requestMsMax = 2_000;
  */
 export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   const { terminal, abort } = deps;
-  const [database, redis] = await Promise.all([openDatabase(deps), openRedis(deps)]);
+  const opening = [openDatabase(deps), openRedis(deps)] as const;
+  // To the end of both, also where one fails: nothing may be started after this has ended.
+  await Promise.allSettled(opening);
+  const [database, redis] = await Promise.all(opening);
   abort.throwIfAborted();
   if (!database.ok) return database;
   if (!redis.ok) return redis;
@@ -81,13 +85,21 @@ async function openDatabase({
     terminal.say('Postgres: the one of DATABASE_URL');
     return { ok: true, value: databaseUrl };
   }
-  const started = await startPostgres({ dataDir: join(dataFolder, 'postgres'), say: terminal.say, env });
+  const started = await startPostgres({
+    dataDir: join(dataFolder, 'postgres'),
+    say: terminal.say,
+    env,
+    onSpawn: (pid) => {
+      onProcess(signalLater(pid, 'SIGINT'));
+    },
+  });
   if (!started.ok) return started;
   const server = started.value;
   shutdown.register('Postgres', () => server.stop());
-  onProcess(() => {
-    server.endNow();
-  });
+  if (server.adopted)
+    onProcess(() => {
+      server.endNow();
+    });
   terminal.say(`Postgres: ${server.version} on port ${String(server.port)}`);
   return { ok: true, value: server.url };
 }
@@ -107,13 +119,22 @@ async function openRedis({
     terminal.say(`Redis: the one of REDIS_URL, version ${checked.value.version}`);
     return { ok: true, value: redisUrl };
   }
-  const started = await startRedis({ dir: join(dataFolder, 'redis'), say: terminal.say, env, signal: abort });
+  const started = await startRedis({
+    dir: join(dataFolder, 'redis'),
+    say: terminal.say,
+    env,
+    signal: abort,
+    onSpawn: (pid) => {
+      onProcess(signalLater(pid, 'SIGTERM'));
+    },
+  });
   if (!started.ok) return started;
   const server = started.value;
   shutdown.register('Redis', () => server.stop());
-  onProcess(() => {
-    server.endNow();
-  });
+  if (server.adopted)
+    onProcess(() => {
+      server.endNow();
+    });
   terminal.say(`Redis: ${server.version} on port ${String(server.port)} (${server.source})`);
   return { ok: true, value: server.url };
 }

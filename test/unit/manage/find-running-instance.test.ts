@@ -1,6 +1,6 @@
-import { chmod, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { expect } from 'chai';
 import { migrateDatabase } from '../../../shared/database/migrate-database.js';
 import { startPostgres } from '../../../shared/standalone/postgres.js';
@@ -32,6 +32,29 @@ describe('npm run manage without DATABASE_URL', () => {
     const { code, stderr } = await runManage(['shops', 'list', '--json'], { DATA_DIR: dataDir });
     expect(code, 'after it has stopped').to.equal(78);
     expect(stderr).to.contain('DATABASE_URL is not set');
+  });
+
+  it('finds it by any spelling of the folder, and a start by another takes it over', async () => {
+    const spelt = `${dataDir}-link`;
+    await symlink(dataDir, spelt);
+    const started = await startPostgres({ dataDir: join(spelt, 'postgres'), say: () => undefined });
+    if (!started.ok) throw new Error(started.problem);
+    try {
+      for (const path of [dataDir, spelt, relative(tmpdir(), dataDir)]) {
+        const { code, stderr } = await runManage(['shops', 'list'], { DATA_DIR: path });
+        expect({ code, stderr }, path).to.deep.equal({
+          code: 1,
+          stderr: 'The database has no schema yet. Run: npm run migrate\n',
+        });
+      }
+      for (const path of [dataDir, relative(process.cwd(), dataDir)]) {
+        const again = await startPostgres({ dataDir: join(path, 'postgres'), say: () => undefined });
+        expect(again, path).to.have.nested.include({ 'value.adopted': true, 'value.pid': started.value.pid });
+      }
+    } finally {
+      await started.value.stop();
+      await rm(spelt);
+    }
   });
 
   it('says what to do, and ends with 78, where no npm start runs', async () => {

@@ -5,6 +5,7 @@ import { Redis } from 'ioredis';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createShop } from '../../../shared/database/shops.js';
+import { judgePostgres } from '../../../shared/standalone/given-servers.js';
 import { createEmptyDatabase } from '../../support/servers.js';
 import { startService } from '../../support/service.js';
 import type { Service } from '../../support/service.js';
@@ -96,6 +97,45 @@ describe('npm run doctor', () => {
       expect(code).to.equal(1);
     });
   });
+
+  describe('with one server given, so that npm start is what will run', () => {
+    let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+    let env: Record<string, string | undefined>;
+    before(async () => {
+      folder = await temporaryFolder();
+      env = { DATA_DIR: `${folder.path}/data`, HOME: process.env.HOME };
+    });
+    after(() => folder.remove());
+
+    it('says of a schema that is not there yet that npm start brings it', async () => {
+      const empty = await createEmptyDatabase();
+      const { code, lines, output } = await doctor({ ...env, DATABASE_URL: empty.url });
+      await empty.drop();
+      expect(lines.get('Schema')).to.match(/^but 0001-initial-schema, .* missing; npm start migrates by itself$/);
+      expect(lines.get('Limits')).to.equal('but unknown until npm start has migrated');
+      expect(output).to.contain('All is there: npm start.');
+      expect(code).to.equal(0);
+    });
+
+    it('demands no worker, since npm start brings its own', async () => {
+      const service = await startService({ apis: 0, workers: 0 });
+      const { code, lines } = await doctor({ ...env, REDIS_URL: service.redisUrl });
+      await service.stop();
+      expect(lines.get('Workers')).to.equal('ok none is alive; npm start brings its own');
+      expect(code).to.equal(0);
+    });
+  });
+
+  for (const [major, verdict] of [
+    [14, 'bad'],
+    [15, 'note'],
+    [18, 'good'],
+  ] as const) {
+    it(`says ${verdict} to a Postgres ${major}`, () => {
+      const facts = { version: `${major}.1`, major, database: 'x', synchronousCommit: 'on', fsync: 'on' };
+      expect(judgePostgres(facts, 'postgres://u@127.0.0.1:1/x')).to.include({ verdict });
+    });
+  }
 
   it('says why a given server does not answer, without its password', async () => {
     const { code, lines, output } = await doctor({

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { readdir, writeFile } from 'node:fs/promises';
+import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { takeLock } from '../../../shared/standalone/instance-lock.js';
@@ -25,6 +25,19 @@ describe('the lock of a data folder', () => {
     if (first.ok) first.release();
     expect(existsSync(path)).to.equal(false);
     expect(takeLock(path).ok).to.equal(true);
+  });
+
+  it('is released once, and never where it is that of another', async () => {
+    const [first, other] = [takeLock(path), JSON.stringify({ pid: 1, start: 'another' })];
+    await writeFile(path, other);
+    if (first.ok) first.release();
+    expect(await readFile(path, 'utf8')).to.equal(other);
+    await rm(path);
+    const second = takeLock(path);
+    if (second.ok) second.release();
+    expect(takeLock(path).ok).to.equal(true);
+    if (second.ok) second.release();
+    expect(existsSync(path)).to.equal(true);
   });
 
   it('is taken over from a process that is gone', async () => {

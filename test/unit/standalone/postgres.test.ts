@@ -1,4 +1,4 @@
-import { mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -135,7 +135,7 @@ describe('the embedded Postgres', () => {
   });
 
   if (process.getuid?.() === 0) {
-    it('T19: is kept elsewhere, and found again, when root starts it in a directory that is closed to others', async () => {
+    it('T19: is kept elsewhere, and found again, when root starts it in a directory that is closed to others, also once that is opened', async () => {
       const closed = join(folder.path, 'closed');
       await mkdir(closed, { mode: 0o700 });
       const first = await start({ dataDir: join(closed, 'postgres') });
@@ -146,6 +146,10 @@ describe('the embedded Postgres', () => {
         const second = await start({ dataDir: join(closed, 'postgres') });
         expect(await query(second.url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
         await second.stop();
+        await chmod(closed, 0o755);
+        const third = await start({ dataDir: join(closed, 'postgres') });
+        expect(await query(third.url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
+        await third.stop();
       } finally {
         await rm(elsewhere, { recursive: true });
       }

@@ -1,0 +1,62 @@
+import { existsSync } from 'node:fs';
+import { chmod, mkdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { delimiter, join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import { expect } from 'chai';
+import { isAlive, signal } from '../../shared/standalone/processes.js';
+import { npmStart } from '../support/npm-start.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { until } from '../support/until.js';
+
+/** A second Ctrl-C within 500 ms of the first is its echo. */
+const noEchoMs = 700;
+
+describe('npm start that is ended while it starts', () => {
+  let folder: { path: string; remove(): Promise<void> };
+  let redisPid: number | undefined;
+  beforeEach(async () => (folder = await temporaryFolder()));
+  afterEach(async () => {
+    if (redisPid !== undefined) signal(redisPid, 'SIGKILL');
+    await folder.remove();
+  });
+
+  it('keeps the lock of its folder until nothing runs there, and a second Ctrl-C leaves no server behind', async () => {
+    const dataDir = join(folder.path, 'data');
+    const lock = join(dataDir, 'start.lock');
+    const pidFile = join(folder.path, 'redis.pid');
+    const start = npmStart(dataDir, { PATH: await pathWithDeafRedis(folder.path, pidFile) });
+    await until(() => existsSync(pidFile) && start.output().includes('Postgres: 18'), {
+      deadlineMs: 30_000,
+      what: () => `the servers; it said:\n${start.output()}`,
+    });
+    redisPid = Number(await readFile(pidFile, 'utf8'));
+    const postgresPid = parseInt(await readFile(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10);
+
+    start.kill('SIGINT');
+    await until(() => !isAlive(postgresPid), { deadlineMs: 15_000, what: 'Postgres to be stopped' });
+    await delay(noEchoMs);
+    expect({ redis: isAlive(redisPid), lock: existsSync(lock) }).to.deep.equal({ redis: true, lock: true });
+
+    start.kill('SIGINT');
+    expect(await start.exited).to.deep.equal({ code: 130, signal: null });
+    const pid = redisPid;
+    await until(() => !isAlive(pid), { deadlineMs: 5_000, what: 'the Redis to end' });
+    expect(existsSync(lock)).to.equal(false);
+  });
+});
+
+/** A PATH with a Redis that never answers, and `id`, which tells whom Postgres may run as. */
+async function pathWithDeafRedis(within: string, pidFile: string): Promise<string> {
+  const bin = join(within, 'bin');
+  await mkdir(bin);
+  const places = (process.env.PATH ?? '').split(delimiter).map((place) => join(place, 'id'));
+  await symlink(places.find(existsSync) ?? '/usr/bin/id', join(bin, 'id'));
+  const redis = join(bin, 'redis-server');
+  const version = `[ "$1" = --version ] && echo 'Redis server v=7.2.0' && exit`;
+  await writeFile(
+    redis,
+    `#!/bin/sh\n${version}\necho $$ > '${pidFile}.new'\n/bin/mv '${pidFile}.new' '${pidFile}'\nexec /bin/sleep 300\n`,
+  );
+  await chmod(redis, 0o755);
+  return bin;
+}

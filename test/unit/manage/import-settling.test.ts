@@ -1,0 +1,91 @@
+import { chmod, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+import { until } from '../../support/until.js';
+import { openManagedShop, startManage } from './run-manage.js';
+import type { ManagedShop, Run } from './run-manage.js';
+
+/** From here on an import brings the statistics into order itself. */
+const settledLines = 10_000;
+
+describe('npm run manage -- materials import, what is not the fault of a line', () => {
+  let managed: ManagedShop;
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  before(async () => {
+    managed = await openManagedShop();
+    folder = await temporaryFolder();
+  });
+  after(async () => {
+    await managed.close();
+    await folder.remove();
+  });
+
+  const args = (path: string) => ['materials', 'import', '--shop', managed.shopId, path];
+
+  /** Another session's lock lets rows in and holds VACUUM up, which then is cancelled as an operator or a timeout would. */
+  async function importWithoutSettling(content: string): Promise<Run> {
+    const path = join(folder.path, 'many.csv');
+    await writeFile(path, content);
+    const { database, databaseUrl } = managed;
+    const other = await database.transaction();
+    try {
+      await other.raw('LOCK TABLE materials IN SHARE UPDATE EXCLUSIVE MODE');
+      const importing = startManage([...args(path), '--json'], { DATABASE_URL: databaseUrl });
+      const cancel = async () => {
+        const { rows } = await database.raw<{ rows: object[] }>(
+          `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+           WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'VACUUM%'`,
+        );
+        return rows.length > 0;
+      };
+      await until(cancel, { deadlineMs: 30_000, what: 'the VACUUM to wait' });
+      return await importing.ended;
+    } finally {
+      await other.rollback();
+    }
+  }
+
+  const lines = Array.from({ length: settledLines }, (_, index) => `Material ${index}`).join('\n');
+
+  it('is a success where only the VACUUM after its commit fails, and says so beside the one document', async () => {
+    const { code, stdout, stderr } = await importWithoutSettling(`productName\n${lines}\n`);
+    expect(code, stderr).to.equal(0);
+    expect(JSON.parse(stdout)).to.include({
+      imported: settledLines,
+      unsettled:
+        'VACUUM (ANALYZE) materials, stock, levels, ledger, facets, facet_counts - canceling statement due to user request',
+    });
+    expect(stderr).to.match(/^All of it is in, but the statistics were not refreshed: .*due to user request\. /);
+  });
+
+  it('names its bad lines all the same where it is taken back and the VACUUM fails', async () => {
+    const { code, stdout, stderr } = await importWithoutSettling(
+      `sku,productName\n${lines.replace(/^/gm, 'S,')}\nS,\n`,
+    );
+    expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
+    expect(stderr).to.match(/^What was written is taken back, and the statistics were not refreshed: /);
+    expect(stderr).to.contain(`line ${settledLines + 2}: productName: Is required.`);
+  });
+
+  if (process.getuid?.() !== 0) {
+    it('says in a sentence that a file may not be opened', async () => {
+      const path = join(folder.path, 'closed.csv');
+      await writeFile(path, 'productName\nWax\n');
+      await chmod(path, 0o000);
+      expect(await managed.cli.refusal(args(path))).to.match(/^The file cannot be read: EACCES[^\n]*$/);
+    });
+  }
+
+  // A file of Linux that root may open as well, and whose first page nobody can read.
+  if (existsSync('/proc/self/mem')) {
+    it('says in a sentence that a file cannot be read on', async () => {
+      const path = join(folder.path, 'broken.csv');
+      await symlink('/proc/self/mem', path);
+      expect(await managed.cli.refusal(args(path))).to.match(
+        /^Line 1 cannot be read, nor what comes after it; nothing was imported\. EIO[^\n]*$/,
+      );
+    });
+  }
+});

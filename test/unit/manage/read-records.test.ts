@@ -1,0 +1,59 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { readRecords } from '../../../shared/manage/read-records.js';
+import type { ImportRecord } from '../../../shared/manage/read-records.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+
+const knownFields = ['id', 'vendor'];
+
+describe('the lines of a CSV file', () => {
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+  before(async () => (folder = await temporaryFolder()));
+  after(() => folder.remove());
+
+  async function recordsOf(content: string): Promise<ImportRecord[]> {
+    const path = join(folder.path, 'a.csv');
+    await writeFile(path, content);
+    const records: ImportRecord[] = [];
+    for await (const record of readRecords({ path, format: 'csv', knownFields }, () => undefined)) records.push(record);
+    return records;
+  }
+
+  const mixtures: [string, string, number[]][] = [
+    ['LF after the head and CRLF after the rows', 'id,vendor\nA,Acme\r\nB,Acme\r\nC,Acme\r\n', [2, 3, 4]],
+    ['CRLF after the head and LF after the rows', 'id,vendor\r\nA,Acme\nB,Acme\nC,Acme\n', [2, 3, 4]],
+    ['CR after the head and LF after the rows', 'id,vendor\rA,Acme\nB,Acme\nC,Acme\n', [2, 3, 4]],
+    ['LF after the head and CR after the rows', 'id,vendor\nA,Acme\rB,Acme\rC,Acme', [2, 3, 4]],
+    ['CR everywhere', 'id,vendor\rA,Acme\rB,Acme\rC,Acme\r', [2, 3, 4]],
+    ['one of each', 'id,vendor\nA,Acme\r\nB,Acme\rC,Acme\n', [2, 3, 4]],
+    ['blank lines of each kind', 'id,vendor\n\r\nA,Acme\r\n\r\n\nB,Acme\n\r\n\r\nC,Acme', [3, 6, 9]],
+  ];
+  for (const [name, content, lines] of mixtures) {
+    it(`end with ${name}, and no part of a line end is one of a cell`, async () => {
+      expect(await recordsOf(content)).to.deep.equal(
+        ['A', 'B', 'C'].map((id, index) => ({ line: lines[index], values: { id, vendor: 'Acme' } })),
+      );
+    });
+  }
+
+  it('are counted as an editor does, over line ends within quotes, which are kept as they are', async () => {
+    const content = 'id,vendor\nA,"one\r\ntwo\nthree\r\n"\r\n\r\nB,"four\r\nfive"\nC,Acme\r\nD\r\n';
+    expect(await recordsOf(content)).to.deep.equal([
+      { line: 2, values: { id: 'A', vendor: 'one\r\ntwo\nthree\r\n' } },
+      { line: 7, values: { id: 'B', vendor: 'four\r\nfive' } },
+      { line: 9, values: { id: 'C', vendor: 'Acme' } },
+      { line: 10, fault: 'The line has 1 cells, and the head 2.' },
+    ]);
+  });
+
+  it('are counted the same where one cannot be read, and only one number is told', async () => {
+    const records = await recordsOf('id,vendor\r\nA,"one\r\ntwo"\r\nB,a"b\r\n');
+    const last = records.at(-1);
+    expect(last).to.deep.include({ line: 4, isFatal: true });
+    expect(last)
+      .to.have.property('fault')
+      .that.matches(/quote/i)
+      .and.does.not.match(/line \d/);
+  });
+});

@@ -34,14 +34,14 @@ export function connectDatabase(options: ConnectOptions): Database {
   return createKnex(knexConfig(options));
 }
 
-/** A process that starts waits so long for its servers (likewise `untilReady` of Redis), and then says what is wrong. */
-const reachableMsMax = 5_000;
+/** A process that starts waits so long for Postgres, for some tries of `connectTimeoutMs`, and then says what is wrong. */
+const reachableMsMax = 10_000;
 const againMs = 200;
 
 /**
  * Waits for Postgres to answer.
  *
- * @throws at once what it has against us; where it cannot be reached, after five seconds, what was in the way at last
+ * @throws at once what it has against us; where it cannot be reached, after ten seconds, what was in the way at last
  */
 export async function untilReachable(database: Database): Promise<void> {
   const endMs = performance.now() + reachableMsMax;

@@ -4,22 +4,28 @@ import { watchStolenMs } from './machine-time.js';
 /** Less than this does not keep a part of the service silent for long enough to be taken for away. */
 const stolenMsMin = 1_000;
 
+/** Begins to watch; says, when called, whether the machine had its CPU since then: its host took less than a second of it. */
+export function watchCpu(): () => boolean {
+  const stolenMs = watchStolenMs();
+  return () => stolenMs() < stolenMsMin;
+}
+
 /**
- * Begins to watch; holds, when called, that there was no refusal (503) since then. Only a machine from which its host took
- * CPU for a second may have refused: parts of the service that stand still are taken for away.
+ * Begins to watch; holds, when called, that there was no refusal (503) since then. Only a machine without its CPU may have
+ * refused: parts of the service that stand still are taken for away.
  */
 export function watchRefusals(): (refused: number) => void {
-  const stolenMs = watchStolenMs();
+  const hadCpu = watchCpu();
   return (refused) => {
-    if (stolenMs() < stolenMsMin) expect(refused, 'refused, on a machine that had its CPU').to.equal(0);
+    if (hadCpu()) expect(refused, 'refused, on a machine that had its CPU').to.equal(0);
   };
 }
 
 /** Asks; and once more for each refusal (503) for which a machine without its CPU may be to blame. */
 export async function askUnrefused<T extends { status: number }>(ask: () => Promise<T>): Promise<T> {
   for (;;) {
-    const stolenMs = watchStolenMs();
+    const hadCpu = watchCpu();
     const answer = await ask();
-    if (answer.status !== 503 || stolenMs() < stolenMsMin) return answer;
+    if (answer.status !== 503 || hadCpu()) return answer;
   }
 }

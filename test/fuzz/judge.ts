@@ -4,6 +4,7 @@ import { problemSchema } from '../../shared/contract/problem.js';
 import { statusByCode } from '../../shared/domain/errors.js';
 import { document, expectDocumented, expectValid } from '../support/documented.js';
 import type { Answer } from '../support/http.js';
+import { lacksCpu } from '../support/refusals.js';
 import type { Schema } from './generate/values.js';
 
 export interface Judged {
@@ -21,16 +22,20 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 export function judge(asked: Judged, answer: Answer): void {
   judgeAny(answer);
   expectDocumented(asked, answer);
-  const isPlanned = answer.status < 500 || (answer.status === 502 && asked.mayBeUpstream);
+  // Of a refusal it is judged above whether the machine is to blame.
+  const isPlanned = answer.status < 500 || answer.status === 503 || (answer.status === 502 && asked.mayBeUpstream);
   expect(isPlanned, `an unplanned ${answer.status}: ${answer.text}`).to.equal(true);
   judgeToolCall(asked, answer);
 }
 
 /** As `judge`, where it is not known what was asked: whole, with a request id of ours, and no fault of ours. */
 function judgeAny({ status, headers, body, text }: Answer): void {
+  // Asked of each answer, since it looks back as far as it was asked.
+  const isToBlame = lacksCpu();
+  const isRefused = status === 503 && !isToBlame;
   expect(headers['x-request-id'], 'X-Request-Id').to.match(uuid);
   expect(headers['x-content-type-options'], 'X-Content-Type-Options').to.equal('nosniff');
-  expect(status === 500 || status === 503 || status === 504, `an unplanned ${status}: ${text}`).to.equal(false);
+  expect(status === 500 || isRefused || status === 504, `an unplanned ${status}: ${text}`).to.equal(false);
   expect(text, 'a stack trace').not.to.match(/\.[jt]s:\d+/);
   const { meta } = (body ?? {}) as { meta?: { requestId?: string } };
   if (meta?.requestId !== undefined) expect(meta.requestId).to.equal(headers['x-request-id']);

@@ -2,10 +2,11 @@ import type { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
 import { runScript } from '../../shared/queue/run-script.js';
 import type { DispatchState } from './dispatch-metrics.js';
+import { keepAsking } from './keep-asking.js';
 
 /**
- * What the API knows of the pipeline behind it, asked twice a second, and more often while a part of it is away, so that
- * a refusal costs a request nothing.
+ * What the API knows of the pipeline behind it: each part is asked twice a second, and more often while it is away or did
+ * not answer, so that a refusal costs a request nothing.
  */
 export interface Health {
   /** Why nothing of this shop can be queued now, or undefined. */
@@ -17,10 +18,9 @@ export interface Health {
   stop(): void;
 }
 
-const askEveryMs = 500;
 /** While a part is away every write is refused, so its return is looked for more often. */
-const askForAwayEveryMs = 100;
-/** An answer older than this is none: three questions were then lost. */
+const askEvery = { wellMs: 500, unwellMs: 100 };
+/** An answer older than this is none: a part may fail for a moment, or take one to answer, before it counts as away. */
 const answerLastsMs = 1_500;
 /** A shop's oldest ready material may wait this long before its new work is refused (pipeline §2 "Limits"). */
 const backlogAgeMsMax = 3_000;
@@ -42,7 +42,7 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
   let readyMaterials = 0;
   let lateShops = new Set<number>();
 
-  const askRedis = single(async () => {
+  const redisQuestion = keepAsking(async () => {
     const sentMs = Date.now();
     const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax)) as StatusAnswer;
     const [nowMs, workers, ageMs, ready, ...late] = answer;
@@ -52,17 +52,19 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
     readyMaterials = ready;
     lateShops = new Set(late.map(Number));
     redisAnsweredMs = performance.now();
-  });
+    return workers > 0;
+  }, askEvery);
   // What was heard before the connection broke says nothing of the Redis behind the next one, nor of its workers.
   const forget = () => (redisAnsweredMs = -Infinity);
-  const askAfresh = () => void askRedis();
+  const askAfresh = () => void redisQuestion.now();
   redis.on('close', forget).on('ready', askAfresh);
 
-  const askPostgres = single(async () => {
+  const postgresQuestion = keepAsking(async () => {
     await database.raw('SELECT 1');
     postgresAnsweredMs = performance.now();
-  });
-  await Promise.all([askRedis(), askPostgres()]);
+    return true;
+  }, askEvery);
+  await Promise.all([redisQuestion.now(), postgresQuestion.now()]);
 
   const isRecent = (answeredMs: number) => performance.now() - answeredMs < answerLastsMs;
   const parts = () => ({
@@ -71,19 +73,6 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
     worker: isRecent(redisAnsweredMs) && liveWorkers > 0,
   });
 
-  let timer: NodeJS.Timeout;
-  const keepAsking = () => {
-    const isWhole = Object.values(parts()).every(Boolean);
-    timer = setTimeout(
-      () => {
-        void askRedis();
-        void askPostgres();
-        keepAsking();
-      },
-      isWhole ? askEveryMs : askForAwayEveryMs,
-    );
-  };
-  keepAsking();
   return {
     parts,
     refusal(shopId) {
@@ -97,19 +86,9 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
     pipeline: () => (parts().redis ? { readyMaterials, oldestReadyMs, liveWorkers } : undefined),
     redisNowMs: () => Math.round(Date.now() + redisOffsetMs),
     stop() {
-      clearTimeout(timer);
+      redisQuestion.stop();
+      postgresQuestion.stop();
       redis.off('close', forget).off('ready', askAfresh);
     },
-  };
-}
-
-/** Never asks beside itself, and takes no answer for an answer: its age tells. */
-function single(ask: () => Promise<void>): () => Promise<void> {
-  let isAsking = false;
-  return async () => {
-    if (isAsking) return;
-    isAsking = true;
-    await ask().catch(() => undefined);
-    isAsking = false;
   };
 }

@@ -1,0 +1,34 @@
+export interface KeptAsking {
+  /** Asks at once, unless a question is under way; resolves with its answer, or without one. */
+  now(): Promise<void>;
+  stop(): void;
+}
+
+/**
+ * Asks again and again, never beside itself: seldom while all is well, often while it is not. A question that failed
+ * counts as not well, so that a fault which is over by the next question is noticed before anyone hears of it.
+ *
+ * @param ask resolves with whether all is well; where it throws, it is not
+ */
+export function keepAsking(ask: () => Promise<boolean>, every: { wellMs: number; unwellMs: number }): KeptAsking {
+  let timer: NodeJS.Timeout | undefined;
+  let isAsking = false;
+  let isStopped = false;
+
+  async function now(): Promise<void> {
+    if (isAsking) return;
+    isAsking = true;
+    clearTimeout(timer);
+    const isWell = await ask().catch(() => false);
+    isAsking = false;
+    if (!isStopped) timer = setTimeout(() => void now(), isWell ? every.wellMs : every.unwellMs);
+  }
+
+  return {
+    now,
+    stop() {
+      isStopped = true;
+      clearTimeout(timer);
+    },
+  };
+}

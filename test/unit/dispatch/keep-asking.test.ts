@@ -1,0 +1,48 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { expect } from 'chai';
+import { keepAsking } from '../../../api/dispatch/keep-asking.js';
+import { until } from '../../support/until.js';
+
+const soonMsMax = 5_000;
+/** Longer than any test. */
+const neverMs = 3_600_000;
+
+describe('a question that is kept being asked', () => {
+  it('is asked again soon after it failed or was answered badly, and seldom once all is well', async () => {
+    const answers = [() => Promise.reject(new Error('away')), () => Promise.resolve(false)];
+    let asked = 0;
+    const ask = () => (answers[asked++] ?? (() => Promise.resolve(true)))();
+    const question = keepAsking(ask, { wellMs: neverMs, unwellMs: 1 });
+    await question.now();
+    await until(() => asked === 3, { deadlineMs: soonMsMax, what: 'the question that is answered well' });
+    question.stop();
+  });
+
+  it('is asked again later also where all is well', async () => {
+    let asked = 0;
+    const ask = () => Promise.resolve(++asked > 0);
+    const question = keepAsking(ask, { wellMs: 1, unwellMs: neverMs });
+    await question.now();
+    await until(() => asked > 2, { deadlineMs: soonMsMax, what: 'more questions' });
+    question.stop();
+  });
+
+  it('is never asked beside itself, nor again by itself once it is stopped', async () => {
+    let asked = 0;
+    let answer: (isWell: boolean) => void = () => undefined;
+    const ask = () => {
+      asked += 1;
+      return new Promise<boolean>((resolve) => (answer = resolve));
+    };
+    const question = keepAsking(ask, { wellMs: 0, unwellMs: 0 });
+    const first = question.now();
+    await question.now();
+    expect(asked).to.equal(1);
+    question.stop();
+    answer(false);
+    await first;
+    // Timers of no time at all would have run by then.
+    await sleep(20);
+    expect(asked).to.equal(1);
+  });
+});

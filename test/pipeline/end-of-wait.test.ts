@@ -159,13 +159,13 @@ describe('the end of the wait', () => {
     await untilServing(service);
     worker()?.kill('SIGSTOP');
     const asked = addOne(standing.baseUrl ?? '', shop);
+    await standing.fired('after-withdrawal-lock');
     // Asked of Postgres: whoever tried the lock would hold it for a moment, and the withdrawal pass it over.
     const isHeld = async () => {
       const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
         AND application_name = 'raw-materials-api' AND state = 'idle in transaction'`;
       return (await database.raw<{ rows: unknown[] }>(sql)).rows.length > 0;
     };
-    await until(isHeld, { deadlineMs: soonMsMax, what: 'the withdrawal to stand still' });
     await until(async () => !(await isHeld()), { deadlineMs: soonMsMax, what: 'Postgres to end its transaction' });
     standing.kill('SIGCONT');
     worker()?.kill('SIGCONT');

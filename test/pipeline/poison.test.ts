@@ -4,7 +4,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { toMicros } from '../../shared/domain/quantity.js';
-import type { Operation } from '../../shared/domain/operation.js';
+import type { MaterialRef, Operation } from '../../shared/domain/operation.js';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import type { OperationsJob } from '../../shared/queue/job-format.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
@@ -45,17 +45,22 @@ describe('an operation that cannot be applied', () => {
   beforeEach(async () => (shop = await createTestShop(database)));
 
   const baseUrl = () => service.baseUrls[0] ?? '';
-  const ref = () => ({ shopId: shop.shopId, materialId: shop.materialIds[0] ?? '' });
+  const refOf = ({ shopId, materialIds }: TestShop) => ({ shopId, materialId: materialIds[0] ?? '' });
+  const ref = () => refOf(shop);
   const untilIdle = () =>
     until(async () => (await pipelineKeys(service.redisUrl)).length === 0, {
       deadlineMs: soonMsMax,
       what: 'every material to be idle',
     });
   /** As the worker is to meet these at once, it stands still while they are sent. */
-  const together = async <T>(send: () => Promise<T>[]): Promise<T[]> => {
+  const together = async <T>(send: () => Promise<T>[], refs = [ref()]): Promise<T[]> => {
     service.workers[0]?.kill('SIGSTOP');
     const sent = send();
-    await until(async () => (await room.jobs(ref(), 'wait')).length > 0, { deadlineMs: soonMsMax, what: 'the job' });
+    const isQueued = async (each: MaterialRef) => (await room.jobs(each, 'wait')).length > 0;
+    await until(async () => (await Promise.all(refs.map(isQueued))).every(Boolean), {
+      deadlineMs: soonMsMax,
+      what: 'the jobs',
+    });
     service.workers[0]?.kill('SIGCONT');
     return Promise.all(sent);
   };
@@ -97,10 +102,8 @@ describe('an operation that cannot be applied', () => {
   it('of one material leaves those of others in the same cycle alone', async () => {
     const second = await createTestShop(database);
     const [locationId = ''] = shop.locationIds;
-    const [poisoned, other] = await together(() => [
-      adjust(baseUrl(), shop, [{ locationId, delta: 100, reason: 'poison' }]),
-      addOne(baseUrl(), second),
-    ]);
+    const poison = () => adjust(baseUrl(), shop, [{ locationId, delta: 100, reason: 'poison' }]);
+    const [poisoned, other] = await together(() => [poison(), addOne(baseUrl(), second)], [ref(), refOf(second)]);
     expect([poisoned?.status, other?.status]).to.deep.equal([500, 200]);
     expect([await totalOf(database, shop), await totalOf(database, second)]).to.deep.equal([0, 1]);
     await untilIdle();
@@ -111,6 +114,28 @@ describe('an operation that cannot be applied', () => {
     await room.add(ref(), { job: { ...operationsJob('gone', [operation]), version: 99 } });
     expect(await recorded(operation.id)).to.equal('failed');
     expect(await totalOf(database, shop)).to.equal(0);
+    await untilIdle();
+  });
+
+  it('and cannot even be recorded as failed leaves its neighbours alone, and is recorded once that works', async () => {
+    const operation = add(1);
+    const second = await createTestShop(database);
+    await database.raw(`
+      CREATE TRIGGER poison BEFORE INSERT ON operations
+        FOR EACH ROW WHEN (NEW.status = 'failed') EXECUTE FUNCTION refuse_poison();`);
+    try {
+      const deliver = () => room.add(ref(), { job: { ...operationsJob('gone', [operation]), version: 99 } });
+      const send = () => {
+        void deliver();
+        return [addOne(baseUrl(), second)];
+      };
+      const [neighbour] = await together(send, [ref(), refOf(second)]);
+      expect(neighbour?.status).to.equal(200);
+      expect(await recordOf(database, operation.id)).to.equal(undefined);
+    } finally {
+      await database.raw('DROP TRIGGER poison ON operations');
+    }
+    expect(await recorded(operation.id)).to.equal('failed');
     await untilIdle();
   });
 

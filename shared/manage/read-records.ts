@@ -18,8 +18,7 @@ const recordBytesMax = 1_048_576;
 /**
  * Reads a file record by record, however long it is: lines of CSV under a head of field names, an empty cell being a field
  * that is not given, or a JSON object a line. Lines are counted from 1, the head included; a record of several lines has
- * the number of its first. A byte order mark, any kind of line end, also mixed,
- * and blank lines are fine.
+ * the number of its first. A byte order mark, line ends of any kind, also mixed, and blank lines are fine.
  *
  * @param knownFields what a head may name; anything else is most likely misspelt
  * @param onBytes told how much has been read so far

@@ -20,25 +20,33 @@ const uuid = /^[0-9a-f]{8}-[0-9a-f]{4}-7[0-9a-f]{3}-[0-9a-f]{4}-[0-9a-f]{12}$/;
 
 /** What holds of every answer, whatever was asked (reliability §2, T9). */
 export function judge(asked: Judged, answer: Answer): void {
-  judgeAny(answer);
+  const isMachines = judgeAny(answer);
   expectDocumented(asked, answer);
-  // Of a refusal it is judged above whether the machine is to blame.
-  const isPlanned = answer.status < 500 || answer.status === 503 || (answer.status === 502 && asked.mayBeUpstream);
+  const isPlanned = answer.status < 500 || isMachines || (answer.status === 502 && asked.mayBeUpstream);
   expect(isPlanned, `an unplanned ${answer.status}: ${answer.text}`).to.equal(true);
   judgeToolCall(asked, answer);
 }
 
-/** As `judge`, where it is not known what was asked: whole, with a request id of ours, and no fault of ours. */
-function judgeAny({ status, headers, body, text }: Answer): void {
+/** What a service says of a part of it that fell silent. */
+const silence = /"message":"(The queue is not reachable|The database is not reachable|No worker is running)\."/;
+
+/**
+ * As `judge`, where it is not known what was asked: whole, with a request id of ours, and no fault of ours.
+ *
+ * @returns whether it is a refusal for which the machine, without its CPU, is to blame and not the request
+ */
+function judgeAny({ status, headers, body, text }: Answer): boolean {
   // Asked of each answer, since it looks back as far as it was asked.
-  const isToBlame = lacksCpu();
-  const isRefused = status === 503 && !isToBlame;
+  const isWithoutCpu = lacksCpu();
+  const isMachines = status === 503 && isWithoutCpu && silence.test(text);
   expect(headers['x-request-id'], 'X-Request-Id').to.match(uuid);
   expect(headers['x-content-type-options'], 'X-Content-Type-Options').to.equal('nosniff');
-  expect(status === 500 || isRefused || status === 504, `an unplanned ${status}: ${text}`).to.equal(false);
+  const isUnplanned = status === 500 || (status === 503 && !isMachines) || status === 504;
+  expect(isUnplanned, `an unplanned ${status}: ${text}`).to.equal(false);
   expect(text, 'a stack trace').not.to.match(/\.[jt]s:\d+/);
   const { meta } = (body ?? {}) as { meta?: { requestId?: string } };
   if (meta?.requestId !== undefined) expect(meta.requestId).to.equal(headers['x-request-id']);
+  return isMachines;
 }
 
 /** As `judgeAny`, and its body is one that the document has: an error under its own status, or the good answer of some operation. */

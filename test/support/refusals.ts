@@ -30,17 +30,19 @@ export async function askUnrefused<T extends { status: number }>(ask: () => Prom
   }
 }
 
+/** Of a connection that owes an answer: then it is given up (`silenceMsMax` in shared/redis/connections.ts). */
+const silenceMs = 2_000;
 /** How long ago a machine may have lacked its CPU for a refusal now: the time of a silence, and of connecting again. */
 const recentMs = 10_000;
 const sampleMs = 100;
 const samples: { atMs: number; stolenMs: number }[] = [];
 const stolenMs = watchStolenMs();
 
-/** Whether the host took a second of CPU of late, for suites that ask it with every answer: it looks back as far as it was asked. */
+/** Whether the host took enough CPU of late for a silence, for suites that ask it with every answer: it looks back as far as it was asked. */
 export function lacksCpu(): boolean {
   const now = { atMs: performance.now(), stolenMs: stolenMs() };
   while (samples[0] !== undefined && samples[0].atMs < now.atMs - recentMs) samples.shift();
   const [first = now, last = first] = [samples[0], samples.at(-1)];
   if (samples.length === 0 || now.atMs - last.atMs > sampleMs) samples.push(now);
-  return now.stolenMs - first.stolenMs >= stolenMsMin;
+  return now.stolenMs - first.stolenMs >= silenceMs;
 }

@@ -1,5 +1,6 @@
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -51,7 +52,8 @@ describe('the server of the API, of the answers that it has given', () => {
     await until(isNoneLeft, { deadlineMs: soonMsMax, what: 'the answers to be forgotten' });
   }
 
-  it('keeps none while their connection stays open', async () => {
+  /** A connection that has had one answer; `text` tells everything that came since the begin. */
+  async function answeredOnce(): Promise<{ socket: Socket; text: () => string }> {
     const socket = connect({ port, host: '127.0.0.1' });
     let text = '';
     socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
@@ -59,6 +61,11 @@ describe('the server of the API, of the answers that it has given', () => {
     await until(() => answers.length === 1, { deadlineMs: soonMsMax, what: 'the request' });
     answerNext();
     await until(() => text.endsWith('{}'), { deadlineMs: soonMsMax, what: 'its answer' });
+    return { socket, text: () => text };
+  }
+
+  it('keeps none while their connection stays open', async () => {
+    const { socket } = await answeredOnce();
     await expectNoneKept();
     expect(socket.closed).to.equal(false);
     socket.destroy();
@@ -77,16 +84,10 @@ describe('the server of the API, of the answers that it has given', () => {
   });
 
   it('says of a 417 too, while it closes, that it is the last of its connection', async () => {
-    const socket = connect({ port, host: '127.0.0.1' });
-    let text = '';
-    socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
-    socket.write(request);
-    await until(() => answers.length === 1, { deadlineMs: soonMsMax, what: 'the request' });
-    answerNext();
-    await until(() => text.endsWith('{}'), { deadlineMs: soonMsMax, what: 'its answer' });
+    const { socket, text } = await answeredOnce();
     const closed = server.close();
     socket.write('PATCH / HTTP/1.1\r\nHost: x\r\nExpect: foo\r\nContent-Length: 0\r\n\r\n');
     await closed;
-    expect(text.split('{}')[1]).to.match(/^HTTP\/1\.1 417 .*\r\nConnection: close\r\n/s);
+    expect(text().split('{}')[1]).to.match(/^HTTP\/1\.1 417 .*\r\nConnection: close\r\n/s);
   });
 });

@@ -5,7 +5,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { failed, type Outcome } from './outcome.js';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
 import { locatePostgresFolder, postgresEnv, preparePostgresFolder, type PostgresFolder } from './postgres-folder.js';
-import { answersAsPostgres, isPostmasterOf, readPidFile } from './postgres-probe.js';
+import { isPostmasterOf, readPidFile } from './postgres-probe.js';
+import { untilReady, type Patience, type Starting } from './postgres-ready.js';
 import { freePort, portOrFree } from './ports.js';
 import { endProcess, isAlive, isZombie, signal } from './processes.js';
 import { findServerUser, type ServerUser } from './server-user.js';
@@ -28,12 +29,12 @@ export interface PostgresServer {
   endNow(): void;
 }
 
-export interface PostgresOptions {
+/** The signal ends the start, and the server with it. */
+export interface PostgresOptions extends Patience {
   /** Its own folder; made when missing. */
   dataDir: string;
   /** Wanted, not promised: a busy port moves. Default: any free one. */
   port?: number;
-  say: (line: string) => void;
   /** Further server settings, by name. */
   settings?: Readonly<Record<string, string | number>>;
   env?: NodeJS.ProcessEnv;
@@ -41,11 +42,10 @@ export interface PostgresOptions {
   onSpawn?: (pid: number) => void;
 }
 
-const readyMsMax = 30_000;
-const adoptMsMax = 5_000;
 const pollMs = 20;
 const portAttemptsMax = 5;
 const portFreedMsMax = 1_000;
+const memoryFreedMsMax = 30_000;
 const logTailBytes = 4_096;
 /** SIGINT is Postgres' fast shutdown, SIGQUIT its immediate one, which recovers at the next start like a crash. */
 const stopSteps = [
@@ -62,7 +62,10 @@ const defaultSettings = { max_connections: 200, shared_buffers: '512MB', max_wal
 /**
  * Starts the Postgres of a folder, or takes over the one that already serves it. On the loopback only, without a Unix
  * socket (whose path may be 107 bytes at most), with scram passwords; fsync and synchronous_commit stay on.
- * What an ordinary machine can have wrong comes back as a problem; it never waits longer than its named limits.
+ * What an ordinary machine can have wrong comes back as a problem. It never waits longer than its named limits, but for a
+ * recovery after a crash, which takes what it takes as long as its log grows: ended, it would only begin anew.
+ *
+ * @throws the reason of `signal`, once nothing runs any more
  */
 export async function startPostgres(given: PostgresOptions): Promise<Outcome<PostgresServer>> {
   // Servers run in folders of their own, where a relative path leads nowhere.
@@ -76,7 +79,7 @@ export async function startPostgres(given: PostgresOptions): Promise<Outcome<Pos
   if (!folder.ok) return folder;
 
   const wasKilled = readPidFile(folder.value.cluster) !== undefined;
-  const running = await adopt(folder.value, options.say);
+  const running = await adopt(folder.value, options);
   if (running) return { ok: true, value: server(running, folder.value, binaries.value, true) };
   const port = await choosePort(options.port ?? 0, wasKilled);
   return launch({ ...options, port }, folder.value, binaries.value, user.value);
@@ -102,7 +105,8 @@ interface Running {
  * postmaster.pid whose process is gone is Postgres' own to clear; one whose number now belongs to another process (after
  * a crash of the machine) would stop it from starting, so that is removed here.
  */
-async function adopt({ cluster }: PostgresFolder, say: (line: string) => void): Promise<Running | undefined> {
+async function adopt(folder: PostgresFolder, options: PostgresOptions): Promise<Running | undefined> {
+  const [{ cluster }, { say, signal }] = [folder, options];
   const file = readPidFile(cluster);
   if (!file) return undefined;
   if (!isAlive(file.pid)) {
@@ -114,20 +118,19 @@ async function adopt({ cluster }: PostgresFolder, say: (line: string) => void): 
     rmSync(join(cluster, 'postmaster.pid'));
     return undefined;
   }
-  const deadline = performance.now() + adoptMsMax;
-  while (isAlive(file.pid) && performance.now() < deadline) {
-    const port = readPidFile(cluster)?.readyPort;
-    if (port !== undefined && (await answersAsPostgres(port))) {
-      say(`Postgres: taking over the one that an earlier start left running (process ${String(file.pid)})`);
-      return { pid: file.pid, port };
-    }
-    await delay(pollMs);
+  const { pid } = file;
+  const port = await untilReady({ pid, isGone: () => !isAlive(pid) }, folder, options);
+  if (port !== undefined) {
+    say(`Postgres: taking over the one that an earlier start left running (process ${String(pid)})`);
+    return { pid, port };
   }
-  if (isAlive(file.pid)) {
-    say(`Postgres: process ${String(file.pid)} serves this folder and does not answer; ending it`);
-    await endProcess(file.pid, stopSteps.slice(1));
+  if (isAlive(pid)) {
+    if (signal?.aborted !== true)
+      say(`Postgres: process ${String(pid)} serves this folder and does not answer; ending it`);
+    await endProcess(pid, stopSteps.slice(1));
   }
-  removeIfZombies(file.pid, cluster);
+  signal?.throwIfAborted();
+  removeIfZombies(pid, cluster);
   return undefined;
 }
 
@@ -143,13 +146,15 @@ async function launch(
   user: ServerUser | undefined,
 ): Promise<Outcome<PostgresServer>> {
   let { port } = options;
-  const deadline = performance.now() + readyMsMax;
+  const deadline = performance.now() + memoryFreedMsMax;
   let attempts = 0;
   for (;;) {
     const started = spawnServer(options, folder, binaries, user, port);
-    if (await becomesReady(started, port, folder, deadline)) {
+    if ((await untilReady(started, folder, options)) === port) {
       return { ok: true, value: server({ pid: started.pid, port }, folder, binaries, false) };
     }
+    if (!started.isGone()) await endProcess(started.pid, stopSteps.slice(1));
+    options.signal?.throwIfAborted();
     const log = logSince(folder.log, started.logStart);
     // The backends of a killed server let go of its memory one after the other, each as soon as it looks up.
     if (log.includes('pre-existing shared memory block') && performance.now() < deadline) {
@@ -161,17 +166,14 @@ async function launch(
       port = await freePort();
       continue;
     }
-    if (!started.exited) await endProcess(started.pid, stopSteps.slice(1));
     return failed(
       `Postgres did not start. Its log ${folder.log} ends:\n${[log.trim(), started.error].join('\n').trim() || '(nothing)'}`,
     );
   }
 }
 
-interface Started {
-  pid: number;
+interface Started extends Starting {
   logStart: number;
-  exited: boolean;
   /** Why it could not even be started. */
   error: string;
 }
@@ -201,29 +203,19 @@ function spawnServer(
       detached: true,
       ...(user ? { uid: user.uid, gid: user.gid } : {}),
     });
-    const started = { pid: child.pid ?? 0, logStart, exited: child.pid === undefined, error: '' };
-    child.once('error', (error) => Object.assign(started, { exited: true, error: error.message }));
-    child.once('exit', () => (started.exited = true));
+    let hasExited = child.pid === undefined;
+    const started = { pid: child.pid ?? 0, logStart, isGone: () => hasExited, error: '' };
+    child.once('error', (error) => {
+      hasExited = true;
+      started.error = error.message;
+    });
+    child.once('exit', () => (hasExited = true));
     child.unref();
     if (child.pid !== undefined) options.onSpawn?.(child.pid);
     return started;
   } finally {
     closeSync(log);
   }
-}
-
-async function becomesReady(
-  started: Started,
-  port: number,
-  folder: PostgresFolder,
-  deadline: number,
-): Promise<boolean> {
-  while (!started.exited && performance.now() < deadline) {
-    const file = readPidFile(folder.cluster);
-    if (file?.pid === started.pid && file.readyPort === port && (await answersAsPostgres(port))) return true;
-    await delay(pollMs);
-  }
-  return false;
 }
 
 function logSince(path: string, start: number): string {

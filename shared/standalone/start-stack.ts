@@ -80,6 +80,7 @@ async function openDatabase({
   shutdown,
   env,
   onProcess,
+  abort,
 }: StackDeps): Promise<Outcome<string>> {
   if (databaseUrl !== undefined) {
     terminal.say('Postgres: the one of DATABASE_URL');
@@ -89,6 +90,7 @@ async function openDatabase({
     dataDir: join(dataFolder, 'postgres'),
     say: terminal.say,
     env,
+    signal: abort,
     onSpawn: (pid) => {
       onProcess(signalLater(pid, 'SIGINT'));
     },

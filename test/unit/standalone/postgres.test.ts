@@ -1,13 +1,15 @@
+import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
 import type { Outcome } from '../../../shared/standalone/outcome.js';
-import { startPostgres, type PostgresServer } from '../../../shared/standalone/postgres.js';
+import { startPostgres, type PostgresOptions, type PostgresServer } from '../../../shared/standalone/postgres.js';
 import { isAlive } from '../../../shared/standalone/processes.js';
 import { leaveBehind } from '../../support/leave-behind.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
+import { until } from '../../support/until.js';
 
 describe('the embedded Postgres', () => {
   let folder: { path: string; remove(): Promise<void> };
@@ -27,7 +29,7 @@ describe('the embedded Postgres', () => {
 
   after(() => folder.remove());
 
-  async function start(options: { port?: number; dataDir?: string } = {}): Promise<PostgresServer> {
+  async function start(options: Partial<PostgresOptions> = {}): Promise<PostgresServer> {
     const server = value(await startPostgres({ dataDir, say: (line) => said.push(line), ...options }));
     running.push(server);
     return server;
@@ -104,6 +106,51 @@ describe('the embedded Postgres', () => {
     const second = await start({ port: first.port });
     expect(second).to.include({ adopted: false, port: first.port });
     await session.end().catch(() => undefined);
+  });
+
+  describe('while it recovers', () => {
+    let other: string;
+    beforeEach(async () => {
+      other = join(folder.path, 'recovering');
+      const server = await start({ dataDir: other });
+      await server.stop();
+      // It asks for each file of WAL that it misses by the command that it is given, and starts once it was told that there is none.
+      await writeFile(join(other, 'cluster', 'recovery.signal'), '');
+    });
+    afterEach(() => rm(other, { recursive: true }));
+    const recovery = (command: string) => ({
+      dataDir: other,
+      settings: { hot_standby: 'off', restore_command: command },
+    });
+
+    it('is waited for as long as its log grows, also by the next start', async () => {
+      const command = 'for i in 1 2; do echo recovering >&2; sleep 0.5; done; false';
+      const first = start({ ...recovery(command), startSilenceMsMax: 3_000 });
+      await until(() => existsSync(join(other, 'cluster', 'postmaster.pid')), { deadlineMs: 10_000, what: 'its pid' });
+      const second = await start({ dataDir: other });
+      expect(second).to.include({ adopted: true, pid: (await first).pid });
+      expect(said.join('\n')).to.include('tells how far it is');
+      expect(await query(second.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    });
+
+    it('is ended when the start is given up', async () => {
+      const abort = new AbortController();
+      const first = startPostgres({ ...recovery('sleep 5; false'), say: () => undefined, signal: abort.signal });
+      const pidFile = join(other, 'cluster', 'postmaster.pid');
+      await until(() => existsSync(pidFile), { deadlineMs: 10_000, what: 'its pid' });
+      abort.abort(new Error('enough'));
+      expect(await first.catch((error: unknown) => error)).to.have.property('message', 'enough');
+      expect(existsSync(pidFile)).to.equal(false);
+    });
+
+    it('is ended, with what it said, once it is silent for too long', async () => {
+      const say = () => undefined;
+      const outcome = await startPostgres({ ...recovery('sleep 5; false'), say, startSilenceMsMax: 1_000 });
+      expect(outcome)
+        .to.have.property('problem')
+        .that.matches(/did not start.*database system was shut down/s);
+      expect(existsSync(join(other, 'cluster', 'postmaster.pid'))).to.equal(false);
+    });
   });
 
   for (const { what, pid } of [

@@ -1,0 +1,59 @@
+import { statSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
+import type { PostgresFolder } from './postgres-folder.js';
+import { answersAsPostgres, readPidFile } from './postgres-probe.js';
+
+/** Three times as long as Postgres is ever silent in a recovery (log_startup_progress_interval). */
+const silenceMsMax = 30_000;
+/** Of a server that says it is ready; it then has nothing to wait for. */
+const answerMsMax = 5_000;
+/** A start that takes longer is explained. */
+const tellAfterMs = 3_000;
+const pollMs = 20;
+
+export interface Starting {
+  pid: number;
+  isGone: () => boolean;
+}
+
+export interface Patience {
+  say: (line: string) => void;
+  /** Ends the wait. */
+  signal?: AbortSignal;
+  /** How long a server that starts may be silent before it counts as hanging. */
+  startSilenceMsMax?: number;
+}
+
+/**
+ * Waits for a server to answer, and as long as its log grows for its recovery.
+ *
+ * @returns its port; or nothing, where it is gone, silent for longer than it may be, or not wanted any more
+ */
+export async function untilReady(
+  { pid, isGone }: Starting,
+  { cluster, log }: PostgresFolder,
+  { say, signal, startSilenceMsMax = silenceMsMax }: Patience,
+): Promise<number | undefined> {
+  const startedAtMs = performance.now();
+  let [sign, signAtMs, isTold]: [unknown, number, boolean] = [undefined, startedAtMs, false];
+  for (;;) {
+    const file = readPidFile(cluster);
+    const readyPort = file?.pid === pid ? file.readyPort : undefined;
+    if (readyPort !== undefined && (await answersAsPostgres(readyPort))) return readyPort;
+    const nowMs = performance.now();
+    const isStarting = readyPort === undefined;
+    const newest = isStarting ? sizeOf(log) : 'ready';
+    if (newest !== sign) [sign, signAtMs] = [newest, nowMs];
+    const isSilent = nowMs - signAtMs > (isStarting ? startSilenceMsMax : answerMsMax);
+    if (isGone() || isSilent || signal?.aborted === true) return undefined;
+    if (isStarting && !isTold && nowMs - startedAtMs > tellAfterMs) {
+      say(`Postgres: at work on what it had not yet written to its tables; ${log} tells how far it is`);
+      isTold = true;
+    }
+    await delay(pollMs);
+  }
+}
+
+function sizeOf(path: string): number {
+  return statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+}

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
+import { findJsonFault } from '../contract/json-fault.js';
 import { isJsonObject } from '../contract/json-object.js';
 import { assertUtf8, linesOf, notUtf8, readBlocks, UnreadableFile } from './read-blocks.js';
 
@@ -48,7 +49,9 @@ async function* readJsonLines(path: string, onBytes: (bytes: number) => void): A
 function readJson(line: number, text: string): ImportRecord {
   try {
     const values: unknown = JSON.parse(text);
-    return isJsonObject(values) ? { line, values } : { line, fault: 'The line is not a JSON object.' };
+    if (!isJsonObject(values)) return { line, fault: 'The line is not a JSON object.' };
+    const fault = findJsonFault(text);
+    return fault === undefined ? { line, values } : { line, fault: `${fault.path.slice(1)}: ${fault.message}` };
   } catch {
     return { line, fault: 'The line is not valid JSON.' };
   }

@@ -46,4 +46,19 @@ describe('the opening stock of npm run manage -- materials import', () => {
     const booked = { levels: locationIds.length, entries: locationIds.length, materials: 1 };
     expect(check).to.deep.include({ ...booked, mismatchCount: 0 });
   });
+
+  // JSON.parse takes the last one.
+  const twice: [string, string, string, string][] = [
+    ['a field of a line', 'a.jsonl', '{"productName":"Wax","unitCost":1,"unitCost":2}', 'line 1: unitCost'],
+    ['a location of a line', 'a.jsonl', '{"productName":"Wax","levels":{"L1":1,"L\\u0031":2}}', 'line 1: levels/L1'],
+    ['a location of a cell', 'a.csv', 'productName,levels\nWax,"{""L1"":1,""L1"":2}"', 'line 2: levels/L1'],
+  ];
+  for (const [what, name, content, place] of twice) {
+    it(`is not guessed where ${what} is given twice: nothing is imported`, async () => {
+      const args = await importing(name, `${content}\n`);
+      expect(await cli.refusal(args)).to.equal(
+        `Nothing was imported.\nOne line is bad:\n  ${place}: Is given more than once.`,
+      );
+    });
+  }
 });

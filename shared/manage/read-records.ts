@@ -37,8 +37,8 @@ export async function* readRecords(
 }
 
 async function* readJsonLines(path: string, onBytes: (bytes: number) => void): AsyncGenerator<ImportRecord> {
-  for await (const block of readBlocks(path, recordBytesMax, onBytes)) {
-    for (const { line, bytes } of linesOf(block)) {
+  for await (const block of readBlocks(path, { lineBytesMax: recordBytesMax, lineEnds: 'lf' }, onBytes)) {
+    for (const { line, bytes } of linesOf(block, 'lf')) {
       const text = bytes.toString('utf8');
       if (text.trim() === '') continue;
       yield isUtf8(bytes) ? readJson(line, text) : { line, fault: notUtf8 };
@@ -103,8 +103,8 @@ async function* readCsv(
 }
 
 async function* checkedBytes(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
-  for await (const block of readBlocks(path, recordBytesMax, onBytes)) {
-    assertUtf8(block);
+  for await (const block of readBlocks(path, { lineBytesMax: recordBytesMax, lineEnds: 'any' }, onBytes)) {
+    assertUtf8(block, 'any');
     yield block.bytes;
   }
 }

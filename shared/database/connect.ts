@@ -58,6 +58,16 @@ export async function untilReachable(database: Database): Promise<void> {
 
 const silent = () => undefined;
 
+/**
+ * Knex knows a connection as gone once its socket has told so, a round of the event loop after the driver has ended it; in
+ * between whoever came next, or was waiting for a connection, got it and failed with it.
+ *
+ * @param client of node-postgres
+ */
+function isOpen({ connection }: { connection: { stream: { destroyed: boolean } } }): boolean {
+  return !connection.stream.destroyed;
+}
+
 export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMax }: ConnectOptions): Knex.Config {
   return {
     client: 'pg',
@@ -72,7 +82,7 @@ export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMa
       pipeline: pipeline ?? answerMsMax !== undefined,
       ...(answerMsMax === undefined ? {} : { query_timeout: answerMsMax }),
     } as Knex.PgConnectionConfig,
-    pool: { min: 0, max: poolMax },
+    pool: { min: 0, max: poolMax, validate: isOpen },
     acquireConnectionTimeout: acquireTimeoutMs,
     migrations: { migrationSource },
     // Knex would write some failures to stdout, between the lines of a JSON log; they reach the caller as errors anyway.

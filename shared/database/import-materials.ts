@@ -9,9 +9,12 @@ export interface ImportedMaterial {
   fields: Omit<MaterialChanges, 'inventoryQuantity' | 'productName'> & { productName: string };
   total: Micros;
   levels: readonly { locationId: string; applied: Micros; level: Micros }[];
-  /** A UUIDv7 of its own: the operation that the ledger names. */
-  operationId: string;
+  /** UUIDv7s of its own, one for each `rowsPerOperation` of its levels: the operations that the ledger names. */
+  operationIds: readonly string[];
 }
+
+/** As in a request: the ledger numbers the rows of an operation from 0 to 999. */
+export const rowsPerOperation = 1_000;
 
 /** Materials a statement: 5,000 and 10,000 are equally fast, and below 1,000 the round trips show. */
 export const importBatchSize = 5_000;
@@ -69,8 +72,11 @@ export async function importMaterials(
   materials: readonly { material: ImportedMaterial; facetId: number }[],
 ): Promise<void> {
   const all = materials.map(({ material }) => material);
-  const levels = all.flatMap(({ levels, id, operationId }) =>
-    levels.map((level, index) => ({ ...level, index, id, operationId })),
+  const levels = all.flatMap(({ levels, id, operationIds }) =>
+    levels.map((level, index) => {
+      const operationId = operationIds[Math.floor(index / rowsPerOperation)];
+      return { ...level, index: index % rowsPerOperation, id, operationId };
+    }),
   );
   await transaction.raw(insertBatch, {
     shopId,

@@ -7,6 +7,7 @@ import {
   facetsOfVendors,
   importBatchSize,
   importMaterials as writeMaterials,
+  rowsPerOperation,
   settleImport,
   takenIds,
 } from '../database/import-materials.js';
@@ -215,7 +216,8 @@ function facetOf(facets: ReadonlyMap<string | null, number>, { fields }: ParsedR
 
 function toMaterial({ id, fields, stock }: ParsedRecord): GoodMaterial['material'] {
   // Ids that ascend: at a million rows, random ones would have each key's index read and written all over.
-  return { id: id ?? virtualMaterialId(uuidv7()), fields, ...stock, operationId: uuidv7() };
+  const operationIds = Array.from({ length: Math.ceil(stock.levels.length / rowsPerOperation) }, () => uuidv7());
+  return { id: id ?? virtualMaterialId(uuidv7()), fields, ...stock, operationIds };
 }
 
 function idFaults(

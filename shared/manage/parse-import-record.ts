@@ -1,5 +1,6 @@
 import { materialChangesSchema } from '../contract/material-changes.js';
 import { readMaterialChanges } from '../contract/read-material-changes.js';
+import { findJsonFault } from '../contract/json-fault.js';
 import { isJsonObject } from '../contract/json-object.js';
 import { rowForTotal } from '../domain/adjustment.js';
 import { materialIdKind } from '../domain/material-id.js';
@@ -91,6 +92,8 @@ function readLevels(given: unknown, { locationIds }: ImportShop): LevelsResult {
   if (pairs === undefined) {
     return { ok: false, faults: ['levels: Must be location:quantity;location:quantity, or a JSON object of these.'] };
   }
+  const fault = typeof given === 'string' && given.startsWith('{') ? findJsonFault(given) : undefined;
+  if (fault !== undefined) return { ok: false, faults: [`levels${fault.path}: ${fault.message}`] };
   const faults: string[] = [];
   const levels: OpeningLevel[] = [];
   const seen = new Set<string>();

@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
+import { findJsonFault } from '../contract/json-fault.js';
 import { isJsonObject } from '../contract/json-object.js';
 import { assertUtf8, linesOf, notUtf8, readBlocks, UnreadableFile } from './read-blocks.js';
 
@@ -36,8 +37,8 @@ export async function* readRecords(
 }
 
 async function* readJsonLines(path: string, onBytes: (bytes: number) => void): AsyncGenerator<ImportRecord> {
-  for await (const block of readBlocks(path, recordBytesMax, onBytes)) {
-    for (const { line, bytes } of linesOf(block)) {
+  for await (const block of readBlocks(path, { lineBytesMax: recordBytesMax, lineEnds: 'lf' }, onBytes)) {
+    for (const { line, bytes } of linesOf(block, 'lf')) {
       const text = bytes.toString('utf8');
       if (text.trim() === '') continue;
       yield isUtf8(bytes) ? readJson(line, text) : { line, fault: notUtf8 };
@@ -48,7 +49,9 @@ async function* readJsonLines(path: string, onBytes: (bytes: number) => void): A
 function readJson(line: number, text: string): ImportRecord {
   try {
     const values: unknown = JSON.parse(text);
-    return isJsonObject(values) ? { line, values } : { line, fault: 'The line is not a JSON object.' };
+    if (!isJsonObject(values)) return { line, fault: 'The line is not a JSON object.' };
+    const fault = findJsonFault(text);
+    return fault === undefined ? { line, values } : { line, fault: `${fault.path.slice(1)}: ${fault.message}` };
   } catch {
     return { line, fault: 'The line is not valid JSON.' };
   }
@@ -100,8 +103,8 @@ async function* readCsv(
 }
 
 async function* checkedBytes(path: string, onBytes: (bytes: number) => void): AsyncGenerator<Buffer> {
-  for await (const block of readBlocks(path, recordBytesMax, onBytes)) {
-    assertUtf8(block);
+  for await (const block of readBlocks(path, { lineBytesMax: recordBytesMax, lineEnds: 'any' }, onBytes)) {
+    assertUtf8(block, 'any');
     yield block.bytes;
   }
 }

@@ -77,3 +77,20 @@ describe('a pool whose server was lost without a word', () => {
     expect(await statuses()).to.deep.equal(['fulfilled', 'fulfilled']);
   });
 });
+
+describe('a pool whose driver ends a connection, since a statement overstayed its time', () => {
+  let database: Database;
+  before(async () => {
+    const { url } = await testPostgres();
+    database = connectDatabase({ url, poolMax: 1, applicationName: 'test', answerMsMax });
+  });
+  after(() => database.destroy());
+
+  it('hands it to nobody: neither to who waited for one, nor to who comes at that moment', async () => {
+    await database.raw('SELECT 1');
+    const slow = database.raw('SELECT pg_sleep(2)').catch(() => database.raw('SELECT 1'));
+    const waiting = database.raw('SELECT 1');
+    const settled = await Promise.allSettled([slow, waiting]);
+    expect(settled.map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled']);
+  });
+});

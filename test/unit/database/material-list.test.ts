@@ -154,6 +154,26 @@ describe('the list of materials', () => {
     expect(await listMaterials(database, shopId, nothing)).to.deep.include({ items: [], totalCount: 0 });
   });
 
+  it('finds nothing by a search that is longer than any text, without a look at the materials', async () => {
+    const statements: string[] = [];
+    const note = ({ sql }: { sql: string }) => statements.push(sql);
+    database.on('query', note);
+    const found = await listMaterials(database, shopId, { ...everything, search: 'x'.repeat(15_000) });
+    database.off('query', note);
+    expect(found).to.deep.equal({ items: [], totalCount: 0, availableVendors: await vendorsOf(shopId) });
+    expect(statements.filter((sql) => sql.includes('FROM materials'))).to.deep.equal([]);
+  });
+
+  it('finds the longest name by all of it, in characters and not in halves of them', async () => {
+    const shop = await createShop(database, { name: 'long', plan: 'enhanced' });
+    const productName = '\u{10400}'.repeat(255);
+    await createMaterials(database, shop.id, [virtual('long', { productName })]);
+    const find = async (search: string) =>
+      (await listMaterials(database, shop.id, { ...everything, search })).totalCount;
+    expect(await find('\u{10428}'.repeat(255))).to.equal(1);
+    expect(await find('\u{10428}'.repeat(256))).to.equal(0);
+  });
+
   it('shows an item as the contract says, its use counted within its own shop', async () => {
     const { items } = await listMaterials(database, shopId, { ...everything, search: 'banana' });
     const [{ createdAt, updatedAt, ...item } = expect.fail('nothing found')] = items;

@@ -12,7 +12,7 @@ describe('the lines of a CSV file', () => {
   before(async () => (folder = await temporaryFolder()));
   after(() => folder.remove());
 
-  async function recordsOf(content: string): Promise<ImportRecord[]> {
+  async function recordsOf(content: string | Buffer): Promise<ImportRecord[]> {
     const path = join(folder.path, 'a.csv');
     await writeFile(path, content);
     const records: ImportRecord[] = [];
@@ -34,6 +34,27 @@ describe('the lines of a CSV file', () => {
       expect(await recordsOf(content)).to.deep.equal(
         ['A', 'B', 'C'].map((id, index) => ({ line: lines[index], values: { id, vendor: 'Acme' } })),
       );
+    });
+  }
+
+  for (const [name, lineEnd] of [
+    ['CR', '\r'],
+    ['CRLF', '\r\n'],
+    ['LF', '\n'],
+  ] as const) {
+    it(`end with ${name} in a file of any length`, async () => {
+      const ids = Array.from({ length: 5_000 }, (_, index) => `VMAT-${index}`);
+      // Longer than a line may be, and than what is read at once, by a prime.
+      const vendor = 'x'.repeat(251);
+      const content = ['id,vendor', ...ids.map((id) => `${id},${vendor}`)].join(lineEnd);
+      const wanted = ids.map((id, index) => ({ line: index + 2, values: { id, vendor } }));
+      expect(await recordsOf(content)).to.deep.equal(wanted);
+    });
+
+    it(`end with ${name} also where one is not UTF-8, and that one is named`, async () => {
+      const content = ['id,vendor', 'A,Acme', 'B,\xff', 'C,Acme', ''].join(lineEnd);
+      const records = await recordsOf(Buffer.from(content, 'latin1'));
+      expect(records.at(-1)).to.deep.equal({ line: 3, fault: 'The line is not UTF-8.', isFatal: true });
     });
   }
 

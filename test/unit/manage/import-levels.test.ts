@@ -1,0 +1,64 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import type { Database } from '../../../shared/database/connect.js';
+import { addLocations } from '../../../shared/database/locations.js';
+import { checkLedger } from '../../../shared/database/ledger-check.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+import { openManagedShop } from './run-manage.js';
+import type { Cli, ManagedShop } from './run-manage.js';
+
+/** More than twice the rows that a request may have. */
+const locationIds = Array.from({ length: 2_001 }, (_, index) => `L${index}`);
+
+describe('the opening stock of npm run manage -- materials import', () => {
+  let managed: ManagedShop;
+  let database: Database;
+  let cli: Cli;
+  let shopId: number;
+  let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+
+  before(async () => {
+    managed = await openManagedShop();
+    ({ database, cli } = managed);
+    folder = await temporaryFolder();
+    shopId = (await createShop(database, { name: 'Import', plan: 'enhanced' })).id;
+    const locations = locationIds.map((id) => ({ id, name: id }));
+    await addLocations(database, shopId, locations);
+  });
+  after(async () => {
+    await managed.close();
+    await folder.remove();
+  });
+
+  async function importing(name: string, content: string): Promise<string[]> {
+    const path = join(folder.path, name);
+    await writeFile(path, content);
+    return ['materials', 'import', '--shop', String(shopId), path];
+  }
+
+  it('may be at more locations than a request has rows', async () => {
+    const levels = Object.fromEntries(locationIds.map((id, index) => [id, index]));
+    const args = await importing('a.jsonl', JSON.stringify({ productName: 'Wax', levels }));
+    expect(await cli.answer<object>(args)).to.include({ imported: 1, levels: locationIds.length });
+    const check = await checkLedger(database, { shopId });
+    const booked = { levels: locationIds.length, entries: locationIds.length, materials: 1 };
+    expect(check).to.deep.include({ ...booked, mismatchCount: 0 });
+  });
+
+  // JSON.parse takes the last one.
+  const twice: [string, string, string, string][] = [
+    ['a field of a line', 'a.jsonl', '{"productName":"Wax","unitCost":1,"unitCost":2}', 'line 1: unitCost'],
+    ['a location of a line', 'a.jsonl', '{"productName":"Wax","levels":{"L1":1,"L\\u0031":2}}', 'line 1: levels/L1'],
+    ['a location of a cell', 'a.csv', 'productName,levels\nWax,"{""L1"":1,""L1"":2}"', 'line 2: levels/L1'],
+  ];
+  for (const [what, name, content, place] of twice) {
+    it(`is not guessed where ${what} is given twice: nothing is imported`, async () => {
+      const args = await importing(name, `${content}\n`);
+      expect(await cli.refusal(args)).to.equal(
+        `Nothing was imported.\nOne line is bad:\n  ${place}: Is given more than once.`,
+      );
+    });
+  }
+});

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { findDueShops, takeSync } from '../../../shared/database/platform-syncs.js';
+import { updateShop } from '../../../shared/database/shops.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import { onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
-import { createConnectedShop, createSync, domain, expectLocations, useDatabase } from './fixtures.js';
+import { createConnectedShop, createSync, domain, expectLocations, readShop, useDatabase } from './fixtures.js';
 
 const everyMs = 3_600_000;
 
@@ -28,5 +29,22 @@ describe('when a mirror is due', () => {
     expect(await findDueShops(database, { everyMs, limit: 100 })).to.include(shop.id);
     onVariants('v1').reply(200, variantsReply([variantNode(2)]));
     expect(await run(shop, { everyMs })).to.include({ status: 'complete', resumed: true });
+  });
+
+  it('is when its time comes round, and no sooner, where the token of another platform cannot be opened', async () => {
+    const { database } = postgres;
+    const shop = await createConnectedShop(database);
+    const { run } = createSync(database);
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([]));
+    expect(await run(shop, { everyMs })).to.include({ status: 'complete' });
+    await updateShop(database, shop.id, {
+      platform: { domain: 'else.myshopify.com', tokenSealed: Buffer.from('sealed with another key') },
+    });
+    const moved = await readShop(database, shop.id);
+    expect(await run(moved, { everyMs })).to.include({ status: 'failed', problem: 'token-unreadable' });
+    expect(await findDueShops(database, { everyMs, limit: 100 })).to.not.include(shop.id);
+    expect(await run(moved, { everyMs })).to.include({ status: 'not-to-be-had' });
+    expect(await findDueShops(database, { everyMs: 0, limit: 100 })).to.include(shop.id);
   });
 });

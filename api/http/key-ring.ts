@@ -27,7 +27,7 @@ export interface KeyRingDeps {
 
 /** A revocation takes effect within a second (contract §5), counted from when the look-up was begun. */
 const freshMs = 1_000;
-/** Below `freshMs`, so that no answer is older than that when it is used, and Postgres being away is seen within a second. */
+/** Below `freshMs`, so that an answer asked for meanwhile is fresh when it is used, and Postgres being away is seen within a second. */
 const lookUpMsMax = 900;
 const touchEveryMs = 60_000;
 const keysMax = 10_000;
@@ -57,7 +57,7 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
       const isGuess = entry.key !== undefined && !isSecretOf(entry.key, identity);
       if (isStale || (isGuess && entry.asking === undefined)) ask(deps, entries, identity.id, entry, now);
       try {
-        const key = entry.asking === undefined ? entry.key : await within(entry.asking, lookUpMsMax, 'late' as const);
+        const key = await answerOf(deps, entries, identity.id, entry, now);
         if (key === 'late') return 'unavailable';
         if (!isSecretOf(key ?? nobodys, identity) || key === undefined) return 'refused';
         entry.wasGood = isUsable(key, nowMs());
@@ -75,6 +75,27 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
 
 function newEntry(): Entry {
   return { askedAtMs: -Infinity, asking: undefined, key: undefined, touchedAtMs: -Infinity, wasGood: false };
+}
+
+/**
+ * What Postgres says of the key, asked for at most `freshMs` before it is used. One who joins a look-up that has been under
+ * way for long may get an answer from before a revocation: then it is asked for once more, within the same wait.
+ */
+async function answerOf(
+  deps: KeyRingDeps,
+  entries: LRUCache<string, Entry>,
+  id: string,
+  entry: Entry,
+  now: number,
+): Promise<KeyWithShop | undefined | 'late'> {
+  const { nowMs = Date.now } = deps;
+  const { asking, askedAtMs } = entry;
+  if (asking === undefined) return entry.key;
+  const key = await within(asking, lookUpMsMax, 'late' as const);
+  const at = nowMs();
+  if (key === 'late' || at - askedAtMs < freshMs) return key;
+  if (entry.askedAtMs === askedAtMs) ask(deps, entries, id, entry, at);
+  return entry.asking === undefined ? entry.key : within(entry.asking, now + lookUpMsMax - at, 'late' as const);
 }
 
 /** An unknown id is not kept: a key that was just issued must work at once, and guesses must not push out good keys. */

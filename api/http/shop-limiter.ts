@@ -49,6 +49,11 @@ interface Limit {
   /** In Redis, and by this process's share while Redis is away. */
   shared: RateLimiterRedis;
   insurance: RateLimiterMemory;
+  /**
+   * Until when this process refuses a shop by itself: a flood costs Redis nothing. By the monotonic clock: the library's
+   * own block goes by the wall clock, and where that is set back it lasts that much longer than the window.
+   */
+  usedUpUntilMs: LRUCache<number, number>;
 }
 
 /** The requests of a shop that came in one turn of the event loop, in their order. */
@@ -60,6 +65,8 @@ interface Group {
 
 /** Distinct limits for which a limiter is kept; shops with a limit of their own usually share a few round numbers. */
 const limitsMax = 1_000;
+/** Shops of a limit that have used their window up; one that is forgotten is refused by Redis. */
+const usedUpMax = 10_000;
 
 /**
  * The requests of a shop that arrive in one turn of the event loop take their points in one command, and the first of
@@ -110,8 +117,12 @@ async function answer(deps: ShopLimiterDeps, { shopId, limit, waiting }: Group):
 
 /** @returns undefined where nothing could count */
 async function count(deps: ShopLimiterDeps, limit: Limit, shopId: number, asked: number): Promise<Counted | undefined> {
+  const leftMs = (limit.usedUpUntilMs.get(shopId) ?? 0) - performance.now();
+  if (leftMs > 0) return { admitted: 0, remaining: 0, msBeforeNext: leftMs };
   try {
-    return await consume(limit.shared, shopId, asked);
+    const counted = await consume(limit.shared, shopId, asked);
+    if (counted.admitted < asked) limit.usedUpUntilMs.set(shopId, performance.now() + counted.msBeforeNext);
+    return counted;
   } catch {
     deps.metrics.limiterInsured();
   }
@@ -131,8 +142,7 @@ async function consume(limiter: RateLimiterRedis | RateLimiterMemory, shopId: nu
   } catch (refusal) {
     if (!(refusal instanceof RateLimiterRes)) throw refusal;
     const { consumedPoints, msBeforeNext } = refusal;
-    // A shop that is blocked in this process's memory was not counted at all.
-    const before = consumedPoints === 0 ? limiter.points : consumedPoints - asked;
+    const before = consumedPoints - asked;
     return { admitted: Math.min(asked, Math.max(0, limiter.points - before)), remaining: 0, msBeforeNext };
   }
 }
@@ -145,9 +155,8 @@ function createLimit({ redis, windowSeconds, instances }: ShopLimiterDeps, point
     points,
     duration: windowSeconds,
     rejectIfRedisNotReady: true,
-    // Once it is used up, this process refuses by itself until the window ends: a flood costs Redis nothing.
-    inMemoryBlockOnConsumed: points + 1,
   });
   const insurance = new RateLimiterMemory({ points: Math.ceil(points / instances), duration: windowSeconds });
-  return { points, shared, insurance, policy: `"shop";q=${points};w=${windowSeconds}` };
+  const usedUpUntilMs = new LRUCache<number, number>({ max: usedUpMax });
+  return { points, shared, insurance, usedUpUntilMs, policy: `"shop";q=${points};w=${windowSeconds}` };
 }

@@ -33,8 +33,8 @@ export async function readLevels(
   if (materialIdKind(variantId) === 'virtual') return succeed({ variantId, origin: 'virtual', ...ours });
   const theirs = await readFromPlatform(services, caller, variantId);
   if (!theirs.ok) return theirs;
-  const levels = locationIds === undefined ? sorted(theirs.data) : overlay(ours.levels, theirs.data);
-  return succeed({ variantId, origin: 'platform', totalQuantity: totalOf(theirs.data), levels });
+  const levels = locationIds === undefined ? theirs.data : atWanted(locationIds, ours.levels, theirs.data);
+  return succeed({ variantId, origin: 'platform', totalQuantity: totalOf(theirs.data), levels: sorted(levels) });
 }
 
 /** All of the variant's levels whatever the filter, since the total is over all of them; the pages are the same ones. */
@@ -68,14 +68,20 @@ function upstreamError(error: PlatformError): Result<never> {
 
 type Level = InventoryLevels['levels'][number];
 
-/** The wanted locations that the shop has, at 0 where the platform has no level (contract §2). */
-function overlay(wanted: readonly Level[], theirs: readonly PlatformLevel[]): Level[] {
-  const byLocation = new Map(theirs.map((level) => [level.locationId, level]));
-  return wanted.map(({ locationId }) => byLocation.get(locationId) ?? { locationId, quantity: 0, updatedAt: null });
+/**
+ * The wanted locations that the shop has, at 0 where the platform has no level (contract §2). Where the platform has one,
+ * the shop has the location, though the mirror may not know it yet: a filter must not hide what is shown without it.
+ */
+function atWanted(wanted: readonly string[], ours: readonly Level[], theirs: readonly PlatformLevel[]): Level[] {
+  const ids = new Set(wanted);
+  const none = ours.map(({ locationId }) => ({ locationId, quantity: 0, updatedAt: null }));
+  const found = theirs.filter(({ locationId }) => ids.has(locationId));
+  return [...new Map([...none, ...found].map((level) => [level.locationId, level])).values()];
 }
 
-function sorted(levels: readonly PlatformLevel[]): Level[] {
-  return levels.toSorted((a, b) => (a.locationId < b.locationId ? -1 : 1));
+/** Bytewise, as Postgres sorts those of a virtual material. */
+function sorted(levels: readonly Level[]): Level[] {
+  return levels.toSorted((a, b) => Buffer.from(a.locationId).compare(Buffer.from(b.locationId)));
 }
 
 /** Whole units of one variant: their sum is far from where a double loses them. */

@@ -178,9 +178,13 @@ export function toSync(row: SyncRow): PlatformSync {
 
 const isFree = '(p.lease_until IS NULL OR p.lease_until <= now())';
 
-/** Its time has come round, it was cut off without fault of the platform, or the shop has another platform since. */
+/**
+ * Its time has come round, it was cut off without fault of the platform, or the shop has another platform since. A
+ * problem from before the last attempt is not that attempt's: it stands until a run comes to its end.
+ */
 function isDue(domain: string): string {
-  return `(p.attempted_at <= now() - ${ms('everyMs')} OR (p.phase <> 'idle' AND p.problem IS NULL)
+  return `(p.attempted_at <= now() - ${ms('everyMs')}
+    OR (p.phase <> 'idle' AND (p.problem IS NULL OR p.problem_at < p.attempted_at))
     OR p.platform_domain IS DISTINCT FROM ${domain})`;
 }
 

@@ -1,4 +1,5 @@
 import { InvalidArgumentError } from 'commander';
+import { parseMoment } from '../contract/moment.js';
 import { isCleanText } from '../contract/text-rules.js';
 
 /**
@@ -38,12 +39,10 @@ export function shortText(charactersMax: number): OptionParser<string> {
   };
 }
 
-/** A day (its first moment in UTC) or a moment with its offset, in ISO 8601. */
+/** A day (its first moment in UTC) or a moment with its offset, in ISO 8601; a day that its month has. */
 export function moment(text: string): Date {
-  const value = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
-    ? new Date(text)
-    : undefined;
-  if (value !== undefined && !Number.isNaN(value.getTime())) return value;
+  const named = parseMoment(text);
+  if (named !== undefined) return new Date(named.firstMs);
   throw new InvalidArgumentError('Must be a day, as 2027-01-31, or a moment, as 2027-01-31T12:00:00Z.');
 }
 

@@ -40,7 +40,9 @@ export function addShopCommands(program: Command, run: RunCommand): void {
     .option('--default-location <id>', 'where a written inventoryQuantity is booked', shortText(255))
     .option('--no-default-location', 'none')
     .option('--no-rate-limit', "the service's own limit again")
-    .option('--no-platform', 'forgets domain and token')
+    .addOption(
+      new Option('--no-platform', 'forgets domain and token').conflicts(['platformDomain', 'platformTokenStdin']),
+    )
     .action((shopId: number, options: ShopOptions) => run(options, (context) => set(context, shopId, options)));
 }
 

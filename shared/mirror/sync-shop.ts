@@ -70,7 +70,11 @@ export async function syncShop(deps: SyncDeps, shop: Shop, options: SyncOptions 
   try {
     const opened = openPlatformShop(shop, deps.tokenCipher);
     const run: Run = { deps, hold, options, domain, sync: taken.sync, resumed: false, remarkCount: 0, remarks: [] };
-    if (!opened.ok) return await fail(run, opened.error);
+    if (!opened.ok) {
+      // Its row must name the platform that was tried: by another one's name the shop would be due at every look.
+      if (!taken.isResumable && !(await begin(run))) return lost(run);
+      return await fail(run, opened.error);
+    }
     return await bringIn(run, opened.platformShop, taken.isResumable);
   } finally {
     clearInterval(renewal);

@@ -54,7 +54,8 @@ const quantitySchema = {
     name: { const: 'available' },
     // GraphQL's Int has 32 bits.
     quantity: { type: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
-    updatedAt: { type: ['string', 'null'], format: 'date-time' },
+    // Not `date-time`: that takes a leap second, of which Date makes nothing.
+    updatedAt: { type: ['string', 'null'], format: 'moment' },
   },
 } as const;
 

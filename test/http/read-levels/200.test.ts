@@ -159,5 +159,17 @@ describe('GET /v1/raw-materials/{variantId}/inventory: 200', () => {
         { locationId: '70009', quantity: 0, updatedAt: null },
       ]);
     });
+
+    it('with locationIds hide none that the platform has a level at, though the mirror does not know it yet', async () => {
+      const fresh = await createTestShop(http.database, { materials: 0, locations: 0, defaultLocation: false });
+      await connectPlatform(http.database, fresh.shopId, platform.url);
+      await createMaterials(http.database, fresh.shopId, [{ id: '8001', origin: 'platform', productName: 'Variant' }]);
+      const all = await levels(fresh, '8001');
+      expect(all.levels.map(({ locationId }) => locationId)).to.deep.equal(['70001', '70002', '70003']);
+      expect(await levels(fresh, '8001', '?locationIds=70003&locationIds=70001&locationIds=1')).to.deep.equal({
+        ...all,
+        levels: [all.levels[0], all.levels[2]],
+      });
+    });
   });
 });

@@ -26,7 +26,14 @@ function stored(more: Partial<KeyWithShop> = {}): KeyWithShop {
 
 /** A ring on a clock and a table of its own. */
 function ringOn(key: KeyWithShop | undefined) {
-  const world = { key, nowMs: startMs, lookUps: 0, touches: 0, fault: undefined as Error | undefined };
+  const world = {
+    key,
+    nowMs: startMs,
+    lookUps: 0,
+    touches: 0,
+    fault: undefined as Error | undefined,
+    held: undefined as Promise<KeyWithShop | undefined> | undefined,
+  };
   const ring = createKeyRing({
     database: undefined as unknown as Database,
     logger: createLogger({ name: 'test', level: 'silent' }),
@@ -34,13 +41,20 @@ function ringOn(key: KeyWithShop | undefined) {
     lookUp: async () => {
       world.lookUps += 1;
       if (world.fault !== undefined) throw world.fault;
-      return world.key;
+      return world.held ?? world.key;
     },
     touch: async () => {
       world.touches += 1;
     },
   });
   return { world, ring };
+}
+
+/** A look-up that answers when it is told to. */
+function heldBack(): [Promise<KeyWithShop | undefined>, (key: KeyWithShop | undefined) => void] {
+  let answer: (key: KeyWithShop | undefined) => void = () => undefined;
+  const asked = new Promise<KeyWithShop | undefined>((resolve) => (answer = resolve));
+  return [asked, answer];
 }
 
 describe('the ring of keys', () => {
@@ -63,6 +77,22 @@ describe('the ring of keys', () => {
     world.nowMs += 1_000;
     expect(await ring.find(minted)).to.equal('refused');
     expect(ring.wasGood(minted)).to.equal(false);
+  });
+
+  it('refuses a revoked key within a second also where a look-up from before it was under way for longer', async () => {
+    const { world, ring } = ringOn(stored());
+    const [slow, answer] = heldBack();
+    world.held = slow;
+    const first = ring.find(minted);
+    world.nowMs += 999;
+    world.held = undefined;
+    const joined = ring.find(minted);
+    const good = world.key;
+    world.key = stored({ revokedAt: new Date(world.nowMs) });
+    world.nowMs += 800;
+    answer(good);
+    expect(await Promise.all([first, joined])).to.deep.equal(['refused', 'refused']);
+    expect(world.lookUps).to.equal(2);
   });
 
   it('refuses a key from the moment it expires, though it was looked up before', async () => {

@@ -5,6 +5,7 @@ import { connectLimiterRedis, untilReady } from '../../../shared/redis/connectio
 import { createLogger } from '../../../shared/runtime/logger.js';
 import { startTestRedis } from '../../support/servers.js';
 import type { TestRedis } from '../../support/servers.js';
+import { until } from '../../support/until.js';
 
 describe('the limiter of shops', () => {
   let server: TestRedis;
@@ -15,19 +16,22 @@ describe('the limiter of shops', () => {
     server = await startTestRedis();
     redis = connectLimiterRedis(server.url, () => undefined);
     await untilReady(redis);
-    limiter = createShopLimiter({
-      redis,
-      points: 8,
-      windowSeconds: 60,
-      instances: 2,
-      logger: createLogger({ name: 'test', level: 'error' }),
-      metrics: { limiterDecided: () => undefined, limiterInsured: () => (insured += 1) },
-    });
+    limiter = createLimiter(60);
   });
   after(async () => {
     redis.disconnect();
     await server.stop();
   });
+
+  const createLimiter = (windowSeconds: number) =>
+    createShopLimiter({
+      redis,
+      points: 8,
+      windowSeconds,
+      instances: 2,
+      logger: createLogger({ name: 'test', level: 'error' }),
+      metrics: { limiterDecided: () => undefined, limiterInsured: () => (insured += 1) },
+    });
 
   const takeAtOnce = async (id: number, count: number, rateLimitPoints: number | null = null) => {
     const taken = await Promise.all(Array.from({ length: count }, () => limiter.take({ id, rateLimitPoints })));
@@ -54,6 +58,20 @@ describe('the limiter of shops', () => {
     expect(await incremented()).to.equal(20);
     expect(await takeAtOnce(4, 5)).to.deep.equal(Array(5).fill('refused'));
     expect(await incremented()).to.equal(20);
+  });
+
+  it('admits again once the window is over, though the wall clock was set back meanwhile', async () => {
+    const short = createLimiter(1);
+    const take = () => short.take({ id: 6, rateLimitPoints: 1 });
+    expect((await Promise.all([take(), take()])).map(({ admitted }) => admitted)).to.deep.equal([true, false]);
+    const { now } = Date;
+    try {
+      Date.now = () => now() - 3_600_000;
+      expect(await take()).to.deep.include({ admitted: false, resetSeconds: 1 });
+      await until(async () => (await take()).admitted, { what: 'the next window', deadlineMs: 5_000 });
+    } finally {
+      Date.now = now;
+    }
   });
 
   it('counts in its own memory, by its share, while Redis is away', async () => {

@@ -66,6 +66,14 @@ describe('npm run manage', () => {
       expect(await cli.answer(['shops', 'set', String(id), '--no-platform'])).to.have.property('platform', null);
     });
 
+    it('set refuses what is no token on stdin, a whole file too, with a sentence', async () => {
+      const connect = ['shops', 'set', shopId, '--platform-domain', 'p.myshopify.com', '--platform-token-stdin'];
+      for (const input of ['two words', 'x'.repeat(256), 'x'.repeat(200_000)]) {
+        expect(await cli.refusal(connect, {}, input)).to.match(/^The platform token must be .* visible ASCII.*\.$/);
+      }
+      expect((await findShop(database, Number(shopId)))?.platform).to.equal(null);
+    });
+
     const platforms: [string, string[], Record<string, string>, RegExp][] = [
       ['a domain that is not one', ['--platform-domain', 'evil.example.com'], {}, /is not a platform domain/],
       ['a loopback domain', ['--platform-domain', 'http://127.0.0.1:80'], {}, /is not a platform domain/],

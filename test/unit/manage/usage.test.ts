@@ -23,8 +23,11 @@ describe('npm run manage', () => {
       ['shops', 'create', '--name', 'x', '--rate-limit', '1.5'],
       ['shops', 'create', '--name', 'x', '--allow-negative', 'yes'],
       ['shops', 'create', '--name', 'x', '--platform-token', 'secret'],
+      ['shops', 'set', '1', '--no-platform', '--platform-domain', 'x.myshopify.com', '--platform-token-stdin'],
       ['keys', 'issue', '--shop', '1', '--label', 'x'],
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', 'tomorrow'],
+      // JavaScript would make 3 March of it, and the key would outlive what was meant.
+      ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2100-02-30'],
       ['materials', 'list', '--shop', '1', '--page-size', '1001'],
       ['materials', 'list', '--shop', '1', '--sort-by', 'weight'],
       ['materials', 'create', '--shop', '1', '--product-name', 'x', '--unit-cost', '1e3'],

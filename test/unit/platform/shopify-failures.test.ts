@@ -182,6 +182,12 @@ describe('failures of Shopify that do not pass by themselves are not tried again
       'invalid-response',
     ],
     [
+      'a leap second',
+      200,
+      withNodes([{ ...level, quantities: [{ name: 'available', quantity: 1, updatedAt: '2016-12-31T23:59:60Z' }] }]),
+      'invalid-response',
+    ],
+    [
       'another quantity than asked for',
       200,
       withNodes([{ ...level, quantities: [{ name: 'on_hand', quantity: 1, updatedAt: null }] }]),

@@ -1,0 +1,50 @@
+import { randomUUID } from 'node:crypto';
+import { expect } from 'chai';
+import { findDueShops, takeSync } from '../../../shared/database/platform-syncs.js';
+import { updateShop } from '../../../shared/database/shops.js';
+import { shutNetwork } from '../platform/fixtures.js';
+import { onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
+import { createConnectedShop, createSync, domain, expectLocations, readShop, useDatabase } from './fixtures.js';
+
+const everyMs = 3_600_000;
+
+describe('when a mirror is due', () => {
+  shutNetwork();
+  const postgres = useDatabase();
+
+  it('is at once where the process was killed in its run, though the attempt before had failed', async () => {
+    const { database } = postgres;
+    const shop = await createConnectedShop(database);
+    const { run } = createSync(database);
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
+    onVariants('v1').reply(401, '');
+    expect(await run(shop, { everyMs })).to.include({ status: 'failed', problem: 'unauthorized' });
+    expect(await run(shop, { everyMs }), 'after a failure').to.include({ status: 'not-to-be-had' });
+
+    // Its time comes round, and whoever takes it is gone without a word: the lease runs out.
+    const killed = { shopId: shop.id, token: randomUUID() };
+    expect(await takeSync(database, killed, { domain, everyMs: 0 })).to.be.an('object');
+    await database.raw('UPDATE platform_syncs SET lease_until = now() WHERE shop_id = ?', [shop.id]);
+    expect(await findDueShops(database, { everyMs, limit: 100 })).to.include(shop.id);
+    onVariants('v1').reply(200, variantsReply([variantNode(2)]));
+    expect(await run(shop, { everyMs })).to.include({ status: 'complete', resumed: true });
+  });
+
+  it('is when its time comes round, and no sooner, where the token of another platform cannot be opened', async () => {
+    const { database } = postgres;
+    const shop = await createConnectedShop(database);
+    const { run } = createSync(database);
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([]));
+    expect(await run(shop, { everyMs })).to.include({ status: 'complete' });
+    await updateShop(database, shop.id, {
+      platform: { domain: 'else.myshopify.com', tokenSealed: Buffer.from('sealed with another key') },
+    });
+    const moved = await readShop(database, shop.id);
+    expect(await run(moved, { everyMs })).to.include({ status: 'failed', problem: 'token-unreadable' });
+    expect(await findDueShops(database, { everyMs, limit: 100 })).to.not.include(shop.id);
+    expect(await run(moved, { everyMs })).to.include({ status: 'not-to-be-had' });
+    expect(await findDueShops(database, { everyMs: 0, limit: 100 })).to.include(shop.id);
+  });
+});

@@ -46,6 +46,17 @@ describe('POST /mcp: what is refused', () => {
     });
   });
 
+  it('a total that cannot be booked points into the arguments as well, though only the worker finds it', async () => {
+    const shop = await createTestShop(http.database);
+    const [variantId = ''] = shop.materialIds;
+    await withAgent(agentOf(shop), async (client) => {
+      await dataOf(client, 'adjust_inventory', { variantId, updates: [{ locationId: '1002', absolute: 5 }] });
+      const changes = { inventoryQuantity: 4, sku: 'S' };
+      const { details } = await errorOf(client, 'update_raw_material', { variantId, changes }, 'INVALID_INPUT');
+      expect(details?.map(({ path }) => path)).to.deep.equal(['/changes/inventoryQuantity']);
+    });
+  });
+
   it("an unknown material and another shop's are the same NOT_FOUND for every tool", async () => {
     const [shop, other] = [await createTestShop(http.database), await createTestShop(http.database)];
     await withAgent(agentOf(shop), async (client) => {

@@ -6,6 +6,7 @@ import type { ErrorDetail, RequestError, Result } from '../../../shared/domain/e
 import { answered } from '../../operations/dispatch-answer.js';
 import { updateMaterial } from '../../operations/update-material.js';
 import { idempotencyKeyArgument, virtualIdArgument } from '../arguments.js';
+import { openInToolTerms } from '../open-outcome.js';
 import { toolIdempotency } from '../tool-idempotency.js';
 import { createTool } from '../tool.js';
 
@@ -57,11 +58,12 @@ export const updateRawMaterial = createTool<Arguments>({
     const changes = readMaterialChanges(args.changes);
     if (!changes.ok) return answered(intoChanges(changes.error));
     const idempotency = toolIdempotency(name, caller, args);
-    const { variantId } = args;
-    const { result, replayed } = await updateMaterial(services, caller, {
-      variantId,
-      changes: changes.data,
-      idempotency,
+    const { variantId, idempotencyKey } = args;
+    const answer = await updateMaterial(services, caller, { variantId, changes: changes.data, idempotency });
+    const fieldsOnly = changes.data.inventoryQuantity === undefined;
+    const { result, replayed } = openInToolTerms(answer, caller, {
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      fieldsOnly,
     });
     return answered(result.ok ? succeed(result.data.material) : intoChanges(result.error), replayed);
   },

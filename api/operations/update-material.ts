@@ -21,7 +21,8 @@ export interface UpdateMaterialInput {
 
 /**
  * Changes fields of one virtual material (spec §PATCH /raw-materials/{variantId}) and answers with its state after the
- * commit. Where nothing is to be changed nothing is dispatched: the material is read (contract §2 "Editable fields").
+ * commit. Where nothing is to be changed and nothing to be remembered, nothing is dispatched: the material is read
+ * (contract §2 "Editable fields"). With a key it is: the worker looks the key up, and remembers the answer (contract §7).
  * Errors: as `adjustInventory`; PRECONDITION_FAILED.
  */
 export async function updateMaterial(
@@ -32,7 +33,9 @@ export async function updateMaterial(
   const refusal = refuseToWrite(variantId);
   if (refusal !== undefined) return answered(refusal);
   const { shop, keyId, requestId, channel } = caller;
-  if (Object.keys(changes).length === 0) return answered(await readUnchanged(services, caller, variantId, ifVersions));
+  if (Object.keys(changes).length === 0 && idempotency === undefined) {
+    return answered(await readUnchanged(services, caller, variantId, ifVersions));
+  }
   const command: UpdateCommand = { kind: 'update', changes, ...(ifVersions && { ifVersions }) };
   const outcome = await services.dispatch.submit(
     { shopId: shop.id, materialId: variantId },

@@ -1,6 +1,7 @@
 import { fail, succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Idempotency } from '../../shared/domain/operation.js';
+import { decodeText } from '../http/query.js';
 import type { RouteRequest } from '../http/route.js';
 import { canonicalJson, idempotencyOf } from '../operations/idempotency.js';
 
@@ -13,7 +14,9 @@ export function readIdempotency(request: RouteRequest): Result<Idempotency | und
   if (header === undefined) return succeed(undefined);
   const key = idempotencyKey(String(header));
   if (key === undefined) return fail('INVALID_INPUT', badKey.message, { details: [badKey] });
-  const { caller, method, path, body, querystring, headers } = request;
+  const { caller, method, body, querystring, headers } = request;
+  // `%2D` is `-` (RFC 3986 §2.3): what escapes less or more on a repeat, as proxies do, still asks for the same.
+  const path = decodeText(request.path) ?? request.path;
   const meaning = [canonicalJson(body), querystring, textOf(headers['prefer']), textOf(headers['if-match'])];
   return succeed(idempotencyOf({ shopId: caller.shop.id, method, path, key }, meaning));
 }

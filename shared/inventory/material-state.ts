@@ -110,7 +110,8 @@ function foldUpdate(
     state.fieldsChanged = true;
   }
   const { material, version } = state.fields;
-  const updatedAt = new Date(atMs).toISOString();
+  // An update of nothing comes this way for its key alone: its material is as old as the last change before it.
+  const updatedAt = state.stockChanged || state.fieldsChanged ? new Date(atMs).toISOString() : material.updatedAt;
   return { kind: 'updated', material: { ...material, inventoryQuantity: toUnits(state.total), updatedAt }, version };
 }
 

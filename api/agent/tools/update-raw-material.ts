@@ -2,11 +2,11 @@ import { materialChangesSchema } from '../../../shared/contract/material-changes
 import { materialSchema } from '../../../shared/contract/material.js';
 import { readMaterialChanges } from '../../../shared/contract/read-material-changes.js';
 import { succeed } from '../../../shared/domain/errors.js';
-import type { ErrorDetail, Result } from '../../../shared/domain/errors.js';
-import type { MaterialChanges } from '../../../shared/domain/material.js';
+import type { ErrorDetail, RequestError, Result } from '../../../shared/domain/errors.js';
 import { answered } from '../../operations/dispatch-answer.js';
 import { updateMaterial } from '../../operations/update-material.js';
 import { idempotencyKeyArgument, virtualIdArgument } from '../arguments.js';
+import { openInToolTerms } from '../open-outcome.js';
 import { toolIdempotency } from '../tool-idempotency.js';
 import { createTool } from '../tool.js';
 
@@ -55,22 +55,25 @@ export const updateRawMaterial = createTool<Arguments>({
   },
   output: materialSchema,
   run: async (services, caller, args) => {
-    const changes = readChanges(args.changes);
-    if (!changes.ok) return answered(changes);
+    const changes = readMaterialChanges(args.changes);
+    if (!changes.ok) return answered(intoChanges(changes.error));
     const idempotency = toolIdempotency(name, caller, args);
-    const { variantId } = args;
-    const { result, replayed } = await updateMaterial(services, caller, {
-      variantId,
-      changes: changes.data,
-      idempotency,
+    const { variantId, idempotencyKey } = args;
+    const answer = await updateMaterial(services, caller, { variantId, changes: changes.data, idempotency });
+    const fieldsOnly = changes.data.inventoryQuantity === undefined;
+    const { result, replayed } = openInToolTerms(answer, caller, {
+      ...(idempotencyKey !== undefined && { idempotencyKey }),
+      fieldsOnly,
     });
-    return answered(result.ok ? succeed(result.data.material) : result, replayed);
+    return answered(result.ok ? succeed(result.data.material) : intoChanges(result.error), replayed);
   },
 });
 
-function readChanges(sent: Record<string, unknown>): Result<MaterialChanges> {
-  const read = readMaterialChanges(sent);
-  if (read.ok || read.error.details === undefined) return read;
-  const details = read.error.details.map((detail): ErrorDetail => ({ ...detail, path: `/changes${detail.path}` }));
-  return { ok: false, error: { ...read.error, details } };
+/** What REST has as its body is one argument here, also where the fault shows only when the change is applied. */
+function intoChanges({ details = [], ...error }: RequestError): Result<never> {
+  const isInBody = ({ path }: ErrorDetail) => path === '' || path.startsWith('/');
+  const inArguments = details.map((detail) =>
+    isInBody(detail) ? { ...detail, path: `/changes${detail.path}` } : detail,
+  );
+  return { ok: false, error: { ...error, ...(details.length > 0 && { details: inArguments }) } };
 }

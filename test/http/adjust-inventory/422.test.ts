@@ -41,6 +41,18 @@ describe('PATCH /v1/raw-materials/{variantId}/inventory: 422', () => {
     });
   }
 
+  it('an Idempotency-Key is the same where the path of the repeat is escaped otherwise', async () => {
+    const shop = await createTestShop(http.database);
+    const first: unknown = expectData(await patch(shop, batch(2)), 'batch');
+    const path = inventoryPath(shop.materialIds[0]!).replaceAll('-', '%2D').replace('raw%2Dmaterials', 'raw-materials');
+    const escaped = { method: 'PATCH', path, key: shop.writeKey, headers: { 'idempotency-key': 'k' } };
+    const again = await http.ask({ ...escaped, body: batch(2) });
+    expect(expectData(again, 'batch')).to.deep.equal(first);
+    expect(again.headers['idempotency-replayed']).to.equal('true');
+    expectError(await http.ask({ ...escaped, body: batch(3) }), 'IDEMPOTENCY_KEY_REUSED');
+    expect(await total(shop)).to.equal(2);
+  });
+
   it('twins in flight with different bodies: one is applied, the other is 422', async () => {
     const shop = await createTestShop(http.database);
     const answers = await Promise.all([2, 3].map((delta) => patch(shop, batch(delta))));

@@ -1,11 +1,12 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { withLockedTable, withoutTable } from '../../support/broken-storage.js';
+import { withLockedMaterial, withLockedTable, withoutTable } from '../../support/broken-storage.js';
 import { expectUntouched } from '../../support/footprint.js';
 import { useHttpService, useWorkerlessService } from '../../support/http-service.js';
 import { createTestShop } from '../../support/shop.js';
 import type { TestShop } from '../../support/shop.js';
+import { until } from '../../support/until.js';
 import { call, dataOf, errorOf, withAgent } from './agent-client.js';
 
 describe('POST /mcp: what is refused', () => {
@@ -43,6 +44,17 @@ describe('POST /mcp: what is refused', () => {
         );
         expect(error.details?.map(({ path }) => path).sort(), `${name} ${error.message}`).to.deep.equal(paths.sort());
       }
+    });
+  });
+
+  it('a total that cannot be booked points into the arguments as well, though only the worker finds it', async () => {
+    const shop = await createTestShop(http.database);
+    const [variantId = ''] = shop.materialIds;
+    await withAgent(agentOf(shop), async (client) => {
+      await dataOf(client, 'adjust_inventory', { variantId, updates: [{ locationId: '1002', absolute: 5 }] });
+      const changes = { inventoryQuantity: 4, sku: 'S' };
+      const { details } = await errorOf(client, 'update_raw_material', { variantId, changes }, 'INVALID_INPUT');
+      expect(details?.map(({ path }) => path)).to.deep.equal(['/changes/inventoryQuantity']);
     });
   });
 
@@ -124,6 +136,52 @@ describe('POST /mcp: what is refused', () => {
         );
         expect(error).to.include({ retryAfterSeconds: 1 });
         await dataOf(client, 'get_raw_material', args);
+      }),
+    );
+  });
+});
+
+describe('POST /mcp: an outcome that is open', () => {
+  const http = useHttpService();
+  const adjustment = { updates: [{ locationId: '1001', delta: 2 }] };
+  const key = { idempotencyKey: 'k' };
+
+  // Of a shop whose plan has no REST: what the message names must be here.
+  const cases: [name: string, args: object, message: RegExp][] = [
+    ['adjust_inventory', { ...adjustment, ...key }, /same idempotencyKey/],
+    ['adjust_inventory', adjustment, /get_inventory_history .* requestId (?<requestId>[-0-9a-f]{36}) .* ten minutes/],
+    [
+      'update_raw_material',
+      { changes: { inventoryQuantity: 2 } },
+      /get_inventory_history .* requestId (?<requestId>\S+)/,
+    ],
+    ['update_raw_material', { changes: { sku: 'x' } }, /Ten minutes .* get_raw_material/],
+    ['update_raw_material', { changes: { sku: 'x' }, ...key }, /same idempotencyKey/],
+  ];
+
+  it('says by which tool it is settled, and there it is', async () => {
+    const { shopId, materialIds, writeKey } = await createTestShop(http.database, {
+      plan: 'basic',
+      materials: cases.length,
+    });
+    await http.withApi({ WAIT_MS: '1000' }, ({ baseUrl }) =>
+      withAgent({ baseUrl, key: writeKey }, async (client) => {
+        for (const [index, [name, args, message]] of cases.entries()) {
+          const variantId = materialIds[index] ?? '';
+          const error = await withLockedMaterial(http.database, { shopId, materialId: variantId }, () =>
+            errorOf(client, name, { variantId, ...args }, 'OUTCOME_UNKNOWN'),
+          );
+          expect(error.message)
+            .to.match(message)
+            .and.not.match(/\/v1\/|Idempotency-Key/);
+          const { requestId } = message.exec(error.message)?.groups ?? {};
+          if (requestId === undefined) continue;
+          const history = () => dataOf(client, 'get_inventory_history', { variantId, requestId });
+          await until(async () => ((await history()) as { items: unknown[] }).items.length === 1, {
+            deadlineMs: 5_000,
+            what: 'what was open to show where the message says',
+          });
+        }
       }),
     );
   });

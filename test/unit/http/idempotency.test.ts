@@ -60,6 +60,12 @@ describe('an Idempotency-Key', () => {
     for (const other of others) expect(readWith(other).scope).to.not.equal(scope);
   });
 
+  it('is remembered for the path as it is meant, however it is escaped', () => {
+    const { scope } = readWith({});
+    expect(readWith({ path: '/v1/raw-materials/%56MAT%2D1/inventory' }).scope).to.equal(scope);
+    expect(readWith({ path: '/v1/raw-materials/VMAT%2d1/inventory' }).scope).to.equal(scope);
+  });
+
   it('stands for the same request whatever the order of its members, and for no other', () => {
     const { requestHash } = readWith({});
     expect(readWith({ body: { updates: [{ delta: 1, locationId: 'A' }] } }).requestHash).to.equal(requestHash);

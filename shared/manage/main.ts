@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import { addKeyCommands } from './key-commands.js';
 import { addLocationCommands } from './location-commands.js';
@@ -11,7 +12,12 @@ import { addVerifyCommand } from './verify-command.js';
 /** The entry of `npm run manage -- …`, the operators' command line (platform §3). */
 const settings = settingsOrExit(
   {
-    DATABASE_URL: { type: 'string', secret: true, description: 'The Postgres database; absent, that of npm start.' },
+    DATABASE_URL: {
+      type: 'string',
+      secret: true,
+      check: databaseAddress,
+      description: 'The Postgres database; absent, that of npm start.',
+    },
     DATA_DIR: { type: 'string', default: '.data', description: 'Where npm start keeps its data.' },
     PLATFORM_TOKEN_KEY: {
       type: 'string',

@@ -61,6 +61,12 @@ describe('npm run manage', () => {
         .and.not.contain('p4ss');
     });
 
+    it('an address that is none of Postgres ends with 78 and says so', async () => {
+      const { code, stderr } = await cli.run(['shops', 'list'], { DATABASE_URL: 'u:p4ss@127.0.0.1:1/x' });
+      expect(code).to.equal(78);
+      expect(stderr).to.contain('must be an address that begins with postgres://').and.not.contain('p4ss');
+    });
+
     it('a database without schema says what to run', async () => {
       const url = new URL(databaseUrl);
       url.pathname = '/template1';

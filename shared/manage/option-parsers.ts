@@ -43,8 +43,13 @@ export function moment(text: string): Date {
   const value = /^\d{4}-\d\d-\d\d(T\d\d:\d\d(:\d\d(\.\d+)?)?(Z|[+-]\d\d:\d\d))?$/.test(text)
     ? new Date(text)
     : undefined;
-  if (value !== undefined && !Number.isNaN(value.getTime())) return value;
+  if (value !== undefined && !Number.isNaN(value.getTime()) && isDay(text.slice(0, 10))) return value;
   throw new InvalidArgumentError('Must be a day, as 2027-01-31, or a moment, as 2027-01-31T12:00:00Z.');
+}
+
+/** `Date` takes the 30th of February for the 2nd of March. */
+function isDay(day: string): boolean {
+  return new Date(day).toISOString().startsWith(day);
 }
 
 /** A length of time, as 90m, 24h or 7d, in milliseconds. */

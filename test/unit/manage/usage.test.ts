@@ -25,6 +25,8 @@ describe('npm run manage', () => {
       ['shops', 'create', '--name', 'x', '--platform-token', 'secret'],
       ['keys', 'issue', '--shop', '1', '--label', 'x'],
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', 'tomorrow'],
+      ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2099-02-30'],
+      ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2099-04-31T12:00Z'],
       ['materials', 'list', '--shop', '1', '--page-size', '1001'],
       ['materials', 'list', '--shop', '1', '--sort-by', 'weight'],
       ['materials', 'create', '--shop', '1', '--product-name', 'x', '--unit-cost', '1e3'],

@@ -54,6 +54,13 @@ addPlatformCommands(program, run, {
   allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK ?? settings.DATABASE_URL === undefined,
 });
 
+// A reader that went away (`| head`) has what it wanted.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`The answer could not be written: ${error.message}.\n`);
+  process.exitCode = 1;
+});
+
 try {
   await program.parseAsync();
 } catch (error) {

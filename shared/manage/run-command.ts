@@ -18,7 +18,7 @@ export interface CommandContext {
   platformTokenKey: string | undefined;
   /** The variable PLATFORM_TOKEN: a token on the command line would show in `ps`. */
   platformToken: string | undefined;
-  /** All of stdin, without the line end at its end. */
+  /** All of stdin, without the line end at its end; of more than 64 KiB the begin, which is too long for anything asked. */
   readStdin: () => Promise<string>;
   /** A line for whoever watches; never on stdout. */
   progress: (line: string) => void;
@@ -105,8 +105,8 @@ async function readAll(stdin: NodeJS.Process['stdin']): Promise<string> {
   let bytes = 0;
   for await (const chunk of stdin as AsyncIterable<Buffer>) {
     bytes += chunk.length;
-    if (bytes > stdinBytesMax) throw new RangeError(`more than ${stdinBytesMax} bytes on stdin`);
     chunks.push(chunk);
+    if (bytes > stdinBytesMax) break;
   }
   return Buffer.concat(chunks)
     .toString('utf8')

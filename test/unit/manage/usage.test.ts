@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { openManagedShop } from './run-manage.js';
+import { openManagedShop, startManage } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 
 describe('npm run manage', () => {
@@ -40,6 +40,25 @@ describe('npm run manage', () => {
         expect(stderr).to.match(/^error: /);
       });
     }
+
+    it('a reader that went away before the answer, as of "| head", gets no stack trace', async () => {
+      for (const args of [['shops', 'list'], ['shops', 'list', '--json'], ['--help']]) {
+        const { child, ended } = startManage(args, { DATABASE_URL: databaseUrl });
+        child.stdout?.destroy();
+        const { code, stderr } = await ended;
+        expect({ code, stderr }, args.join(' ')).to.deep.equal({ code: 0, stderr: '' });
+      }
+    });
+
+    it('a token that is a whole file is refused in a sentence', async () => {
+      const { code, stderr } = await cli.run(
+        ['shops', 'set', shopId, '--platform-domain', 'a.myshopify.com', '--platform-token-stdin'],
+        { PLATFORM_TOKEN_KEY: 'ab'.repeat(32) },
+        'x'.repeat(200_000),
+      );
+      expect(code).to.equal(1);
+      expect(stderr).to.match(/^The platform token must be 1 to 255 visible ASCII characters, and nothing else\.\n$/);
+    });
 
     it('--help ends with 0', async () => {
       const { code, stdout } = await cli.run(['shops', 'create', '--help']);

@@ -7,6 +7,10 @@ import { trustedProxiesProblem } from './trusted-proxies.js';
 /** Nobody counts attempts on the admin port. */
 const adminTokenMin = 16;
 
+/** A timer of Node ends at once when it is set beyond 2^31 ms: then every query would be cut off, or every stop. */
+const dayMs = 86_400_000;
+const timerSecondsMax = 2_147_483;
+
 /** The environment of the API process. */
 export const settings = {
   ...processSettings,
@@ -37,30 +41,40 @@ export const settings = {
     minimum: 1,
     description: 'Requests a shop may make in a window, unless it has a limit of its own.',
   },
-  RATE_LIMIT_WINDOW_SECONDS: { type: 'integer', default: 60, minimum: 1, description: 'The length of that window.' },
+  RATE_LIMIT_WINDOW_SECONDS: {
+    type: 'integer',
+    default: 60,
+    minimum: 1,
+    maximum: timerSecondsMax,
+    description: 'The length of that window.',
+  },
   DATABASE_POOL_MAX: { type: 'integer', default: 10, minimum: 1, description: 'Postgres connections of the process.' },
   READ_TIMEOUT_MS: {
     type: 'integer',
     default: 5_000,
     minimum: 100,
+    maximum: dayMs,
     description: 'The longest that a query of a read may take.',
   },
   HEADERS_TIMEOUT_MS: {
     type: 'integer',
     default: 10_000,
     minimum: 100,
+    maximum: dayMs,
     description: 'The longest that the head of a request may take to arrive.',
   },
   REQUEST_TIMEOUT_MS: {
     type: 'integer',
     default: 30_000,
     minimum: 100,
+    maximum: dayMs,
     description: 'The longest that a whole request may take to arrive.',
   },
   KEEP_ALIVE_TIMEOUT_MS: {
     type: 'integer',
     default: 65_000,
     minimum: 100,
+    maximum: dayMs,
     description: "How long an idle connection is kept; longer than a load balancer's own 60 s.",
   },
   MAX_CONNECTIONS: { type: 'integer', default: 5_000, minimum: 1, description: 'Client connections at once.' },
@@ -68,6 +82,7 @@ export const settings = {
     type: 'integer',
     default: 20_000,
     minimum: 100,
+    maximum: dayMs,
     description: 'The longest that a stop may take before it is forced; above the longest wait for an answer.',
   },
   ...dispatchSettings,
@@ -76,7 +91,11 @@ export const settings = {
 export type ApiSettings = SettingsValues<typeof settings>;
 
 /** What is wrong between settings that are each fine alone; undefined where nothing is. */
-export function settingsProblem({ SHUTDOWN_TIMEOUT_MS, WAIT_MS }: ApiSettings): string | undefined {
+export function settingsProblem(settings: ApiSettings): string | undefined {
+  const { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, SHUTDOWN_TIMEOUT_MS, WAIT_MS } = settings;
+  if (HEADERS_TIMEOUT_MS > REQUEST_TIMEOUT_MS) {
+    return `HEADERS_TIMEOUT_MS is ${HEADERS_TIMEOUT_MS}, but must not be above REQUEST_TIMEOUT_MS (${REQUEST_TIMEOUT_MS}): the head is a part of the request.`;
+  }
   if (SHUTDOWN_TIMEOUT_MS > WAIT_MS + graceMs) return undefined;
   return `SHUTDOWN_TIMEOUT_MS is ${SHUTDOWN_TIMEOUT_MS}, but must be above WAIT_MS and its grace (${WAIT_MS + graceMs}), or a stop would cut off answers.`;
 }

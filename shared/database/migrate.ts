@@ -1,3 +1,4 @@
+import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import type { SettingsDeclaration } from '../runtime/settings.js';
 import { isInfrastructureError } from './errors.js';
@@ -9,6 +10,7 @@ const settings = {
     type: 'string',
     required: true,
     secret: true,
+    check: databaseAddress,
     description: 'The Postgres database, as postgres://user:password@host:port/name.',
   },
 } as const satisfies SettingsDeclaration;

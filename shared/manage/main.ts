@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import { addKeyCommands } from './key-commands.js';
 import { addLocationCommands } from './location-commands.js';
@@ -11,7 +12,12 @@ import { addVerifyCommand } from './verify-command.js';
 /** The entry of `npm run manage -- …`, the operators' command line (platform §3). */
 const settings = settingsOrExit(
   {
-    DATABASE_URL: { type: 'string', secret: true, description: 'The Postgres database; absent, that of npm start.' },
+    DATABASE_URL: {
+      type: 'string',
+      secret: true,
+      check: databaseAddress,
+      description: 'The Postgres database; absent, that of npm start.',
+    },
     DATA_DIR: { type: 'string', default: '.data', description: 'Where npm start keeps its data.' },
     PLATFORM_TOKEN_KEY: {
       type: 'string',
@@ -46,6 +52,13 @@ for (const add of [addShopCommands, addKeyCommands, addLocationCommands, addMate
 addPlatformCommands(program, run, {
   // Beside npm start, where DATABASE_URL is not needed, the demo shop's platform is its stand-in.
   allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK ?? settings.DATABASE_URL === undefined,
+});
+
+// A reader that went away (`| head`) has what it wanted.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  if (error.code === 'EPIPE') return;
+  process.stderr.write(`The answer could not be written: ${error.message}.\n`);
+  process.exitCode = 1;
 });
 
 try {

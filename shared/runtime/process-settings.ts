@@ -1,20 +1,24 @@
 import { addressOf } from './settings.js';
 import type { SettingsDeclaration } from './settings.js';
 
+/** Whoever reads one of the two addresses holds it to the same. */
+export const databaseAddress = addressOf('postgres', 'postgresql');
+export const redisAddress = addressOf('redis', 'rediss');
+
 /** What every process of the service reads: where the two stores are, and how much is logged. */
 export const processSettings = {
   DATABASE_URL: {
     type: 'string',
     required: true,
     secret: true,
-    check: addressOf('postgres', 'postgresql'),
+    check: databaseAddress,
     description: 'Postgres, with user, password and database.',
   },
   REDIS_URL: {
     type: 'string',
     required: true,
     secret: true,
-    check: addressOf('redis', 'rediss'),
+    check: redisAddress,
     description: 'Redis or Valkey, shared by the API and the workers.',
   },
   LOG_LEVEL: {

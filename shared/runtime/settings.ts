@@ -91,11 +91,14 @@ export function settingsOrExit<const D extends SettingsDeclaration>(declared: D,
   return process.exit(exitCodeBadSettings);
 }
 
-/** A check of a string setting: an address of one of these schemes. */
+/**
+ * A check of a string setting: an address of one of these schemes. Its text has to begin so, which a parsed one need not:
+ * `URL` passes over blanks and takes `postgres:5432/name`, and the driver then asks a host called "base", or localhost.
+ */
 export function addressOf(...schemes: readonly string[]): (value: string) => string | undefined {
   return (value) => {
-    const known = URL.canParse(value) && schemes.includes(new URL(value).protocol.slice(0, -1));
-    return known
+    const scheme = URL.canParse(value) ? /^([a-z]+):\/\//i.exec(value)?.[1] : undefined;
+    return scheme !== undefined && schemes.includes(scheme.toLowerCase())
       ? undefined
       : `must be an address that begins with ${schemes.map((scheme) => `${scheme}://`).join(' or ')}`;
   };

@@ -1,6 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
+import { databaseAddress, redisAddress } from '../runtime/process-settings.js';
+import { readSettings } from '../runtime/settings.js';
 import { openDataFolder } from './data-folder.js';
 import { failed, type Outcome } from './outcome.js';
 import { portOrFree } from './ports.js';
@@ -25,7 +27,17 @@ import { findServerUser } from './server-user.js';
 const nodeWanted = [20, 19] as const;
 const require = createRequire(import.meta.url);
 const versionMsMax = 10_000;
-const defaultPort = 3_000;
+
+/** As `npm start` reads it. */
+const portSetting = {
+  PORT: {
+    type: 'integer',
+    default: 3_000,
+    minimum: 0,
+    maximum: 65_535,
+    description: 'The HTTP port; a busy one moves.',
+  },
+} as const;
 
 interface Check {
   name: string;
@@ -70,7 +82,11 @@ process.stdout.write(`${allGood ? ready : 'What says NO above must be mended fir
 process.exitCode = allGood ? 0 : 1;
 
 function givenPostgresChecks(url: string): Check[] {
-  const { RATE_LIMIT_POINTS: points = '600', RATE_LIMIT_WINDOW_SECONDS: windowSeconds = '60' } = process.env;
+  const problem = databaseAddress(url);
+  if (problem !== undefined) return [notAnAddress('Postgres', `DATABASE_URL ${problem}.`)];
+  // Empty counts as absent, as for the API.
+  const points = process.env.RATE_LIMIT_POINTS || '600';
+  const windowSeconds = process.env.RATE_LIMIT_WINDOW_SECONDS || '60';
   return [
     { name: 'Postgres', check: () => checkGivenPostgres(url) },
     { name: 'Schema', check: () => checkSchema(url, { isForStart }) },
@@ -79,10 +95,17 @@ function givenPostgresChecks(url: string): Check[] {
 }
 
 function givenRedisChecks(url: string): Check[] {
+  const problem = redisAddress(url);
+  if (problem !== undefined) return [notAnAddress('Redis', `REDIS_URL ${problem}.`)];
   return [
     { name: 'Redis', check: () => checkGivenRedis(url) },
     { name: 'Workers', check: () => checkWorkers(url, { isForStart }) },
   ];
+}
+
+/** Nothing is asked: what the driver would make of it is another server, or none. */
+function notAnAddress(name: string, text: string): Check {
+  return { name, check: () => Promise.resolve(bad(text)) };
 }
 
 function findingOf(outcome: Outcome<string>): Finding {
@@ -143,7 +166,9 @@ async function checkOwnRedis(): Promise<Finding> {
 }
 
 async function checkPort(): Promise<Finding> {
-  const wanted = Number(process.env.PORT || defaultPort);
+  const read = readSettings(portSetting, process.env);
+  if (!read.ok) return bad(read.problems.join(' '));
+  const { PORT: wanted } = read.values;
   const port = await portOrFree(wanted);
   if (port === wanted) return good(`${String(port)} is free`);
   return note(`${String(wanted)} is busy; npm start takes another by itself`);

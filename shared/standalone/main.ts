@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { createLogger } from '../runtime/logger.js';
+import { databaseAddress, redisAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import { createShutdown } from '../runtime/shutdown.js';
 import { openDataFolder } from './data-folder.js';
@@ -22,10 +23,16 @@ const settings = settingsOrExit(
       type: 'string',
       description: 'In production npm start is refused: it is for a look, a test and a demo.',
     },
-    DATABASE_URL: { type: 'string', secret: true, description: 'A Postgres to use in place of the embedded one.' },
+    DATABASE_URL: {
+      type: 'string',
+      secret: true,
+      check: databaseAddress,
+      description: 'A Postgres to use in place of the embedded one.',
+    },
     REDIS_URL: {
       type: 'string',
       secret: true,
+      check: redisAddress,
       description: 'A Redis (6.2 or newer, noeviction) in place of a private one.',
     },
     DATA_DIR: { type: 'string', default: '.data', description: 'Where npm start keeps its data.' },

@@ -60,6 +60,42 @@ describe('the load engine', () => {
     }
   });
 
+  it('sends nothing after a stop that came before the load, while the levels were read', async () => {
+    let asked = 0;
+    const server = createServer((_, response) => {
+      asked += 1;
+      response.writeHead(200, { 'Content-Length': 2 }).end('{}');
+    });
+    const port = await listen(server);
+    const generators = await startGenerators(1);
+    try {
+      await generators.stop();
+      const order = {
+        target: { host: '127.0.0.1', port, isTls: false },
+        loop: 'closed' as const,
+        connectionsMax: 1,
+        stages: [{ ms: 60_000, from: 1, to: 1, isWarmup: false }],
+        requestsMax: 100,
+        answerMsMax: endMsMax,
+        drainMsMax: endMsMax,
+        sliceMs: 100,
+      };
+      const plan = {
+        scenario: { title: 'reads', pick: 'first' as const, mix: [{ ask: 'material' as const, weight: 1 }] },
+        catalogue: { key: 'none', materialIds: ['VMAT-1'], locationIds: [] },
+        authority: '127.0.0.1',
+        basePath: '/v1',
+        seed: 1,
+      };
+      const { sent } = summariseLoad(await generators.run(order, plan));
+      expect({ sent, asked }).to.deep.equal({ sent: 0, asked: 0 });
+    } finally {
+      await generators.close();
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
   it('hands out each slice of time that ended, also where it was an answer that ended it', () => {
     const clock = createStageClock([{ ms: 1_000, from: 1, to: 1, isWarmup: false }], 0);
     const tally = createTally([], clock, 100);

@@ -1,5 +1,8 @@
 import { spawn } from 'node:child_process';
 import { readFileSync, writeFileSync } from 'node:fs';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
@@ -180,9 +183,33 @@ describe('npm run load', () => {
       ['--url', 'here'],
       ['--json', join(folder.path, 'nowhere', 'load.json')],
       ['--html', join(folder.path, 'nowhere', 'load.html')],
+      // What the end of the load would have been for nothing with.
+      ['--must', 'constructor<1'],
+      ['--json', folder.path],
+      ['--html', ''],
+      ['--locations', '70001,,70002'],
+      ['--locations', '70001, 70001'],
     ];
     for (const args of others) expect(() => readLoadOptions(args, {}), args.join(' ')).to.throw(args[0] ?? '');
   });
+
+  // A container may have none.
+  if (Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === '::1'))) {
+    it('loads a service at an address of IPv6', async () => {
+      const { port } = new URL(service.baseUrls[0] ?? '');
+      const through = createServer((client) => {
+        const onward = connect(Number(port), '127.0.0.1');
+        for (const socket of [client, onward]) socket.on('error', () => undefined);
+        client.pipe(onward).pipe(client);
+      });
+      await new Promise<void>((resolve) => through.listen(0, '::1', resolve));
+      const url = `http://[::1]:${(through.address() as AddressInfo).port}/v1`;
+      const ended = await startLoad('--url', url, ...atMost(20)).ended;
+      through.close();
+      expect(ended.code, ended.text).to.equal(0);
+      expect(ended.text).to.include('20 × 200');
+    });
+  }
 
   it('ends with 69 where no service is', async () => {
     const ended = await startCommand(['--url', 'http://127.0.0.1:1/v1', '--key', 'none'], folder.path).ended;

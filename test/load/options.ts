@@ -1,4 +1,4 @@
-import { accessSync, constants } from 'node:fs';
+import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadMaxOf, readLoadShape } from './load-shape.js';
@@ -117,7 +117,7 @@ export function readLoadOptions(
     requestsMax: readNumber('--requests', values.requests, defaults.requests, 1, 1_000_000_000),
     answerMsMax: readNumber('--timeout', values.timeout, defaults.timeout, 1, secondsMax) * msASecond,
     materialsMax: readNumber('--materials', values.materials, scenario.materials ?? defaults.materials, 1, 100_000),
-    locationIds: values.locations?.split(',').map((id) => id.trim()),
+    locationIds: readLocations(values.locations),
     processes,
     seed: readNumber('--seed', values.seed, 1, 0, 0xffff_ffff),
     thresholds: values.must.map(readThreshold),
@@ -135,17 +135,28 @@ function readUrl(text: string): string {
   return url.href;
 }
 
+/** One that is named twice would be changed twice by a request of two rows, and its level taken for wrong. */
+function readLocations(text: string | undefined): string[] | undefined {
+  const ids = text?.split(',').map((id) => id.trim());
+  if (ids?.includes('') === true) throw new Error('--locations takes ids, separated by commas; one of them is empty.');
+  if (new Set(ids).size < (ids?.length ?? 0)) throw new Error('--locations names one twice.');
+  return ids;
+}
+
 /** Looked at before the load, which would otherwise have been for nothing. */
 function readPath(option: string, path: string | undefined): string | undefined {
   if (path === undefined) return undefined;
-  const folder = dirname(resolve(path));
+  const file = resolve(path);
+  const isThere = existsSync(file);
+  if (isThere && statSync(file).isDirectory()) throw new Error(`${option} takes a file, and ${file} is a folder.`);
+  const target = isThere ? file : dirname(file);
   try {
-    accessSync(folder, constants.W_OK);
+    accessSync(target, constants.W_OK);
   } catch (cause) {
     const { code } = cause as NodeJS.ErrnoException;
-    throw new Error(`${option}: nothing can be written to ${folder} (${String(code)}).`, { cause });
+    throw new Error(`${option}: nothing can be written to ${target} (${String(code)}).`, { cause });
   }
-  return path;
+  return file;
 }
 
 function readNumber(option: string, text: string | undefined, absent: number, from: number, to: number): number {

@@ -58,7 +58,9 @@ export async function runLoad(
   const book = isWriting ? await openLevelBook(client, catalogue, materials) : undefined;
   const { host, hostname, port, pathname, protocol } = new URL(baseUrl);
   const isTls = protocol === 'https:';
-  const order = orderOf(options, { host: hostname, port: Number(port) || (isTls ? 443 : 80), isTls });
+  // A socket takes an address of IPv6 without the brackets that it has in a URL.
+  const target = hostname.replace(/^\[(.*)\]$/, '$1');
+  const order = orderOf(options, { host: target, port: Number(port) || (isTls ? 443 : 80), isTls });
   const plan = { scenario, catalogue, authority: host, basePath: pathname.replace(/\/$/, ''), seed };
 
   const probes: LoadReport['probes'] = { count: 0, problems: [] };

@@ -20,6 +20,8 @@ export type LoadEvent = { type: 'stage'; index: number } | { type: 'progress'; p
 process.on('SIGINT', () => undefined);
 
 let current: LoadRun | undefined;
+/** A Ctrl-C may come before the load: the levels are read first. */
+let isStopped = false;
 
 const tell = serveParent({
   run: async ({ order, plan }: LoadCall, emit): Promise<LoadResult> => {
@@ -31,9 +33,14 @@ const tell = serveParent({
       onStage: (index) => emit({ type: 'stage', index } satisfies LoadEvent),
       onProgress: (progress) => emit({ type: 'progress', progress } satisfies LoadEvent),
     });
+    if (isStopped) current.stop();
+    isStopped = false;
     return current.run();
   },
-  stop: async (): Promise<void> => current?.stop(),
+  stop: async (): Promise<void> => {
+    isStopped = current === undefined;
+    current?.stop();
+  },
   standing: async (material: number): Promise<Standing> => current?.standing(material) ?? { acknowledged: 0, open: 0 },
 });
 tell({ type: 'ready' });

@@ -24,6 +24,12 @@ describe('npm run migrate', () => {
     expect(stderr).to.contain('DATABASE_URL is missing');
   });
 
+  it('ends with 78 where DATABASE_URL is no address of Postgres', async () => {
+    const { code, stderr } = await runMigrate(' postgres://u:p4ss@127.0.0.1:1/x');
+    expect(code).to.equal(78);
+    expect(stderr).to.contain('must be an address that begins with postgres://').and.not.contain('p4ss');
+  });
+
   it('ends with 69 where the database is away, so that a deployment knows to try again, and tells no password', async () => {
     const { code, stderr } = await runMigrate('postgres://u:p4ss@127.0.0.1:1/x');
     expect(code).to.equal(69);

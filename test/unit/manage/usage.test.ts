@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { openManagedShop } from './run-manage.js';
+import { openManagedShop, startManage } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 
 describe('npm run manage', () => {
@@ -28,6 +28,7 @@ describe('npm run manage', () => {
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', 'tomorrow'],
       // JavaScript would make 3 March of it, and the key would outlive what was meant.
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2100-02-30'],
+      ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2099-04-31T12:00Z'],
       ['materials', 'list', '--shop', '1', '--page-size', '1001'],
       ['materials', 'list', '--shop', '1', '--sort-by', 'weight'],
       ['materials', 'create', '--shop', '1', '--product-name', 'x', '--unit-cost', '1e3'],
@@ -41,6 +42,15 @@ describe('npm run manage', () => {
         expect(stderr).to.match(/^error: /);
       });
     }
+
+    it('a reader that went away before the answer, as of "| head", gets no stack trace', async () => {
+      for (const args of [['shops', 'list'], ['shops', 'list', '--json'], ['--help']]) {
+        const { child, ended } = startManage(args, { DATABASE_URL: databaseUrl });
+        child.stdout?.destroy();
+        const { code, stderr } = await ended;
+        expect({ code, stderr }, args.join(' ')).to.deep.equal({ code: 0, stderr: '' });
+      }
+    });
 
     it('--help ends with 0', async () => {
       const { code, stdout } = await cli.run(['shops', 'create', '--help']);
@@ -62,6 +72,12 @@ describe('npm run manage', () => {
       expect(stderr)
         .to.match(/^The database could not be reached: .*ECONNREFUSED/m)
         .and.not.contain('p4ss');
+    });
+
+    it('an address that is none of Postgres ends with 78 and says so', async () => {
+      const { code, stderr } = await cli.run(['shops', 'list'], { DATABASE_URL: 'u:p4ss@127.0.0.1:1/x' });
+      expect(code).to.equal(78);
+      expect(stderr).to.contain('must be an address that begins with postgres://').and.not.contain('p4ss');
     });
 
     it('a database without schema says what to run', async () => {

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
+import { databaseAddress } from '../../../shared/runtime/process-settings.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
 import type { SettingsDeclaration } from '../../../shared/runtime/settings.js';
 
@@ -70,6 +71,21 @@ describe('settings', () => {
       expect(readSettings(declared, env)).to.deep.equal({ ok: false, problems: [problem] });
     });
   }
+
+  it('an address begins with its scheme and //, or the driver would ask another server', () => {
+    for (const url of ['postgres://u:p@host/name', 'POSTGRESQL://host:5432/name', 'postgres:///name?host=/run/pg']) {
+      expect(databaseAddress(url), url).to.equal(undefined);
+    }
+    for (const url of [
+      ' postgres://host/name',
+      'postgres:5432/name',
+      'localhost:5432/name',
+      'mysql://host/name',
+      'x',
+    ]) {
+      expect(databaseAddress(url), url).to.match(/^must be an address that begins with postgres:\/\//);
+    }
+  });
 
   it('every bad variable is listed at once, the missing ones too', () => {
     const read = readSettings({ ...declared, ...mandatory }, { PORT: 'a', DEBUG: 'b', SHARDS: '0', DATABASE_URL: '' });

@@ -53,6 +53,11 @@ describe('npm run doctor', () => {
       expect(lines.get('Limits')).to.match(new RegExp(`limits of their own: shop ${id} 42$`));
     });
 
+    it('takes an empty limit for the default, as the API does', async () => {
+      const { lines } = await doctor({ ...given, RATE_LIMIT_POINTS: '', RATE_LIMIT_WINDOW_SECONDS: '' });
+      expect(lines.get('Limits')).to.match(/^ok 600 requests in 60 s for each shop/);
+    });
+
     it('says what a commit is not worth without synchronous_commit', async () => {
       const name = new URL(given.DATABASE_URL).pathname.slice(1);
       await database.raw(`ALTER DATABASE ${name} SET synchronous_commit = off`);
@@ -148,6 +153,24 @@ describe('npm run doctor', () => {
     expect(lines.get('Workers')).to.equal('NO unknown: Redis does not answer');
     expect(code).to.equal(1);
     expect(output).to.not.contain('p4ss');
+  });
+
+  it('says NO to an address that the processes would refuse, without its password', async () => {
+    const { code, lines, output } = await doctor({ DATABASE_URL: ' postgres://u:p4ss@h/x', REDIS_URL: '127.0.0.1:1' });
+    expect(lines.get('Postgres')).to.equal(
+      'NO DATABASE_URL must be an address that begins with postgres:// or postgresql://.',
+    );
+    expect(lines.get('Redis')).to.equal('NO REDIS_URL must be an address that begins with redis:// or rediss://.');
+    expect(code).to.equal(1);
+    expect(output).to.not.contain('p4ss');
+  });
+
+  it('says NO to a port that npm start would refuse', async () => {
+    const folder = await temporaryFolder();
+    const { code, lines } = await doctor({ DATA_DIR: `${folder.path}/data`, HOME: process.env.HOME, PORT: '80x' });
+    await folder.remove();
+    expect(lines.get('Port')).to.match(/^NO PORT is "80x", but must be a whole number from 0 to 65535\./);
+    expect(code).to.equal(1);
   });
 
   it('without any server given names the programs that npm start would run, and where they are', async () => {

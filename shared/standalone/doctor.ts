@@ -5,7 +5,7 @@ import { databaseAddress, redisAddress } from '../runtime/process-settings.js';
 import { readSettings } from '../runtime/settings.js';
 import { openDataFolder } from './data-folder.js';
 import { failed, type Outcome } from './outcome.js';
-import { portOrFree } from './ports.js';
+import { portOrFree, portSetting } from './ports.js';
 import {
   bad,
   checkGivenPostgres,
@@ -27,17 +27,6 @@ import { findServerUser } from './server-user.js';
 const nodeWanted = [20, 19] as const;
 const require = createRequire(import.meta.url);
 const versionMsMax = 10_000;
-
-/** As `npm start` reads it. */
-const portSetting = {
-  PORT: {
-    type: 'integer',
-    default: 3_000,
-    minimum: 0,
-    maximum: 65_535,
-    description: 'The HTTP port; a busy one moves.',
-  },
-} as const;
 
 interface Check {
   name: string;
@@ -166,7 +155,7 @@ async function checkOwnRedis(): Promise<Finding> {
 }
 
 async function checkPort(): Promise<Finding> {
-  const read = readSettings(portSetting, process.env);
+  const read = readSettings({ PORT: portSetting }, process.env);
   if (!read.ok) return bad(read.problems.join(' '));
   const { PORT: wanted } = read.values;
   const port = await portOrFree(wanted);

@@ -7,6 +7,7 @@ import { createShutdown } from '../runtime/shutdown.js';
 import { openDataFolder } from './data-folder.js';
 import { curlLines, demoFilePath, removeDemoFile, writeDemoFile, type Demo } from './demo-file.js';
 import { takeLock } from './instance-lock.js';
+import { portSetting } from './ports.js';
 import { startStack } from './start-stack.js';
 import { createTerminal, type Terminal } from './terminal.js';
 
@@ -36,13 +37,7 @@ const settings = settingsOrExit(
       description: 'A Redis (6.2 or newer, noeviction) in place of a private one.',
     },
     DATA_DIR: { type: 'string', default: '.data', description: 'Where npm start keeps its data.' },
-    PORT: {
-      type: 'integer',
-      default: 3000,
-      minimum: 0,
-      maximum: 65_535,
-      description: 'The HTTP port; a busy one moves.',
-    },
+    PORT: portSetting,
   },
   process.env,
 );

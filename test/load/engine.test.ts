@@ -2,7 +2,9 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { until } from '../support/until.js';
+import type { LoadOrder } from './generator/load-run.js';
 import { planRequests } from './generator/plan-requests.js';
+import type { RequestPlan } from './generator/plan-requests.js';
 import { createTally } from './generator/tally.js';
 import { startGenerators } from './generators.js';
 import { openLevelBook } from './level-book.js';
@@ -11,6 +13,25 @@ import { namedScenarios } from './scenario.js';
 import { createStageClock } from './stage.js';
 
 const endMsMax = 50_000;
+
+/** Reads of one material, over one connection. */
+const plan: RequestPlan = {
+  scenario: { title: 'reads', pick: 'first', mix: [{ ask: 'material', weight: 1 }] },
+  catalogue: { key: 'none', materialIds: ['VMAT-1'], locationIds: [] },
+  authority: '127.0.0.1',
+  basePath: '/v1',
+  seed: 1,
+};
+const orderTo = (port: number, loop: LoadOrder['loop'], stages: LoadOrder['stages']): LoadOrder => ({
+  target: { host: '127.0.0.1', port, isTls: false },
+  loop,
+  connectionsMax: 1,
+  stages,
+  requestsMax: 1_000,
+  answerMsMax: endMsMax,
+  drainMsMax: endMsMax,
+  sliceMs: 100,
+});
 
 describe('the load engine', () => {
   it('counts an open loop’s latency from when a request was due: a stall of the service shows in all that were due meanwhile', async () => {
@@ -25,24 +46,8 @@ describe('the load engine', () => {
     const port = await listen(server);
     const generators = await startGenerators(1);
     try {
-      const order = {
-        target: { host: '127.0.0.1', port, isTls: false },
-        loop: 'open' as const,
-        connectionsMax: 1,
-        stages: [{ ms: 2 * stallMs, from: 100, to: 100, isWarmup: false }],
-        requestsMax: 1_000,
-        answerMsMax: endMsMax,
-        drainMsMax: endMsMax,
-        sliceMs: 100,
-      };
-      const plan = {
-        scenario: { title: 'reads', pick: 'first' as const, mix: [{ ask: 'material' as const, weight: 1 }] },
-        catalogue: { key: 'none', materialIds: ['VMAT-1'], locationIds: [] },
-        authority: '127.0.0.1',
-        basePath: '/v1',
-        seed: 1,
-      };
-      const running = generators.run(order, plan);
+      const stages = [{ ms: 2 * stallMs, from: 100, to: 100, isWarmup: false }];
+      const running = generators.run(orderTo(port, 'open', stages), plan);
       await until(() => held.length > 0, { deadlineMs: endMsMax, what: 'the first request' });
       setTimeout(() => {
         isStalled = false;
@@ -70,24 +75,8 @@ describe('the load engine', () => {
     const generators = await startGenerators(1);
     try {
       await generators.stop();
-      const order = {
-        target: { host: '127.0.0.1', port, isTls: false },
-        loop: 'closed' as const,
-        connectionsMax: 1,
-        stages: [{ ms: 60_000, from: 1, to: 1, isWarmup: false }],
-        requestsMax: 100,
-        answerMsMax: endMsMax,
-        drainMsMax: endMsMax,
-        sliceMs: 100,
-      };
-      const plan = {
-        scenario: { title: 'reads', pick: 'first' as const, mix: [{ ask: 'material' as const, weight: 1 }] },
-        catalogue: { key: 'none', materialIds: ['VMAT-1'], locationIds: [] },
-        authority: '127.0.0.1',
-        basePath: '/v1',
-        seed: 1,
-      };
-      const { sent } = summariseLoad(await generators.run(order, plan));
+      const stages = [{ ms: 60_000, from: 1, to: 1, isWarmup: false }];
+      const { sent } = summariseLoad(await generators.run(orderTo(port, 'closed', stages), plan));
       expect({ sent, asked }).to.deep.equal({ sent: 0, asked: 0 });
     } finally {
       await generators.close();

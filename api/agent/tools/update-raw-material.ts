@@ -58,13 +58,10 @@ export const updateRawMaterial = createTool<Arguments>({
     const changes = readMaterialChanges(args.changes);
     if (!changes.ok) return answered(intoChanges(changes.error));
     const idempotency = toolIdempotency(name, caller, args);
-    const { variantId, idempotencyKey } = args;
+    const { variantId } = args;
     const answer = await updateMaterial(services, caller, { variantId, changes: changes.data, idempotency });
     const fieldsOnly = changes.data.inventoryQuantity === undefined;
-    const { result, replayed } = openInToolTerms(answer, caller, {
-      ...(idempotencyKey !== undefined && { idempotencyKey }),
-      fieldsOnly,
-    });
+    const { result, replayed } = openInToolTerms(answer, caller, { ...args, fieldsOnly });
     return answered(result.ok ? succeed(result.data.material) : intoChanges(result.error), replayed);
   },
 });

@@ -49,9 +49,10 @@ export function expectBatch(shop: ShopModel, sent: BatchSent, requestId: string)
   if (faults.length > 0 && !sent.lenient) return { expected: invalid(...faults), executed: false };
   const refused = refusedId(sent.variantId);
   if (refused !== undefined) return { expected: refused, executed: false };
-  if (faults.length === sent.rows.length) return { expected: collapsed('INVALID_INPUT', sent.rows), executed: false };
   const material = shop.materials.get(sent.variantId);
-  if (material === undefined) return { expected: notFound, executed: true };
+  const isDispatched = faults.length < sent.rows.length;
+  if (material === undefined) return { expected: notFound, executed: isDispatched };
+  if (!isDispatched) return { expected: collapsed('INVALID_INPUT', sent.rows), executed: false };
   return { expected: answerToBatch(sent, effectsOf(shop, material, sent, requestId)), executed: true };
 }
 

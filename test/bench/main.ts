@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { readArguments } from '../load/read-arguments.js';
 import { closeAll } from '../support/cleanup.js';
 import { readServerSettings } from './bench-database.js';
 import { benchPage } from './bench-page.js';
@@ -10,7 +11,7 @@ import { describeMachine, loadNow, watchHost } from './machine.js';
 import { checkLedgers, measureCeiling } from './measure-round.js';
 import type { Ceiling } from './measure-round.js';
 import { readOptions, usage } from './options.js';
-import type { BenchOptions, PartName } from './options.js';
+import type { PartName } from './options.js';
 import { runApis } from './parts/apis.js';
 import { runFairness } from './parts/fairness.js';
 import { runLocked } from './parts/locked.js';
@@ -29,7 +30,6 @@ import { summarise } from './summary.js';
 import { targetsSeen } from './tables.js';
 
 /** `npm run bench`: the service beside what a user would write without a queue, on this machine, in one run. */
-const exitCodeUsage = 64;
 const exitCodeWrong = 1;
 /** Nothing here may run for ever: a bench that hangs is ended, and what it started with it. */
 const overtimeFactor = 3;
@@ -38,7 +38,7 @@ const ceilingMs = 1_500;
 
 const startedMs = performance.now();
 const stolenSoFar = watchHost();
-const options = optionsOrExit();
+const options = readArguments('npm run bench', usage, (args) => readOptions(args, new Date()));
 const machine = describeMachine();
 say(`${machine.cores} cores (${machine.cpu}), ${machine.memoryGib} GiB, ${machine.system}, Node ${machine.node}`);
 say(`load average before the start: ${machine.loadAverage}`);
@@ -132,15 +132,6 @@ async function ceilingOf(stack: Stack): Promise<Ceiling | undefined> {
       : `; the generator alone could ask ${Math.round(1_000 / generatorMsARequest)} a second with a core of its own`;
   say(`ceiling of generator and HTTP stack (/healthz): ${Math.round(requestsASecond)} requests/s${own}`);
   return ceiling;
-}
-
-function optionsOrExit(): BenchOptions {
-  try {
-    return readOptions(process.argv.slice(2), new Date());
-  } catch (error) {
-    console.error(`${(error as Error).message}\n\n${usage}`);
-    return process.exit(exitCodeUsage);
-  }
 }
 
 /** Progress, with the seconds since the start. */

@@ -1,6 +1,7 @@
 import { tmpdir } from 'node:os';
-import { join, resolve } from 'node:path';
+import { join } from 'node:path';
 import { parseArgs } from 'node:util';
+import { readOutputPath } from '../load/output-path.js';
 import { designNames } from './designs.js';
 import type { DesignName } from './designs.js';
 import { scenarioNames } from './scenarios.js';
@@ -85,7 +86,7 @@ export function readOptions(args: string[], now: Date): BenchOptions {
   const isQuick = values.quick;
   const workers = readNumbers('--workers', values.workers, numberMax);
   const connections = readNumbers('--connections', values.connections, numberMax);
-  const [present] = readNumbers('--present', values.present, presentMax) ?? [];
+  const present = readNumber('--present', values.present, presentMax);
   const isNarrow = isQuick || values.scenario !== undefined || values.designs !== undefined;
   const asked = new Set<PartName>(readNames('--parts', values.parts, partNames) ?? []);
   if (asked.size === 0 && present === undefined)
@@ -94,7 +95,7 @@ export function readOptions(args: string[], now: Date): BenchOptions {
   if (connections !== undefined && connections.length > 1) asked.add('connections');
   if (present !== undefined) asked.add('present');
   const file = join(tmpdir(), `raw-materials-bench-${now.toISOString().replaceAll(/[:.]/g, '-')}.json`);
-  const jsonPath = values.json === undefined ? file : resolve(values.json);
+  const jsonPath = readOutputPath('--json', values.json ?? file);
   return {
     isQuick,
     parts: partNames.filter((part) => asked.has(part)),
@@ -108,7 +109,7 @@ export function readOptions(args: string[], now: Date): BenchOptions {
     connections: connections ?? defaults.connections,
     present: present ?? defaults.present,
     jsonPath,
-    htmlPath: values.html === undefined ? `${jsonPath.replace(/\.json$/, '')}.html` : resolve(values.html),
+    htmlPath: readOutputPath('--html', values.html ?? `${jsonPath.replace(/\.json$/, '')}.html`),
   };
 }
 
@@ -131,8 +132,9 @@ function readNumbers(option: string, text: string | undefined, most: number): nu
   });
 }
 
-function readNumber(option: string, text: string | undefined): number | undefined {
-  const [value, ...more] = readNumbers(option, text, numberMax) ?? [];
+/** @throws with a sentence for the person who typed it */
+export function readNumber(option: string, text: string | undefined, most = numberMax): number | undefined {
+  const [value, ...more] = readNumbers(option, text, most) ?? [];
   if (more.length > 0) throw new Error(`${option} takes one number`);
   return value;
 }

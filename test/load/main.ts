@@ -6,19 +6,16 @@ import { loadPage } from './load-page.js';
 import { problemsOf, progressText, reportText } from './load-text.js';
 import { loadUsage, readLoadOptions } from './options.js';
 import type { LoadOptions } from './options.js';
+import { readArguments } from './read-arguments.js';
 import { runLoad } from './run-load.js';
 
 /** `npm run load`: load for a running service, bounded in time and count, held to account by its own levels. */
-const exitCodes = { wrong: 1, missed: 2, usage: 64, unavailable: 69 } as const;
+const exitCodes = { wrong: 1, missed: 2, unavailable: 69 } as const;
 const dataFolderDefault = '.data';
 /** On a pipe a line so often; on a terminal one line that changes. */
 const progressEveryMs = 2_000;
 
-if (process.argv.includes('--help')) {
-  console.log(loadUsage);
-} else {
-  process.exitCode = await load(optionsOrExit());
-}
+process.exitCode = await load(readArguments('npm run load', loadUsage, (args) => readLoadOptions(args, process.env)));
 
 async function load(options: LoadOptions): Promise<number> {
   const service = await findService(options, process.env['DATA_DIR'] || dataFolderDefault, say).catch(failed);
@@ -62,15 +59,6 @@ function progressWriter(unit: string) {
       say(progressText(progress, unit));
     }
   };
-}
-
-function optionsOrExit(): LoadOptions {
-  try {
-    return readLoadOptions(process.argv.slice(2), process.env);
-  } catch (error) {
-    console.error(`${(error as Error).message}\n\nnpm run load -- --help`);
-    return process.exit(exitCodes.usage);
-  }
 }
 
 /** What ends the command before it has anything to report. */

@@ -1,8 +1,7 @@
-import { accessSync, constants, existsSync, statSync } from 'node:fs';
-import { dirname, resolve } from 'node:path';
 import { parseArgs } from 'node:util';
 import { loadMaxOf, readLoadShape } from './load-shape.js';
 import type { LoadShape } from './load-shape.js';
+import { readOutputPath } from './output-path.js';
 import { readScenario } from './read-scenario.js';
 import { scenarioNames } from './scenario.js';
 import type { Scenario } from './scenario.js';
@@ -121,8 +120,8 @@ export function readLoadOptions(
     processes,
     seed: readNumber('--seed', values.seed, 1, 0, 0xffff_ffff),
     thresholds: values.must.map(readThreshold),
-    jsonPath: readPath('--json', values.json),
-    htmlPath: readPath('--html', values.html),
+    jsonPath: values.json === undefined ? undefined : readOutputPath('--json', values.json),
+    htmlPath: values.html === undefined ? undefined : readOutputPath('--html', values.html),
   };
 }
 
@@ -141,22 +140,6 @@ function readLocations(text: string | undefined): string[] | undefined {
   if (ids?.includes('') === true) throw new Error('--locations takes ids, separated by commas; one of them is empty.');
   if (new Set(ids).size < (ids?.length ?? 0)) throw new Error('--locations names one twice.');
   return ids;
-}
-
-/** Looked at before the load, which would otherwise have been for nothing. */
-function readPath(option: string, path: string | undefined): string | undefined {
-  if (path === undefined) return undefined;
-  const file = resolve(path);
-  const isThere = existsSync(file);
-  if (isThere && statSync(file).isDirectory()) throw new Error(`${option} takes a file, and ${file} is a folder.`);
-  const target = isThere ? file : dirname(file);
-  try {
-    accessSync(target, constants.W_OK);
-  } catch (cause) {
-    const { code } = cause as NodeJS.ErrnoException;
-    throw new Error(`${option}: nothing can be written to ${target} (${String(code)}).`, { cause });
-  }
-  return file;
 }
 
 function readNumber(option: string, text: string | undefined, absent: number, from: number, to: number): number {

@@ -1,8 +1,6 @@
 import { writeFileSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { parseArgs } from 'node:util';
 import { connectDatabase } from '../../../shared/database/connect.js';
+import { readArguments } from '../../load/read-arguments.js';
 import { closeAll } from '../../support/cleanup.js';
 import { createTestDatabase } from '../../support/servers.js';
 import { startService } from '../../support/service.js';
@@ -11,20 +9,14 @@ import { fillShop } from './fill-shop.js';
 import { measureMemory } from './measure-memory.js';
 import { measureShapes } from './measure-shapes.js';
 import type { ShapeFigures } from './measure-shapes.js';
+import { readListOptions, usage } from './options.js';
 import { filters, isJudged } from './shapes.js';
 
 /**
  * `npm run bench:list`: the list of a shop of ten thousand materials beside that of one of a million, in one database and
  * over HTTP, and how fast these were imported (issue 6 §2).
  */
-const { values } = parseArgs({
-  options: {
-    small: { type: 'string', default: '10000' },
-    large: { type: 'string', default: '1000000' },
-    rounds: { type: 'string', default: '5' },
-    json: { type: 'string', default: join(tmpdir(), 'raw-materials-bench-list.json') },
-  },
-});
+const options = readArguments('npm run bench:list', usage, readListOptions);
 const factorMax = 5;
 const memoryMibMax = 250;
 const memoryRun = { clients: 64, forMs: 20_000 };
@@ -52,24 +44,24 @@ async function run(): Promise<number> {
   const { url } = await createTestDatabase();
   const database = connectDatabase({ url, poolMax: 2, applicationName: 'raw-materials-bench-list' });
   try {
-    const [small, large] = [await fill(Number(values.small)), await fill(Number(values.large))];
+    const [small, large] = [await fill(options.small), await fill(options.large)];
     const service = await startService({ databaseUrl: url, workers: 0, env: { NODE_ENV: 'production' } });
     const [api] = service.apis;
     const baseUrl = service.baseUrls[0] ?? '';
-    const asked = { baseUrl, smallKey: small.readKey, largeKey: large.readKey, rounds: Number(values.rounds) };
+    const asked = { baseUrl, smallKey: small.readKey, largeKey: large.readKey, rounds: options.rounds };
     say('measuring');
     const figures = await measureShapes(asked);
     const memory = await measureMemory({ baseUrl, pid: api?.pid ?? 0 }, { key: large.readKey, ...memoryRun });
     await service.stop();
     const stolenPart = stolenSoFar();
     const report = { machine, stolenPart, small: small.importSeconds, large: large.importSeconds, memory, figures };
-    writeFileSync(values.json, `${JSON.stringify(report, null, 2)}\n`);
+    writeFileSync(options.jsonPath, `${JSON.stringify(report, null, 2)}\n`);
     print(figures);
     const { clients, answers, refused, megabytes, beforeMib, peakMib } = memory;
     console.log(
       `\n${clients} clients at pageSize=1000: ${answers} answers, ${refused} refused, ${megabytes} MB; the API held ${beforeMib} MiB before and ` +
         `${peakMib} MiB at its peak (must: ${memoryMibMax})`,
-      `\nload average: ${machine.loadAverage} before, ${loadNow()} after${hostText(stolenPart)}; figures: ${values.json}`,
+      `\nload average: ${machine.loadAverage} before, ${loadNow()} after${hostText(stolenPart)}; figures: ${options.jsonPath}`,
     );
     const missed = figures.filter((one) => isJudged(one) && factorOf(one) > factorMax).length;
     return missed > 0 || (peakMib ?? 0) > memoryMibMax ? 1 : 0;

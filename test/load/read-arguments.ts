@@ -1,0 +1,22 @@
+/** By sysexits. */
+const exitCodeUsage = 64;
+
+/**
+ * What the person who typed a command asked for. Ends the process where that was `--help`, or where `read` throws, with
+ * its sentence.
+ *
+ * @param command as it is typed: `npm run load`
+ */
+export function readArguments<T>(command: string, usage: string, read: (args: string[]) => T): T {
+  const args = process.argv.slice(2);
+  if (args.includes('--help')) {
+    console.log(usage);
+    return process.exit(0);
+  }
+  try {
+    return read(args);
+  } catch (error) {
+    console.error(`${(error as Error).message}\n\n${command} -- --help`);
+    return process.exit(exitCodeUsage);
+  }
+}

@@ -7,7 +7,7 @@ import { jobVersion } from '../shared/queue/job-format.js';
 import type { Held } from '../shared/queue/leases.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
 import type { WorkerDeps } from './deps.js';
-import type { Job } from './open-jobs.js';
+import type { Job } from './read-jobs.js';
 
 export interface AppliedJobs {
   outcomes: Map<string, OperationOutcome>;
@@ -86,7 +86,7 @@ async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], taken: 
       const alone = [{ ...group, operations: [operation] }];
       const result = await applyAlone(deps, alone, taken);
       results.push(result);
-      // Its later operations must not overtake the one that found it locked.
+      // Its later operations must not overtake the one that was left out.
       if (result.leftOut.size > 0) break;
     }
   }

@@ -135,6 +135,10 @@ async function ceilingOf(stack: Stack): Promise<Ceiling | undefined> {
 }
 
 function optionsOrExit(): BenchOptions {
+  if (process.argv.includes('--help')) {
+    console.log(usage);
+    return process.exit(0);
+  }
   try {
     return readOptions(process.argv.slice(2), new Date());
   } catch (error) {

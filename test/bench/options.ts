@@ -54,7 +54,8 @@ export const usage = `npm run bench -- [options]
                        by default the first six; quick, or with --scenario or --designs: the rounds
   --present <number>   operations and ledger rows that the part present fills in (5000000), and that part
   --json <path>        where the figures go (default: a file in the folder for temporary files)
-  --html <path>        where the page with the plots goes (default: beside the figures)`;
+  --html <path>        where the page with the plots goes (default: beside the figures)
+  --help               this text`;
 
 const msASecond = 1_000;
 const quickScenarios: ScenarioName[] = ['HOT', 'SPREAD', 'LONE'];

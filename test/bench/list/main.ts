@@ -13,10 +13,21 @@ import { measureShapes } from './measure-shapes.js';
 import type { ShapeFigures } from './measure-shapes.js';
 import { filters, isJudged } from './shapes.js';
 
+const usage = `npm run bench:list -- [options]
+  --small <number>   materials of the small shop (10000)
+  --large <number>   materials of the large shop (1000000)
+  --rounds <number>  how often each page is read (5)
+  --json <path>      where the figures go (default: a file in the folder for temporary files)
+  --help             this text`;
+
 /**
  * `npm run bench:list`: the list of a shop of ten thousand materials beside that of one of a million, in one database and
  * over HTTP, and how fast these were imported (issue 6 §2).
  */
+if (process.argv.includes('--help')) {
+  console.log(usage);
+  process.exit(0);
+}
 const { values } = parseArgs({
   options: {
     small: { type: 'string', default: '10000' },

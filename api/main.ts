@@ -13,6 +13,8 @@ import { createServer } from './app.js';
 import { settings as declared, settingsProblem } from './config.js';
 import { createDispatch } from './dispatch/dispatch.js';
 
+/** The composition root of an API process: settings, connections, the server; closed in reverse. */
+
 /** EX_CONFIG of sysexits.h, as `settingsOrExit` ends with. */
 const exitCodeBadSettings = 78;
 

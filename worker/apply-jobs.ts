@@ -7,7 +7,7 @@ import { jobVersion } from '../shared/queue/job-format.js';
 import type { Held } from '../shared/queue/leases.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
 import type { WorkerDeps } from './deps.js';
-import type { Job } from './open-jobs.js';
+import type { Job } from './read-jobs.js';
 
 export interface AppliedJobs {
   outcomes: Map<string, OperationOutcome>;
@@ -16,7 +16,7 @@ export interface AppliedJobs {
 }
 
 /** When the jobs were taken: in Redis' clock, and in this process's. */
-type Taken = Pick<Held, 'nowMs' | 'readAtMs'>;
+type TakenAt = Pick<Held, 'nowMs' | 'readAtMs'>;
 
 /** How often a transaction that met a passing fault runs again at once, before its materials are given back. */
 const attemptsMax = 3;
@@ -31,7 +31,7 @@ const deliveriesMax = 25;
  *
  * @throws an infrastructure error that did not pass; nothing is lost, the jobs stand where they stood
  */
-export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: Taken): Promise<AppliedJobs> {
+export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenAt): Promise<AppliedJobs> {
   for (const { content, queue, id } of jobs) {
     if (content === undefined) deps.logger.error({ queue, job: id }, 'A job holds nothing of ours and is removed.');
   }
@@ -62,7 +62,7 @@ function groupByMaterial(jobs: Job[]): OperationGroup[] {
   return [...groups.values()];
 }
 
-async function apply(deps: WorkerDeps, groups: OperationGroup[], { nowMs, readAtMs }: Taken): Promise<AppliedJobs> {
+async function apply(deps: WorkerDeps, groups: OperationGroup[], { nowMs, readAtMs }: TakenAt): Promise<AppliedJobs> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const startedAtMs = performance.now();
@@ -79,21 +79,21 @@ async function apply(deps: WorkerDeps, groups: OperationGroup[], { nowMs, readAt
   }
 }
 
-async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], taken: Taken): Promise<AppliedJobs[]> {
+async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], taken: TakenAt): Promise<AppliedJobs[]> {
   const results: AppliedJobs[] = [];
   for (const group of groups) {
     for (const operation of group.operations) {
       const alone = [{ ...group, operations: [operation] }];
       const result = await applyAlone(deps, alone, taken);
       results.push(result);
-      // Its later operations must not overtake the one that found it locked.
+      // Its later operations must not overtake the one that was left out.
       if (result.leftOut.size > 0) break;
     }
   }
   return results;
 }
 
-async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], taken: Taken): Promise<AppliedJobs> {
+async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], taken: TakenAt): Promise<AppliedJobs> {
   try {
     return await apply(deps, alone, taken);
   } catch (first) {

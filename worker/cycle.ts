@@ -3,8 +3,8 @@ import { advanceOn, giveBackUntriedOn, readAdvanced } from '../shared/queue/leas
 import type { Held } from '../shared/queue/leases.js';
 import { applyJobs } from './apply-jobs.js';
 import type { WorkerDeps } from './deps.js';
-import { openJobs } from './open-jobs.js';
-import type { Job } from './open-jobs.js';
+import { readJobs } from './read-jobs.js';
+import type { Job } from './read-jobs.js';
 import { publishOn } from './reply.js';
 
 /** Materials a cycle holds at most, all folded in one transaction (pipeline §2 "Limits"). */
@@ -14,7 +14,7 @@ export const materialsACycleMax = 32;
 const rowsATransactionMax = 10_000;
 
 /** A material that another session holds is left alone for this long; then the next sweep makes it ready. */
-const lockedRetryMs = 100;
+const leftOutRetryMs = 100;
 
 /**
  * One cycle over the materials that a lane holds (pipeline §2.5–2.8): apply their jobs in one transaction → reply →
@@ -27,31 +27,32 @@ const lockedRetryMs = 100;
  * @throws what Redis or Postgres answers; nothing that was acknowledged is lost by it, and the leases run out
  */
 export async function runCycle(deps: WorkerDeps, held: Held, takeMore: boolean): Promise<Held> {
-  const locked = new Set<string>();
+  /** Queues of the materials that another session holds. */
+  const leftOut = new Set<string>();
   const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
   let pipeline = deps.redis.pipeline();
-  for (const slice of slices(openJobs(held.materials))) {
+  for (const slice of slices(readJobs(held.materials))) {
     if (pipeline.length > 0) {
       await answersOf(pipeline);
       pipeline = deps.redis.pipeline();
     }
-    // A material that one slice found locked must wait whole, or its later jobs would overtake its earlier ones.
-    const open = slice.filter(({ queue }) => !locked.has(queue));
-    const { outcomes, leftOut } = await applyJobs(deps, open, held);
+    // A material that an earlier slice left out must wait whole, or its later jobs would overtake its earlier ones.
+    const jobs = slice.filter(({ queue }) => !leftOut.has(queue));
+    const applied = await applyJobs(deps, jobs, held);
     // fail-point: after-commit
-    for (const queue of leftOut) locked.add(queue);
-    const done = open.filter(({ queue }) => !locked.has(queue));
-    publishOn(pipeline, done, outcomes);
+    for (const queue of applied.leftOut) leftOut.add(queue);
+    const done = jobs.filter(({ queue }) => !leftOut.has(queue));
+    publishOn(pipeline, done, applied.outcomes);
     for (const { queue, id } of done) finished.get(queue)?.push(id);
   }
 
   giveBackUntriedOn(
     pipeline,
-    held.materials.filter(({ queue }) => locked.has(queue)),
-    lockedRetryMs,
+    held.materials.filter(({ queue }) => leftOut.has(queue)),
+    leftOutRetryMs,
   );
   const worked = held.materials
-    .filter(({ queue }) => !locked.has(queue))
+    .filter(({ queue }) => !leftOut.has(queue))
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
   const token = advanceOn(pipeline, deps.presence, worked, takeMore ? materialsACycleMax : 0);
   const answers = await answersOf(pipeline);

@@ -12,7 +12,7 @@ import { createLogger } from '../shared/runtime/logger.js';
 import { followParent } from '../shared/runtime/parent.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
-import { settings } from './config.js';
+import { settings as declared } from './config.js';
 import { startHousekeeping } from './housekeeping.js';
 import { startLane } from './lane.js';
 import { startLedgerWatch } from './ledger-watch.js';
@@ -20,12 +20,7 @@ import { startMirrorRounds } from './mirror-round.js';
 import { createWaker } from './waker.js';
 import { createWorkerMetrics } from './worker-metrics.js';
 
-boundHeapGrowth();
 /** The composition root of a worker process: settings, connections, lanes; closed in reverse. */
-const { DATABASE_URL, REDIS_URL, LOG_LEVEL, WORKER_LANES, KEY_MEMORY_MS, ...others } = settingsOrExit(
-  settings,
-  process.env,
-);
 
 /** A cycle ends within its statement timeouts; then it is the operating system's turn. */
 const forceMs = 8_000;
@@ -35,7 +30,10 @@ const mirrorSilenceMsMax = 6_000;
 /** Ends a connection to a Postgres that has fallen silent; above the statement timeout of the apply step. */
 const silenceMsMax = 5_000;
 
-const logger = createLogger({ name: 'worker', level: LOG_LEVEL });
+boundHeapGrowth();
+const settings = settingsOrExit(declared, process.env);
+const { DATABASE_URL, REDIS_URL, WORKER_LANES } = settings;
+const logger = createLogger({ name: 'worker', level: settings.LOG_LEVEL });
 const shutdown = createShutdown({ logger, forceMs });
 shutdown.listen();
 const tellParent = followParent(shutdown);
@@ -71,13 +69,18 @@ const housekeeping = startHousekeeping({ redis, presence, database, logger });
 shutdown.register('housekeeping', () => housekeeping.stop());
 
 const metrics = createWorkerMetrics();
-const ledgerWatch = startLedgerWatch({ database, logger, metrics, rowsPerMinute: others.LEDGER_CHECK_ROWS_PER_MINUTE });
-const admin = await openAdmin(others.ADMIN_PORT);
+const ledgerWatch = startLedgerWatch({
+  database,
+  logger,
+  metrics,
+  rowsPerMinute: settings.LEDGER_CHECK_ROWS_PER_MINUTE,
+});
+const admin = await openAdmin(settings.ADMIN_PORT);
 
 // Before the lanes, so that it is closed after them: a page that takes long must not hold up who waits for a lane.
-if (others.PLATFORM_SYNC_EVERY_MINUTES > 0) startMirror(others.PLATFORM_SYNC_EVERY_MINUTES * 60_000);
+if (settings.PLATFORM_SYNC_EVERY_MINUTES > 0) startMirror(settings.PLATFORM_SYNC_EVERY_MINUTES * 60_000);
 
-const deps = { redis, presence, database, logger, keyMemoryMs: KEY_MEMORY_MS, metrics, ledgerWatch };
+const deps = { redis, presence, database, logger, keyMemoryMs: settings.KEY_MEMORY_MS, metrics, ledgerWatch };
 const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker));
 shutdown.register('lanes', async () => {
   for (const lane of lanes) lane.stop();
@@ -95,13 +98,13 @@ async function openAdmin(port: number | undefined): Promise<{ adminPort?: number
   watchProcess(registry);
   watchPool(registry, () => poolUse(database));
   watchRedis(registry, () => ({ worker: redis.status === 'ready', wake: wakeRedis.status === 'ready' }));
-  const server = await startAdminServer({ host: others.ADMIN_HOST, port, registry });
+  const server = await startAdminServer({ host: settings.ADMIN_HOST, port, registry });
   shutdown.register('the admin port', () => server.close());
   return { adminPort: server.port };
 }
 
 function startMirror(everyMs: number): void {
-  const { PLATFORM_TOKEN_KEY: key, PLATFORM_ALLOW_LOOPBACK: allowLoopback } = others;
+  const { PLATFORM_TOKEN_KEY: key, PLATFORM_ALLOW_LOOPBACK: allowLoopback } = settings;
   if (key === undefined) {
     logger.info('PLATFORM_TOKEN_KEY is not set: no commerce platform is mirrored by this worker.');
     return;

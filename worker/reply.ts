@@ -2,7 +2,7 @@ import type { ChainableCommander } from 'ioredis';
 import type { OperationOutcome } from '../shared/domain/operation.js';
 import { encodeReplies } from '../shared/queue/job-format.js';
 import { replyChannel } from '../shared/queue/names.js';
-import type { Job } from './open-jobs.js';
+import type { Job } from './read-jobs.js';
 
 /**
  * Queues one message for each API process that waits (pipeline §2.7). A message that is lost costs its waiter a second,

@@ -16,7 +16,7 @@ const waitSecondsMax = 1;
 const lookMs = 100;
 
 /**
- * The blocking pop only wakes; the take itself is a script, so a token that is lost with its worker loses no material:
+ * The blocking pop only wakes; the take itself is a script, so a wake-up that is lost with its worker loses no material:
  * the next announcement, or the sweep, brings another (pipeline §2.4).
  */
 export function createWaker(redis: Redis): Waker {
@@ -27,13 +27,13 @@ export function createWaker(redis: Redis): Waker {
   async function pop(): Promise<void> {
     isPopping = true;
     while (waiting.length > 0 && !isClosed) {
-      const token = await redis.blpop(keys.wake, waitSecondsMax).catch(() => undefined);
+      const popped = await redis.blpop(keys.wake, waitSecondsMax).catch(() => undefined);
       // Without this connection there is nothing to wait on, and the lanes look by themselves, now and then.
-      if (token === undefined) {
+      if (popped === undefined) {
         await sleep(lookMs, undefined, { ref: false });
         break;
       }
-      if (token !== null) waiting.shift()?.();
+      if (popped !== null) waiting.shift()?.();
       else break;
     }
     isPopping = false;

@@ -17,6 +17,7 @@ export interface Combiner extends Pick<ShopGates, 'inHandMax'> {
   leave: (waiter: Waiter) => void;
 }
 
+/** The waiters of one material. */
 interface Line {
   inFlight: SentJob | undefined;
   waiting: Waiter[];
@@ -36,15 +37,16 @@ export interface CombinerDeps {
 }
 
 export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner {
+  /** By the queue of their material. */
   const lines = new Map<string, Line>();
   const gates = createShopGates({
     form: nextJob,
     send: (jobs) => {
-      for (const together of batches(jobs)) void dispatch(together);
+      for (const together of batches(jobs)) void sendTogether(together);
     },
   });
 
-  async function dispatch(jobs: SentJob[]): Promise<void> {
+  async function sendTogether(jobs: SentJob[]): Promise<void> {
     const enqueued = await send(jobs);
     const open = jobs.flatMap((job) => [...job.open]);
     if (enqueued === 'not-queued') for (const waiter of open) settle(waiter, notApplied('The queue is not reachable.'));
@@ -52,13 +54,13 @@ export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner
   }
 
   /** The next job of a line, if it is free and anything waits in it. */
-  function nextJob(name: string): SentJob | undefined {
-    const line = lines.get(name);
+  function nextJob(queue: string): SentJob | undefined {
+    const line = lines.get(queue);
     if (line === undefined || line.inFlight !== undefined) return undefined;
     const open = takeOneJob(line.waiting);
     const [first] = open;
     if (first === undefined) {
-      lines.delete(name);
+      lines.delete(queue);
       return undefined;
     }
     const job: SentJob = { id: randomUUID(), ref: first.ref, open: new Set(open) };
@@ -69,16 +71,16 @@ export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner
 
   return {
     add(waiter) {
-      const name = queueName(waiter.ref);
-      const line = lines.get(name) ?? { inFlight: undefined, waiting: [] };
-      lines.set(name, line);
+      const queue = queueName(waiter.ref);
+      const line = lines.get(queue) ?? { inFlight: undefined, waiting: [] };
+      lines.set(queue, line);
       line.waiting.push(waiter);
-      if (line.inFlight === undefined) gates.markDue(waiter.ref.shopId, name);
+      if (line.inFlight === undefined) gates.markDue(waiter.ref.shopId, queue);
     },
     leave(waiter) {
       const { shopId } = waiter.ref;
-      const name = queueName(waiter.ref);
-      const line = lines.get(name);
+      const queue = queueName(waiter.ref);
+      const line = lines.get(queue);
       if (line === undefined) return;
       if (waiter.job === undefined) {
         line.waiting = line.waiting.filter((other) => other !== waiter);
@@ -88,8 +90,8 @@ export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner
       if (waiter.job.open.size > 0 || line.inFlight !== waiter.job) return;
       line.inFlight = undefined;
       gates.leave(shopId);
-      if (line.waiting.length > 0) gates.markDue(shopId, name);
-      else lines.delete(name);
+      if (line.waiting.length > 0) gates.markDue(shopId, queue);
+      else lines.delete(queue);
     },
     inHandMax: () => gates.inHandMax(),
   };

@@ -28,8 +28,8 @@ export const besideMs = 1_000;
 
 /** Lets a shop's jobs out, as many at once as may be; who waits does so here, where it costs nothing. */
 export interface ShopGates {
-  /** A material may have a job to send; it is asked for it when its turn comes. */
-  markDue: (shopId: number, material: string) => void;
+  /** A material, named by its queue, may have a job to send; it is asked for it when its turn comes. */
+  markDue: (shopId: number, queue: string) => void;
   /** A job that was sent needs its place no longer. */
   leave: (shopId: number) => void;
   /** Writes of one shop that are worth holding now; more would only wait here. */
@@ -39,15 +39,15 @@ export interface ShopGates {
 interface Gate {
   /** Jobs in flight; jobs and not operations, so that a material that is locked takes one place. */
   sent: number;
-  /** Materials, the one that has waited longest first. */
+  /** Materials by their queues, the one that has waited longest first. */
   due: Set<string>;
   /** Of the monotonic clock, the last time that a material was due. */
   usedMs: number;
 }
 
 export interface ShopGatesDeps {
-  /** The next job of a material, if it has one. */
-  form: (material: string) => SentJob | undefined;
+  /** The next job of the material of this queue, if it has one. */
+  form: (queue: string) => SentJob | undefined;
   send: (jobs: SentJob[]) => void;
 }
 
@@ -83,10 +83,10 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
     const gate = gateOf(shopId);
     const max = isOneBesideOthers() ? jobsSentBesideMax : jobsSentMax;
     const jobs: SentJob[] = [];
-    for (const material of gate.due) {
+    for (const queue of gate.due) {
       if (gate.sent >= max) break;
-      gate.due.delete(material);
-      const job = form(material);
+      gate.due.delete(queue);
+      const job = form(queue);
       if (job === undefined) continue;
       gate.sent += 1;
       jobs.push(job);
@@ -105,9 +105,9 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
   }
 
   return {
-    markDue(shopId, material) {
+    markDue(shopId, queue) {
       const gate = gateOf(shopId);
-      gate.due.add(material);
+      gate.due.add(queue);
       gate.usedMs = performance.now();
       flushSoon(shopId);
     },

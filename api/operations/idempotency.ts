@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Idempotency } from '../../shared/domain/operation.js';
 
 /** Within what a key is remembered (contract §7): the same key of another shop, method or path is another key. */
-export interface KeyScope {
+export interface IdempotencyScope {
   shopId: number;
   method: string;
   path: string;
@@ -13,7 +13,10 @@ export interface KeyScope {
  * What a key makes of a write: the sum of the scope in which it is remembered, and the sum of everything that gives the
  * request its meaning, so that the same key with another request is refused.
  */
-export function idempotencyOf({ shopId, method, path, key }: KeyScope, meaning: readonly string[]): Idempotency {
+export function idempotencyOf(
+  { shopId, method, path, key }: IdempotencyScope,
+  meaning: readonly string[],
+): Idempotency {
   return { scope: sha256([String(shopId), method, path, key]), requestHash: sha256(meaning) };
 }
 

@@ -94,10 +94,10 @@ const lockMaterials = `
   FOR NO KEY UPDATE OF stock SKIP LOCKED`;
 
 /**
- * One answer for everything; `kind` tells the columns apart. Separate statements cost 0.1 ms each. Every look-up by key
- * is fenced by OFFSET 0: joined freely, a generic plan on tables without statistics looks a row up by its shop alone and
- * filters (a cycle of 16 materials took 18 ms, and one of 100 rows 34). A level that exists is at a location that the shop
- * has (a foreign key says so), so locations are asked only where there is none.
+ * One answer for everything; `kind` tells what the columns hold (see `StateRow`). Separate statements cost 0.1 ms each.
+ * Every look-up by key is fenced by OFFSET 0: joined freely, a generic plan on tables without statistics looks a row up by
+ * its shop alone and filters (a cycle of 16 materials took 18 ms, and one of 100 rows 34). A level that exists is at a
+ * location that the shop has (a foreign key says so), so locations are asked only where there is none.
  */
 const readState = `
   SELECT 'clock' AS kind, 0 AS ordinal, (extract(epoch FROM statement_timestamp()) * 1000)::bigint::text AS a,
@@ -169,16 +169,29 @@ export function openingQueries(question: ApplyQuestion): QueryConfig[] {
     },
   ];
   if (question.updated.length > 0)
-    queries.push(materialFieldsQuery(question.updated.map((index) => at(question, index))));
+    queries.push(materialFieldsQuery(question.updated.map((index) => materialAt(question, index))));
   return queries;
 }
 
-function at({ materials }: ApplyQuestion, index: number): MaterialRef {
+function materialAt({ materials }: ApplyQuestion, index: number): MaterialRef {
   const material = materials[index];
   if (material === undefined) throw new RangeError(`no material ${index} in the question`);
   return material;
 }
 
+/**
+ * A row of `readState`. What its columns hold, by `kind`; `ordinal` is the material's place in the question, from 1.
+ *
+ * | kind      | ordinal        | a         | b                | c                | d                     |
+ * | --------- | -------------- | --------- | ---------------- | ---------------- | --------------------- |
+ * | clock     | –              | now in ms | –                | –                | –                     |
+ * | material  | its own        | total     | negative allowed | default location | ms of its last change |
+ * | level     | its material's | location  | id               | quantity ¹       | sequence ¹            |
+ * | operation | –              | id        | status           | own result ²     | result it replays ²   |
+ * | scope     | –              | scope     | operation id     | request hash     | result                |
+ *
+ * ¹ Null where the level has no row yet. ² At most one of them is there.
+ */
 interface StateRow {
   kind: 'clock' | 'material' | 'level' | 'operation' | 'scope';
   ordinal: number;
@@ -210,7 +223,7 @@ function readFields(question: ApplyQuestion, snapshot: ApplySnapshot, { rows }: 
     ]),
   );
   for (const index of question.updated) {
-    const { shopId, materialId } = at(question, index);
+    const { shopId, materialId } = materialAt(question, index);
     const material = snapshot.materials[index];
     if (material !== undefined) material.fields = byMaterial.get(`${shopId}.${materialId}`);
   }

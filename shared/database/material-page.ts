@@ -1,5 +1,5 @@
 import type { ListFilters, MatchedFacets } from './facets.js';
-import { descendingSql } from './material-walk.js';
+import { descendingSql, toPageEnd } from './material-walk.js';
 import type { Walk } from './material-walk.js';
 
 /**
@@ -171,6 +171,7 @@ function walker({ sortBy, groups, byVendor }: PageShape): Walk {
   // All of a vendor's materials stand together in this order: without its bounds the walk would look for them.
   if (byVendor && sortBy === 'vendor') filters.push(`${key} BETWEEN ${vendorBound('min')} AND ${vendorBound('max')}`);
   return (condition, order) => {
+    // No arm gives more to a page than all rows up to its end.
     const arms = groups.map((group) => {
       const conditions = [`${alias}.shop_id = ${sameShop}`, `(${alias}.facet_id & 3) = ${group}`, ...filters];
       if (condition !== '') conditions.push(condition);
@@ -180,9 +181,6 @@ function walker({ sortBy, groups, byVendor }: PageShape): Walk {
     return `SELECT id, key FROM (${arms.join(' UNION ALL ')}) arms ORDER BY ${order}`;
   };
 }
-
-/** No arm gives more to a page than all rows up to its end. */
-const toPageEnd = 'CAST(:skipped AS integer) + CAST(:pageSize AS integer)';
 
 const vendorBound = (which: 'min' | 'max') =>
   `(SELECT ${which}(lower(v)) FROM unnest(CAST(:vendorFilter AS text[])) AS v)`;

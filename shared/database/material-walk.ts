@@ -1,3 +1,7 @@
+const skipped = 'CAST(:skipped AS integer)';
+/** How many rows there are from the first to the end of the page. */
+export const toPageEnd = `${skipped} + CAST(:pageSize AS integer)`;
+
 /** The ids and keys that meet a condition on the key, in an order by `key` and `id` that an index can give. */
 export type Walk = (condition: string, order: string) => string;
 
@@ -10,8 +14,6 @@ export type Walk = (condition: string, order: string) => string;
  * the nulls, where the page goes beyond the keys. A second index for each key would cost each adjustment two more.
  */
 export function descendingSql(walk: Walk, { key, isNullable }: { key: string; isNullable: boolean }): string {
-  const skipped = 'CAST(:skipped AS integer)';
-  const toPageEnd = `${skipped} + CAST(:pageSize AS integer)`;
   const [first, last] = ['(SELECT first_key FROM edge)', '(SELECT last_key FROM edge)'];
   const parts = [
     `${walk(`${key} = ${first}`, 'id')} LIMIT :pageSize OFFSET (SELECT ${skipped} - before FROM edge)`,

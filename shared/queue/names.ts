@@ -21,7 +21,7 @@ export const keys = {
   leases: `${tag}:leases`,
   /** Hash of ready materials: since when, in milliseconds. */
   since: `${tag}:since`,
-  /** List of at most one token that wakes one idle worker. */
+  /** List of at most one entry, which wakes one idle lane. */
   wake: `${tag}:wake`,
   /** Sorted set of live workers; score: the millisecond at which each counts as gone. */
   workers: `${tag}:workers`,

@@ -73,15 +73,8 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   return served.ok ? { ok: true, value: { ...served.value, ...access } } : served;
 }
 
-async function openDatabase({
-  databaseUrl,
-  dataFolder,
-  terminal,
-  shutdown,
-  env,
-  onProcess,
-  abort,
-}: StackDeps): Promise<Outcome<string>> {
+async function openDatabase(deps: StackDeps): Promise<Outcome<string>> {
+  const { databaseUrl, dataFolder, terminal, env, onProcess, abort } = deps;
   if (databaseUrl !== undefined) {
     terminal.say('Postgres: the one of DATABASE_URL');
     return { ok: true, value: databaseUrl };
@@ -97,24 +90,13 @@ async function openDatabase({
   });
   if (!started.ok) return started;
   const server = started.value;
-  shutdown.register('Postgres', () => server.stop());
-  if (server.adopted)
-    onProcess(() => {
-      server.endNow();
-    });
+  registerEnd(deps, 'Postgres', server);
   terminal.say(`Postgres: ${server.version} on port ${String(server.port)}`);
   return { ok: true, value: server.url };
 }
 
-async function openRedis({
-  redisUrl,
-  dataFolder,
-  terminal,
-  shutdown,
-  env,
-  onProcess,
-  abort,
-}: StackDeps): Promise<Outcome<string>> {
+async function openRedis(deps: StackDeps): Promise<Outcome<string>> {
+  const { redisUrl, dataFolder, terminal, env, onProcess, abort } = deps;
   if (redisUrl !== undefined) {
     const checked = await checkRedis(redisUrl);
     if (!checked.ok) return checked;
@@ -132,13 +114,22 @@ async function openRedis({
   });
   if (!started.ok) return started;
   const server = started.value;
-  shutdown.register('Redis', () => server.stop());
-  if (server.adopted)
-    onProcess(() => {
-      server.endNow();
-    });
+  registerEnd(deps, 'Redis', server);
   terminal.say(`Redis: ${server.version} on port ${String(server.port)} (${server.source})`);
   return { ok: true, value: server.url };
+}
+
+/** What an earlier start left running was not spawned by this one, and so is not among its processes yet. */
+function registerEnd(
+  { shutdown, onProcess }: StackDeps,
+  name: string,
+  server: { adopted: boolean; stop: () => Promise<void>; endNow: () => void },
+): void {
+  shutdown.register(name, () => server.stop());
+  if (!server.adopted) return;
+  onProcess(() => {
+    server.endNow();
+  });
 }
 
 async function migrate(databaseUrl: string, say: (line: string) => void): Promise<Outcome<void>> {

@@ -4,7 +4,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { createDice } from '../support/dice.js';
 import { countStatuses } from '../support/history.js';
 import { checkHistory } from '../support/ledger-checker.js';
-import { startLoad } from '../support/load.js';
+import { startRecordedLoad } from '../support/recorded-load.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { watchRefusals } from '../support/refusals.js';
 import { startService } from '../support/service.js';
@@ -34,7 +34,7 @@ describe('two API processes, two worker processes, 64 clients, one material', ()
       const dice = createDice(`mixed load, levels ${setting}`);
       const expectNoRefusal = watchRefusals();
       const asked = { clients: 64, keyed: false, repeatsRefused: true };
-      const load = startLoad({ baseUrls: () => service.baseUrls, shop, dice, ...asked });
+      const load = startRecordedLoad({ baseUrls: () => service.baseUrls, shop, dice, ...asked });
       await until(() => load.executed() >= changesMin / 2, { deadlineMs: enoughMsMax, what: 'thousands of changes' });
       await load.finish();
       const { '503': refused = 0, ...executed } = countStatuses(load.history);

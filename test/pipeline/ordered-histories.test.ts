@@ -5,7 +5,7 @@ import { createDice } from '../support/dice.js';
 import { connectForTest } from '../support/fault-run.js';
 import { countStatuses } from '../support/history.js';
 import { checkHistory } from '../support/ledger-checker.js';
-import { startLoad } from '../support/load.js';
+import { startRecordedLoad } from '../support/recorded-load.js';
 import { isLongRun, sizeOf } from '../support/long-run.js';
 import { watchRefusals } from '../support/refusals.js';
 import { startService } from '../support/service.js';
@@ -39,7 +39,7 @@ describe('T11: histories of 16 clients over two API and two worker processes', (
         const shop = await createTestShop(database, { materials });
         const baseUrls = () => service.baseUrls;
         const asked = { clients, keyed: false, repeatsRefused: true, readPercent: 20, requestsAClient };
-        const load = startLoad({ baseUrls, shop, dice, ...asked });
+        const load = startRecordedLoad({ baseUrls, shop, dice, ...asked });
         await load.ended;
         const verdict = await checkHistory(database, shop, load.history);
         expect(verdict.faults.join('\n'), `TEST_SEED=${String(dice.seed)}`).to.equal('');

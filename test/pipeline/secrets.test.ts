@@ -9,7 +9,7 @@ import { withFailingWrites, withLockedTable, withoutTable } from '../support/bro
 import { createDice } from '../support/dice.js';
 import { raw, request } from '../support/http.js';
 import type { Asked } from '../support/http.js';
-import { startLoad } from '../support/load.js';
+import { startRecordedLoad } from '../support/recorded-load.js';
 import { inventoryPath, listPath, materialPath } from '../support/material-paths.js';
 import { connectPlatform, platformTokenKey, startScriptedPlatform } from '../support/platform.js';
 import type { ScriptedPlatform } from '../support/platform.js';
@@ -76,7 +76,7 @@ describe('secrets, after a busy run with faults of every kind', () => {
     await revokeKey(database, revoked.shopId, parseKey(revoked.readKey)?.id ?? '', new Date());
     shown.push(shop.readKey, shop.writeKey, revoked.readKey, mintKey().key, `${mintKey().key}x`);
     const baseUrls = () => service.baseUrls;
-    const load = startLoad({ baseUrls, shop, dice: createDice('secrets'), clients: 8, keyed: true });
+    const load = startRecordedLoad({ baseUrls, shop, dice: createDice('secrets'), clients: 8, keyed: true });
     for (const key of shown) await showEverywhere(key);
     await sendStrays();
     await keepContents();

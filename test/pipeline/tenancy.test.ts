@@ -6,7 +6,7 @@ import { addOne, totalOf } from '../support/change.js';
 import { createDice } from '../support/dice.js';
 import { request } from '../support/http.js';
 import { checkHistory } from '../support/ledger-checker.js';
-import { startLoad } from '../support/load.js';
+import { startRecordedLoad } from '../support/recorded-load.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
@@ -73,7 +73,7 @@ describe('shops over two API processes', () => {
     const other = await createTestShop(database, { materialIds: one.materialIds, allowNegative: true });
     const untouched = await createTestShop(database, { materialIds: one.materialIds });
     const loads = [one, other].map((shop, index) =>
-      startLoad({
+      startRecordedLoad({
         baseUrls: () => service.baseUrls,
         shop,
         dice: createDice(`shop ${String(index)}`),

@@ -5,8 +5,8 @@ import { createDice } from './dice.js';
 import type { Dice } from './dice.js';
 import type { Intent } from './history.js';
 import { checkHistory } from './ledger-checker.js';
-import { startLoad } from './load.js';
-import type { Load } from './load.js';
+import { startRecordedLoad } from './recorded-load.js';
+import type { RecordedLoad } from './recorded-load.js';
 import { pipelineKeys } from './redis-keys.js';
 import { recoveriesOf } from './recovery.js';
 import type { Service } from './service.js';
@@ -18,9 +18,9 @@ import { until } from './until.js';
 export interface FaultRun {
   dice: Dice;
   shop: TestShop;
-  load: Load;
+  load: RecordedLoad;
   /** The clients that make one attempt. */
-  unkeyed: Load;
+  unkeyed: RecordedLoad;
   /** Resolves when so many more changes have been executed: the service works, whatever happened to it. */
   progress(changes: number): Promise<void>;
   /** Notes that a fault happens now. */
@@ -68,7 +68,7 @@ export async function startFaultRun({
   const faultsMs: number[] = [];
   const shop = await createTestShop(database, { materials });
   const baseUrls = () => service.apis.flatMap((api) => (api.hasExited() ? [] : (api.baseUrl ?? [])));
-  const load = startLoad({ baseUrls, shop, dice, clients: clients - unkeyedClients, keyed: true });
+  const load = startRecordedLoad({ baseUrls, shop, dice, clients: clients - unkeyedClients, keyed: true });
   const unkeyed = await startUnkeyed({ database, dice, baseUrls });
   const progress = async (changes: number) => {
     const target = load.executed() + changes;
@@ -119,7 +119,7 @@ async function startUnkeyed({
   baseUrls: () => string[];
 }) {
   const shop = await createTestShop(database, { materials: unkeyedClients });
-  const load = startLoad({ baseUrls, shop, dice, clients: unkeyedClients, keyed: false });
+  const load = startRecordedLoad({ baseUrls, shop, dice, clients: unkeyedClients, keyed: false });
   return {
     load,
     async judge() {
@@ -130,7 +130,7 @@ async function startUnkeyed({
   };
 }
 
-async function untilSettled(load: Load, hit: Intent[]): Promise<void> {
+async function untilSettled(load: RecordedLoad, hit: Intent[]): Promise<void> {
   const left = () => hit.filter((intent) => load.open().has(intent));
   await until(() => left().length === 0, {
     deadlineMs: progressMsMax,

@@ -7,7 +7,7 @@ import type { Answer } from './http.js';
 import { startOwnTime } from './own-time.js';
 import type { TestShop } from './shop.js';
 
-export interface LoadOptions {
+export interface RecordedLoadOptions {
   /** Origins that are asked in turn; asked anew for each request, so that it may change. */
   baseUrls: () => string[];
   shop: TestShop;
@@ -26,7 +26,7 @@ export interface LoadOptions {
   requestsAClient?: number;
 }
 
-export interface Load {
+export interface RecordedLoad {
   history: History;
   /** How many changes were answered as executed so far. */
   executed(): number;
@@ -44,8 +44,11 @@ export interface Load {
 const settleMsMax = 45_000;
 const retryMs = 50;
 
-/** Clients that change the materials of a shop without pause, each one thing after the other. */
-export function startLoad(options: LoadOptions): Load {
+/**
+ * Clients that change the materials of a shop without pause, each one thing after the other, and keep all they sent and
+ * heard for the ledger checker. (`npm run load`, in test/load, is for speed: it keeps sums alone.)
+ */
+export function startRecordedLoad(options: RecordedLoadOptions): RecordedLoad {
   const { shop, dice, clients, readPercent = 10, requestsAClient = Infinity } = options;
   const open = new Set<Intent>();
   const history: History = { intents: [], reads: [] };
@@ -85,7 +88,10 @@ export function startLoad(options: LoadOptions): Load {
 }
 
 /** Makes one attempt, or, with a key or after a refusal to be repeated, as many as it takes to settle the intent. */
-async function settle({ baseUrls, shop, dice, repeatsRefused = false }: LoadOptions, intent: Intent): Promise<void> {
+async function settle(
+  { baseUrls, shop, dice, repeatsRefused = false }: RecordedLoadOptions,
+  intent: Intent,
+): Promise<void> {
   const passedMs = startOwnTime();
   for (;;) {
     const attempt = await attemptOnce(dice.pick(baseUrls()), shop.writeKey, intent);
@@ -118,7 +124,7 @@ async function attemptOnce(baseUrl: string, key: string, intent: Intent): Promis
 
 /** Whether the levels could be read. */
 async function readLevels(
-  { baseUrls, shop, dice }: LoadOptions,
+  { baseUrls, shop, dice }: RecordedLoadOptions,
   reads: LevelRead[],
   materialId: string,
 ): Promise<boolean> {
@@ -151,7 +157,7 @@ async function answerOrNone(asked: Promise<Answer>): Promise<Answer | undefined>
 
 const millionth = 1e-6;
 
-function makeIntent({ shop, dice, keyed }: LoadOptions, materialId: string, index: number): Intent {
+function makeIntent({ shop, dice, keyed }: RecordedLoadOptions, materialId: string, index: number): Intent {
   const tag = `change-${String(index)}`;
   const kind = dice.below(20);
   // Each total is unlike any other, so that the ledger tells whose it is.

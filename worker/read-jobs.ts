@@ -15,7 +15,7 @@ export interface Job {
 }
 
 /** Reads the jobs of the held materials, in their order. */
-export function openJobs(held: HeldMaterial[]): Job[] {
+export function readJobs(held: HeldMaterial[]): Job[] {
   return held.flatMap(({ queue, jobs }) =>
     jobs.map(({ id, data, deliveries }): Job => {
       const content = parseOperationsJob(data);

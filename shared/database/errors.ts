@@ -46,3 +46,13 @@ export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);
 }
+
+/** As `reasonOf`, without the statement that Knex puts before it, which may be a page long. */
+export function reasonWithoutStatement(error: unknown): string {
+  return reasonOf(error).split(' - ').at(-1) ?? '';
+}
+
+/** Whether it was Postgres that said so, and not the way to it that failed. */
+export function isAnswerOfServer(error: unknown): boolean {
+  return error instanceof Error && 'severity' in error;
+}

@@ -25,6 +25,8 @@ export interface FinishedSync {
 
 const goneShownMax = 100;
 const removedABatch = 500;
+/** A platform that was exchanged for another leaves all of its variants behind: half a million took 16 s in one statement. */
+const markedABatch = 10_000;
 
 /**
  * Ends a run that has seen every page: what it has not seen is gone from the platform. It is marked and kept, since a
@@ -49,11 +51,7 @@ export async function finishSync(
        ORDER BY m.id ON CONFLICT DO NOTHING`,
       { shopId },
     );
-    await transaction.raw(
-      `UPDATE platform_sightings SET gone_since = now()
-       WHERE shop_id = :shopId AND generation <> :generation AND gone_since IS NULL`,
-      { shopId, generation },
-    );
+    await markGone(transaction, shopId, generation);
     const removedCount = removeGone ? await removeUnused(transaction, shopId) : 0;
     const { rows } = await transaction.raw<{ rows: SyncRow[] }>(
       `UPDATE platform_syncs AS p
@@ -67,6 +65,32 @@ export async function finishSync(
     return { sync: toSync(row), removedCount, ...(await readGone(transaction, shopId)) };
   });
 }
+
+/** In batches, so that no statement reaches its timeout; each begins where the one before it ended. */
+async function markGone(transaction: Database, shopId: number, generation: number): Promise<void> {
+  let [afterKind, afterId] = ['', ''];
+  for (;;) {
+    const asked = { shopId, generation, afterKind, afterId, limit: markedABatch };
+    const { rows } = await transaction.raw<{ rows: { kind: string; id: string }[] }>(markBatch, asked);
+    const [last] = rows;
+    if (last === undefined) return;
+    [afterKind, afterId] = [last.kind, last.id];
+  }
+}
+
+/** The last that the batch marked; nothing where there was none left. */
+const markBatch = `
+  WITH unseen AS MATERIALIZED (
+    SELECT s.kind, s.id FROM platform_sightings s
+    WHERE s.shop_id = :shopId AND (s.kind, s.id) > (:afterKind, :afterId)
+      AND s.generation <> :generation AND s.gone_since IS NULL
+    ORDER BY s.kind, s.id LIMIT :limit
+  ),
+  marked AS (
+    UPDATE platform_sightings s SET gone_since = now() FROM unseen u
+    WHERE s.shop_id = :shopId AND s.kind = u.kind AND s.id = u.id
+  )
+  SELECT kind, id FROM unseen ORDER BY kind DESC, id DESC LIMIT 1`;
 
 /** In batches, so that no statement reaches its timeout, yet in one transaction: all of them, or none. */
 async function removeUnused(transaction: Database, shopId: number): Promise<number> {
@@ -97,15 +121,23 @@ const removeBatch = `
   unmade AS (DELETE FROM materials m USING doomed d WHERE m.shop_id = :shopId AND m.id = d.id)
   SELECT count(*)::integer AS count FROM doomed`;
 
+/**
+ * Names are looked up for what is shown alone: where half a million had just been marked, which the planner's statistics
+ * do not know yet, it joined them one by one, for 20 s.
+ */
 async function readGone(transaction: Database, shopId: number): Promise<{ goneCount: number; gone: Gone[] }> {
   const { rows } = await transaction.raw<{ rows: GoneRow[] }>(
-    `SELECT s.kind, s.id, coalesce(m.product_name, l.name, '') AS name, s.gone_since, ${isUsed} AS is_used,
-            (count(*) OVER ())::integer AS gone_count
-     FROM platform_sightings s
-     LEFT JOIN materials m ON s.kind = 'variant' AND m.shop_id = s.shop_id AND m.id = s.id
-     LEFT JOIN locations l ON s.kind = 'location' AND l.shop_id = s.shop_id AND l.id = s.id
-     WHERE s.shop_id = :shopId AND s.gone_since IS NOT NULL
-     ORDER BY s.gone_since DESC, s.kind, s.id LIMIT :limit`,
+    `SELECT s.kind, s.id, s.gone_since, ${isUsed} AS is_used, s.gone_count,
+            coalesce(CASE s.kind
+              WHEN 'variant' THEN (SELECT m.product_name FROM materials m WHERE m.shop_id = s.shop_id AND m.id = s.id)
+              ELSE (SELECT l.name FROM locations l WHERE l.shop_id = s.shop_id AND l.id = s.id)
+            END, '') AS name
+     FROM (
+       SELECT s.*, (count(*) OVER ())::integer AS gone_count FROM platform_sightings s
+       WHERE s.shop_id = :shopId AND s.gone_since IS NOT NULL
+       ORDER BY s.gone_since DESC, s.kind, s.id LIMIT :limit
+     ) s
+     ORDER BY s.gone_since DESC, s.kind, s.id`,
     { shopId, limit: goneShownMax },
   );
   const gone = rows.map(({ kind, id, name, gone_since, is_used }) => {

@@ -10,13 +10,19 @@ export interface ServerFacts {
   /** Of these sessions: `on` or stricter, or a commit that was answered may be lost with the machine. */
   synchronousCommit: string;
   fsync: string;
+  /** Of the database; in any but `UTF8` a character is not what the contract counts, or cannot be stored. */
+  encoding: string;
+  /** Whether `lower` knows letters beyond ASCII: search and sort go by it. In a database of locale C it does not. */
+  foldsCase: boolean;
 }
 
 export async function readServerFacts(database: Database): Promise<ServerFacts> {
   const { rows } = await database.raw<{ rows: ServerFacts[] }>(
     `SELECT current_setting('server_version') AS version, current_database() AS database,
             current_setting('server_version_num')::int / 10000 AS major,
-            current_setting('synchronous_commit') AS "synchronousCommit", current_setting('fsync') AS fsync`,
+            current_setting('synchronous_commit') AS "synchronousCommit", current_setting('fsync') AS fsync,
+            current_setting('server_encoding') AS encoding,
+            current_setting('server_encoding') = 'UTF8' AND lower('Éß') = 'éß' AS "foldsCase"`,
   );
   const [row] = rows;
   if (row === undefined) throw new Error('Postgres said nothing of itself');

@@ -160,8 +160,13 @@ function quietly(writing: Promise<void>): Promise<void> {
 
 /** One statement writes all tables, in an order that Postgres chooses: any of their keys may be what it runs into. */
 function isTakenId(error: unknown): boolean {
+  // An id that another import has just written is all that one ever waits for, so in a deadlock both took the other's.
+  if ((error as { code?: string }).code === deadlock) return true;
   return ['materials_pkey', 'stock_pkey'].includes(violatedConstraint(error) ?? '');
 }
+
+/** SQLSTATE. */
+const deadlock = '40P01';
 
 type GoodMaterial = Parameters<typeof writeMaterials>[2][number];
 

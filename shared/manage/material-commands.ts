@@ -10,6 +10,7 @@ import { findMaterial } from '../database/materials.js';
 import { findShop } from '../database/shops.js';
 import { virtualMaterialId } from '../domain/material-id.js';
 import type { Material } from '../domain/material.js';
+import { openStock } from '../inventory/opening-stock.js';
 import { failed, type Outcome } from '../standalone/outcome.js';
 import { bookOpeningStock } from './book-opening-stock.js';
 import { formatFields, formatTable } from './format-table.js';
@@ -93,11 +94,14 @@ async function create({ database }: CommandContext, options: CreateOptions): Pro
   }
   const levels = parseLevels(level, new Set((await listLocations(database, shopId)).map(({ id }) => id)));
   if (!levels.ok) return levels;
+  // What the rules refuse is refused before anything is written: booked row by row, a part of it would be in.
+  const opened = openStock(levels.value);
+  if (!opened.ok) return failed(`--level: ${opened.message} Nothing was created.`);
   const id = virtualMaterialId(uuidv4());
   const { inventoryQuantity: _, ...given } = fields.data;
   await createMaterial(database, shopId, { ...given, productName: options.productName, id, origin: 'virtual' });
   const booked = await bookOpeningStock(database, shopId, [{ materialId: id, levels: levels.value }]);
-  if (!booked.ok) return failed(`The material ${id} was created, without its stock. ${booked.problem}`);
+  if (!booked.ok) return failed(`The material ${id} was created, without all of its stock. ${booked.problem}`);
   const material = await findMaterial(database, shopId, id);
   if (material === undefined) throw new Error(`${id} was created and is not there`);
   return { ok: true, value: { data: material, text: formatFields(Object.entries(flat(material))) } };

@@ -32,7 +32,7 @@ export function checkGivenPostgres(url: string): Promise<Finding> {
 
 /** What a Postgres says of itself, judged. */
 export function judgePostgres(facts: ServerFacts, url: string): Finding {
-  const { version, major, database: name, synchronousCommit, fsync } = facts;
+  const { version, major, database: name, synchronousCommit, fsync, encoding, foldsCase } = facts;
   const { hostname, port } = new URL(url);
   const where = `${version}, database ${name} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
   if (major < postgresMin) return bad(`${where} is too old: ${postgresMin} or newer is needed.`);
@@ -40,6 +40,14 @@ export function judgePostgres(facts: ServerFacts, url: string): Finding {
     return bad(
       `${where} may lose what it has answered: fsync is ${fsync}, synchronous_commit ${synchronousCommit}.\n` +
         'Set both to on in postgresql.conf, and see ALTER DATABASE and ALTER ROLE.',
+    );
+  }
+  if (encoding !== 'UTF8' || !foldsCase) {
+    const what =
+      encoding === 'UTF8' ? 'does not know upper and lower case beyond ASCII' : `has the encoding ${encoding}`;
+    return bad(
+      `${where} ${what}, by which texts are counted, searched and sorted wrongly.\n` +
+        "Make another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",
     );
   }
   return major === postgresTried ? good(where) : note(`${where}; this version was not tried, ${postgresTried} was`);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { findKeyWithShop } from '../../../shared/database/api-keys.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
+import { addLocations } from '../../../shared/database/locations.js';
 import { readLevels } from '../../../shared/database/levels.js';
 import type { Material } from '../../../shared/domain/material.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
@@ -135,6 +136,19 @@ describe('npm run manage', () => {
         expect(found).to.have.property('totalCount', 0);
       });
     }
+
+    it('create refuses levels that add up to more than a total may be, and adds nothing', async () => {
+      const { id } = await cli.answer<{ id: number }>(['shops', 'create', '--name', 'Nine locations']);
+      const locations = Array.from({ length: 9 }, (_, index) => ({ id: `L${index}`, name: 'L' }));
+      await addLocations(database, id, locations);
+      const levels = locations.flatMap((location) => ['--level', `${location.id}=1000000000`]);
+      const shop = ['--shop', String(id)];
+      const refusal = await cli.refusal(['materials', 'create', ...shop, '--product-name', 'much', ...levels]);
+      expect(refusal).to.equal(
+        "--level: The material's total would leave its bounds of ±8000000000. Nothing was created.",
+      );
+      expect(await cli.answer(['materials', 'list', ...shop])).to.have.property('totalCount', 0);
+    });
 
     it('list filters, sorts and pages as the API does', async () => {
       const list = (...options: string[]) =>

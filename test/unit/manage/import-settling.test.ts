@@ -2,10 +2,13 @@ import { chmod, symlink, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createMaterials } from '../../../shared/database/create-materials.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/until.js';
 import { openManagedShop, startManage } from './run-manage.js';
-import type { ManagedShop, Run } from './run-manage.js';
+import type { ManagedShop, Run, StartedRun } from './run-manage.js';
 
 /** From here on an import brings the statistics into order itself. */
 const settledLines = 10_000;
@@ -67,6 +70,71 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
     expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
     expect(stderr).to.match(/^What was written is taken back, and the statistics were not refreshed: /);
     expect(stderr).to.contain(`line ${settledLines + 2}: productName: Is required.`);
+  });
+
+  describe('while other sessions hold ids of its file', () => {
+    let database: Database;
+    before(async () => {
+      database = connectDatabase({ url: managed.databaseUrl, poolMax: 4, applicationName: 'test' });
+      // Its facet is there for all: whoever made it in a transaction would hold up every other.
+      await take(database, 'VMAT-0');
+    });
+    after(() => database.destroy());
+
+    async function take(session: Database, id: string): Promise<void> {
+      await createMaterials(session, Number(managed.shopId), [{ id, origin: 'virtual', productName: 'Taken' }]);
+    }
+
+    /** Asks Postgres something of a session of this database that waits for another. */
+    async function ofWaiting(application: string, question: string): Promise<object[]> {
+      const { rows } = await database.raw<{ rows: object[] }>(
+        `SELECT ${question} FROM pg_stat_activity
+         WHERE datname = current_database() AND application_name = ? AND wait_event_type = 'Lock'`,
+        [application],
+      );
+      return rows;
+    }
+    const untilWaiting = (application: string) =>
+      until(async () => (await ofWaiting(application, 'pid')).length === 1, {
+        deadlineMs: 30_000,
+        what: `${application} to wait`,
+      });
+
+    /** An import that has written `VMAT-1` and waits for `VMAT-2`, which `gate` holds; after it comes `VMAT-3`. */
+    async function startHeldUp(gate: Database): Promise<StartedRun> {
+      const path = join(folder.path, 'held.csv');
+      await writeFile(path, 'id,productName\nVMAT-1,Wax\nVMAT-2,Wax\nVMAT-3,Wax\n');
+      await take(gate, 'VMAT-2');
+      const importing = startManage(args(path), { DATABASE_URL: managed.databaseUrl });
+      await untilWaiting('raw-materials-manage');
+      return importing;
+    }
+
+    it('says that an id was taken where each waits for the other', async () => {
+      const [gate, other] = [await database.transaction(), await database.transaction()];
+      // The import, which comes to wait last, is to find the deadlock.
+      await other.raw(`SET LOCAL deadlock_timeout = '1min'`);
+      await take(other, 'VMAT-3');
+      const importing = await startHeldUp(gate);
+      const taking = take(other, 'VMAT-1');
+      await untilWaiting('test');
+      await gate.rollback();
+      const { code, stdout, stderr } = await importing.ended;
+      await taking;
+      await other.rollback();
+      const said = 'An id was taken by somebody else meanwhile; nothing was imported. Run the import again.\n';
+      expect({ code, stdout, stderr }).to.deep.equal({ code: 1, stdout: '', stderr: said });
+    });
+
+    it('says what Postgres answered where it is cancelled, and not its statement', async () => {
+      const gate = await database.transaction();
+      const importing = await startHeldUp(gate);
+      await ofWaiting('raw-materials-manage', 'pg_cancel_backend(pid)');
+      const { code, stdout, stderr } = await importing.ended;
+      await gate.rollback();
+      const said = 'The database could not do it: canceling statement due to user request.\n';
+      expect({ code, stdout, stderr }).to.deep.equal({ code: 1, stdout: '', stderr: said });
+    });
   });
 
   if (process.getuid?.() !== 0) {

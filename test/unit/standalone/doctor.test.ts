@@ -138,7 +138,31 @@ describe('npm run doctor', () => {
   ] as const) {
     it(`says ${verdict} to a Postgres ${major}`, () => {
       const facts = { version: `${major}.1`, major, database: 'x', synchronousCommit: 'on', fsync: 'on' };
-      expect(judgePostgres(facts, 'postgres://u@127.0.0.1:1/x')).to.include({ verdict });
+      const texts = { encoding: 'UTF8', foldsCase: true };
+      expect(judgePostgres({ ...facts, ...texts }, 'postgres://u@127.0.0.1:1/x')).to.include({ verdict });
+    });
+  }
+
+  for (const [encoding, said] of [
+    ['SQL_ASCII', 'has the encoding SQL_ASCII, by which'],
+    ['UTF8', 'does not know upper and lower case beyond ASCII, by which'],
+  ] as const) {
+    it(`says NO to a database of ${encoding} and the locale C, in which texts are counted or compared as bytes`, async () => {
+      const empty = await createEmptyDatabase();
+      const { url } = empty;
+      const name = `${new URL(url).pathname.slice(1)}_c`;
+      const server = connectDatabase({ url, poolMax: 1, applicationName: 'test' });
+      await server.raw(`CREATE DATABASE ?? TEMPLATE template0 ENCODING '${encoding}' LOCALE_PROVIDER libc LOCALE 'C'`, [
+        name,
+      ]);
+      const { code, lines } = await doctor({ DATABASE_URL: url.replace(/[^/]+$/, name) });
+      await server.raw('DROP DATABASE ??', [name]);
+      await server.destroy();
+      await empty.drop();
+      expect(lines.get('Postgres'))
+        .to.match(/^NO 18\./)
+        .and.contain(said);
+      expect(code).to.equal(1);
     });
   }
 

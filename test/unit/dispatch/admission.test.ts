@@ -16,7 +16,7 @@ describe('the admission of writes', () => {
       refusal: () => refusal,
     } as unknown as Health);
   /** The request as it was admitted, to leave with; or the sentence of its refusal. */
-  const admit = (admission: Admission, shopId: number, command = small) => {
+  const admit = (admission: Admission, shopId: number, command: Command = small) => {
     const admitted = admission.admit(shopId, command);
     if (admitted.ok) return { ref: { shopId }, bytes: admitted.bytes };
     return admitted.refused.status === 'not-applied' ? admitted.refused.message : admitted.refused.status;

@@ -79,4 +79,13 @@ describe('what the API knows of the pipeline behind it', () => {
     await until(() => refusal(1)?.includes('queue'), { deadlineMs: soonMsMax, what: 'Redis to be seen away' });
     await server.restart();
   });
+
+  it('is out of date soon: a Postgres that falls silent counts as away, though it has refused nothing', async () => {
+    const answers = [Promise.resolve()];
+    await beat();
+    const started = await start(() => answers.pop() ?? new Promise(() => undefined));
+    expect(started.refusal(1)).to.equal(undefined);
+    await until(() => started.refusal(1)?.includes('database'), { deadlineMs: soonMsMax, what: 'the silence to show' });
+    expect(started.parts()).to.deep.equal({ postgres: false, redis: true, worker: true });
+  });
 });

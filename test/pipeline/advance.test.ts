@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { giveBack } from '../../shared/queue/leases.js';
+import { giveBack, leaseMs } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { operationsJob } from '../../shared/queue/job-format.js';
-import { materialOfQueue, queueName } from '../../shared/queue/names.js';
+import { keys, materialOfQueue, queueName } from '../../shared/queue/names.js';
 import { useQueueRoom, workedOff } from '../support/queue-room.js';
 
 const many = 32;
@@ -24,8 +24,11 @@ describe('the step of a lane from one cycle to the next', () => {
     await room.add(ref);
     const held = await takeOne();
     const second = await room.add(ref);
-    const { materials, lost } = await room.advance([workedOff(held)], many);
+    // About to run out.
+    await room.redis.zadd(keys.scheduled, Date.now() + 5, name);
+    const { materials, lost, nowMs } = await room.advance([workedOff(held)], many);
     expect(lost).to.equal(0);
+    expect(Number(await room.redis.zscore(keys.scheduled, name)) - nowMs, 'a whole lease from now').to.equal(leaseMs);
     expect(materials.map(({ queue, token, jobs }) => [queue, token, jobs.map(({ id }) => id)])).to.deep.equal([
       [name, held.token, [second]],
     ]);

@@ -203,6 +203,8 @@ describe('the scheduling of materials', () => {
       await room.add(other);
       const [held] = await take();
       await runOut(name);
+      // Else the token of the announcement would stand there, whatever the sweep does.
+      await room.redis.del(keys.wake);
       expect(await room.sweep()).to.equal(1);
       expect(await ready()).to.deep.equal([name]);
       expect(await room.redis.hexists(keys.leases, name)).to.equal(0);
@@ -276,6 +278,9 @@ describe('the scheduling of materials', () => {
     expect(await live()).to.equal(2);
     await room.redis.zadd(keys.workers, 1, 'one');
     expect(await live()).to.equal(1);
+    await runScript(room.redis, 'rmBeat', 'two', 60_000);
+    expect(await room.redis.zrange(keys.workers, '0', '-1'), 'the dead are struck off').to.deep.equal(['two']);
+    expect(await room.redis.pttl(keys.workers), 'the last one leaves no key behind').to.be.within(1, 60_000);
     await runScript(room.redis, 'rmBeat', 'two', 0);
     expect(await live()).to.equal(0);
   });

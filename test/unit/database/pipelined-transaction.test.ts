@@ -34,4 +34,31 @@ describe('a transaction in two messages', () => {
       .to.be.a('number')
       .and.not.equal(pid);
   });
+
+  it('that was aborted without anyone hearing of it is not taken for committed: COMMIT then answers ROLLBACK', async () => {
+    const client = database.client as { acquireConnection: () => Promise<Record<'query', (query: object) => unknown>> };
+    const deaf = Object.create(database, {
+      client: {
+        value: Object.create(client, {
+          acquireConnection: {
+            value: async () => {
+              const connection = await client.acquireConnection();
+              const query = connection.query.bind(connection);
+              // As if the error of this one statement had been lost.
+              const swallow = () => ({ rows: [] });
+              connection.query = (asked) =>
+                asked === aborting ? (query(asked) as Promise<unknown>).catch(swallow) : query(asked);
+              return connection;
+            },
+          },
+        }) as unknown,
+      },
+    }) as Database;
+    const aborting = { text: 'SELECT 1 / 0' };
+    const failure = await pipelinedTransaction(deaf, [], () => ({
+      writing: [aborting],
+      conclude: () => 'committed',
+    })).catch(String);
+    expect(failure).to.match(/ended with ROLLBACK/);
+  });
 });

@@ -142,6 +142,17 @@ describe('the ring of keys', () => {
     expect(await ring.find(minted)).to.equal(world.key);
   });
 
+  it('is unavailable, and no key is refused, where Postgres is silent; a late answer serves the next one', async () => {
+    const { world, ring } = ringOn(stored());
+    const [asked, answer] = heldBack();
+    world.held = asked;
+    expect(await ring.find(minted)).to.equal('unavailable');
+    answer(world.key);
+    await asked;
+    expect(await ring.find(minted)).to.equal(world.key);
+    expect(world.lookUps).to.equal(1);
+  });
+
   it('notes a use at most once a minute', async () => {
     const { world, ring } = ringOn(stored());
     for (let second = 0; second < 59; second += 1) {

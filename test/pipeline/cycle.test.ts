@@ -1,0 +1,128 @@
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { connectDatabase } from '../../shared/database/connect.js';
+import type { Database } from '../../shared/database/connect.js';
+import type { Operation } from '../../shared/domain/operation.js';
+import { toMicros } from '../../shared/domain/quantity.js';
+import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
+import { takeMaterials } from '../../shared/queue/leases.js';
+import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
+import { runCycle } from '../../worker/cycle.js';
+import type { WorkerDeps } from '../../worker/deps.js';
+import { createWorkerMetrics } from '../../worker/worker-metrics.js';
+import { recordOf, totalOf } from '../support/change.js';
+import { useQueueRoom } from '../support/queue-room.js';
+import { createTestDatabase } from '../support/servers.js';
+import type { TestDatabase } from '../support/servers.js';
+import { createTestShop, operationOf } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+
+/** As the worker has it, a transaction that has ten thousand rows takes no further job; a request has a thousand at most. */
+const [largeOperations, rowsMax] = [10, 1_000];
+
+describe('a cycle that takes more than one transaction', () => {
+  const room = useQueueRoom();
+  let server: TestDatabase;
+  let database: Database;
+  let shop: TestShop;
+  before(async () => {
+    server = await createTestDatabase();
+    database = connectDatabase({ url: server.url, poolMax: 3, applicationName: 'test', pipeline: true });
+  });
+  after(async () => {
+    await database.destroy();
+    await server.drop();
+  });
+  beforeEach(async () => (shop = await createTestShop(database, { materials: 2 })));
+
+  const ref = (index = 0) => ({ shopId: shop.shopId, materialId: shop.materialIds[index] ?? '' });
+  const book = (units: number, rows = 1): Operation => {
+    const row = { locationId: shop.locationIds[0] ?? '', delta: toMicros(units) };
+    return operationOf({ kind: 'adjust', rows: Array.from({ length: rows }, () => row) });
+  };
+  const large = () => Array.from({ length: largeOperations }, () => book(1, rowsMax));
+  const recorded = (operations: Operation[]) => Promise.all(operations.map(({ id }) => recordOf(database, id)));
+
+  it('has each of its jobs applied once and finished, whichever transaction it is in', async () => {
+    const jobs = [large(), [book(-1)], [book(2)]];
+    for (const operations of jobs) await room.add(ref(), { operations });
+    const elsewhere = book(5);
+    await room.add(ref(1), { operations: [elsewhere] });
+    const transactions = await cycle(() => Promise.resolve());
+    expect(transactions).to.equal(2);
+    expect(await totalOf(database, shop)).to.equal(largeOperations * rowsMax + 1);
+    expect(await totalOf(database, shop, ref(1).materialId)).to.equal(5);
+    expect(await room.jobs(ref(), 'active')).to.deep.equal([]);
+    expect(await room.jobs(ref(), 'wait')).to.deep.equal([]);
+  });
+
+  it('leaves a material whole that the first of them found locked, though it is free by the second', async () => {
+    const operations = [large(), [book(-1)], [book(2)]];
+    const jobs: string[] = [];
+    for (const each of operations) jobs.push(await room.add(ref(), { operations: each }));
+    const elsewhere = book(5);
+    await room.add(ref(1), { operations: [elsewhere] });
+    const held = await hold();
+    const transactions = await cycle((number) => (number === 2 ? held.letGo() : Promise.resolve()));
+    await held.letGo();
+    expect(transactions).to.equal(2);
+    expect(new Set(await recorded(operations.flat())), 'nor did a later job overtake the first').to.deep.equal(
+      new Set([undefined]),
+    );
+    expect(await recordOf(database, elsewhere.id)).to.equal('executed');
+    expect(await room.jobs(ref(), 'wait')).to.deep.equal(jobs);
+  });
+
+  it('in which each operation runs alone leaves those behind one that found the material locked', async () => {
+    const operations = [book(1), book(-1), book(2)];
+    const job = await room.add(ref(), { operations });
+    const held = await hold();
+    const transactions = await cycle((number) => {
+      if (number === 1) throw new Error('a fault of ours');
+      return number === 3 ? held.letGo() : Promise.resolve();
+    });
+    await held.letGo();
+    expect(transactions, 'all together, then the first alone').to.equal(2);
+    expect(await recorded(operations)).to.deep.equal([undefined, undefined, undefined]);
+    expect(await room.jobs(ref(), 'wait')).to.deep.equal([job]);
+  });
+
+  /** Runs a cycle over all that is ready; `before` is told of each of its transactions by number. Answers how many there were. */
+  async function cycle(before: (number: number) => Promise<void>): Promise<number> {
+    let transactions = 0;
+    const client = database.client as { acquireConnection: () => Promise<unknown> };
+    const acquireConnection = async () => {
+      transactions += 1;
+      await before(transactions);
+      return client.acquireConnection();
+    };
+    const presence = await createWorkerPresence(room.redis);
+    const deps: WorkerDeps = {
+      redis: room.redis,
+      presence,
+      database: Object.create(database, {
+        client: { value: Object.create(client, { acquireConnection: { value: acquireConnection } }) as unknown },
+      }) as Database,
+      logger: pino({ level: 'silent' }),
+      keyMemoryMs: keyMemoryMsDefault,
+      metrics: createWorkerMetrics(),
+      ledgerWatch: { changed: () => undefined, stop: () => Promise.resolve() },
+    };
+    await runCycle(deps, await takeMaterials(room.redis, presence, 32), false);
+    return transactions;
+  }
+
+  /** Holds the first material's row as any other session might. */
+  async function hold(): Promise<{ letGo: () => Promise<void> }> {
+    const transaction = await database.transaction();
+    const { shopId, materialId } = ref();
+    await transaction.raw('SELECT 1 FROM stock WHERE shop_id = ? AND material_id = ? FOR UPDATE', [shopId, materialId]);
+    let isHeld = true;
+    return {
+      letGo: async () => {
+        if (isHeld) await transaction.rollback();
+        isHeld = false;
+      },
+    };
+  }
+});

@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { createAdmission } from '../../../api/dispatch/admission.js';
+import type { Admission } from '../../../api/dispatch/admission.js';
+import type { Health } from '../../../api/dispatch/health.js';
+import type { Command } from '../../../shared/domain/operation.js';
+
+const [shopMax, processMax] = [3, 5];
+const bytesMax = 64 * 1_024 * 1_024;
+const small: Command = { kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] };
+/** A quarter of all that may be in flight, of which three fit, and a fourth does not. */
+const large: Command = { kind: 'adjust', rows: [{ locationId: '1', delta: 1, reason: 'x'.repeat(bytesMax / 4) }] };
+
+describe('the admission of writes', () => {
+  const open = (refusal?: string): Admission =>
+    createAdmission({ WAIT_MS: 1_000, IN_FLIGHT_SHOP_MAX: shopMax, IN_FLIGHT_MAX: processMax }, {
+      refusal: () => refusal,
+    } as unknown as Health);
+  /** The request as it was admitted, to leave with; or the sentence of its refusal. */
+  const admit = (admission: Admission, shopId: number, command: Command = small) => {
+    const admitted = admission.admit(shopId, command);
+    if (admitted.ok) return { ref: { shopId }, bytes: admitted.bytes };
+    return admitted.refused.status === 'not-applied' ? admitted.refused.message : admitted.refused.status;
+  };
+  type Request = Exclude<ReturnType<typeof admit>, string>;
+
+  it('counts the writes of a shop, of the process, and their bytes, and forgets those that have left', () => {
+    const admission = open();
+    // Often enough that anything kept of each would add up to a refusal.
+    for (let round = 0; round < 10; round += 1) {
+      const requests = [1, 1, 1, 2, 2].map((shopId, index) => admit(admission, shopId, index < 3 ? large : small));
+      expect(requests.filter((request) => typeof request === 'string')).to.deep.equal([]);
+      expect(admit(admission, 1)).to.match(/shop has too many/);
+      expect(admit(admission, 3)).to.match(/Too many writes/);
+      for (const request of requests) admission.leave(request as Request);
+    }
+  });
+
+  it('refuses more bytes than may be in flight, whoever sends them, until some have left', () => {
+    const admission = open();
+    const [first] = [1, 1, 1].map((shopId) => admit(admission, shopId, large));
+    expect(admit(admission, 2, large)).to.match(/Too much data/);
+    expect(admit(admission, 2)).to.be.an('object');
+    admission.leave(first as Request);
+    expect(admit(admission, 2, large)).to.be.an('object');
+  });
+
+  it('counts the fields of an update like the texts of rows', () => {
+    const admission = open();
+    const update: Command = { kind: 'update', changes: { specifications: 'x'.repeat(bytesMax / 2) } };
+    for (const command of [update, large]) expect(admit(admission, 1, command)).to.be.an('object');
+    expect(admit(admission, 1, large)).to.match(/Too much data/);
+  });
+
+  it('says what is away, and once it is closed that, whatever room there is', () => {
+    expect(admit(open('No worker is running.'), 1)).to.equal('No worker is running.');
+    const admission = open();
+    admission.close();
+    expect(admit(admission, 1)).to.match(/shutting down/);
+  });
+});

@@ -1,0 +1,110 @@
+import { setImmediate as turn } from 'node:timers/promises';
+import { expect } from 'chai';
+import { createCombiner } from '../../../api/dispatch/combine.js';
+import type { Combiner } from '../../../api/dispatch/combine.js';
+import type { Enqueued } from '../../../api/dispatch/enqueue.js';
+import type { SentJob, Waiter } from '../../../api/dispatch/waiter.js';
+
+/** Bounds of one job (pipeline §2 "Limits"). */
+const [operationsMax, rowsMax, bytesMax] = [128, 2_000, 2 * 1_024 * 1_024];
+
+describe('the jobs that are combined', () => {
+  let sent: SentJob[][];
+  let enqueued: Enqueued;
+  let settled: Waiter[];
+  let givenUp: Waiter[];
+  let combiner: Combiner;
+  beforeEach(() => {
+    [sent, settled, givenUp] = [[], [], []];
+    enqueued = 'queued';
+    combiner = createCombiner({
+      send: (jobs) => {
+        sent.push(jobs);
+        return Promise.resolve(enqueued);
+      },
+      settle: (waiter) => settled.push(waiter),
+      giveUp: (waiters) => givenUp.push(...waiters),
+    });
+  });
+
+  const waiterOf = ({ materialId = 'VMAT-1', rowCount = 1, bytes = 1 } = {}): Waiter =>
+    ({ ref: { shopId: 1, materialId }, rowCount, bytes, job: undefined, isGivenUp: false }) as unknown as Waiter;
+  const add = (...waiters: Waiter[]) => {
+    for (const waiter of waiters) combiner.add(waiter);
+    return waiters;
+  };
+  const several = (count: number, options?: Parameters<typeof waiterOf>[0]) =>
+    add(...Array.from({ length: count }, () => waiterOf(options)));
+  const jobs = () => sent.flat();
+  const sizes = () => jobs().map(({ open }) => open.size);
+  /** All of the latest job have their answers. */
+  const answer = async () => {
+    for (const waiter of [...(jobs().at(-1)?.open ?? [])]) combiner.leave(waiter);
+    await turn();
+  };
+
+  for (const [what, count, options, each] of [
+    ['operations', 2 * operationsMax + 1, {}, operationsMax],
+    ['rows', 5, { rowCount: rowsMax / 2 }, 2],
+    ['bytes', 5, { bytes: bytesMax / 2 }, 2],
+  ] as const) {
+    it(`hold no more ${what} than one may, and all of them in the order in which they came`, async () => {
+      const waiters = several(count, options);
+      await turn();
+      const inOrder: Waiter[] = [];
+      for (let index = 0; index < 3; index += 1) {
+        inOrder.push(...(jobs()[index]?.open ?? []));
+        expect(jobs(), 'one of a material at a time').to.have.length(index + 1);
+        expect(jobs()[index]?.open.size).to.equal(index < 2 ? each : 1);
+        await answer();
+      }
+      expect(inOrder.every((waiter, index) => waiter === waiters[index])).to.equal(true);
+      expect(inOrder).to.have.length(count);
+    });
+  }
+
+  it('hold what came while the one before them was in flight, and nothing that has left meanwhile', async () => {
+    several(1);
+    await turn();
+    const [, gone] = several(3);
+    if (gone !== undefined) combiner.leave(gone);
+    await turn();
+    expect(sizes()).to.deep.equal([1]);
+    await answer();
+    expect(jobs()[1]?.open.size).to.equal(2);
+    expect(gone?.job).to.equal(undefined);
+  });
+
+  it('are followed by the next only when the last of their operations has its answer', async () => {
+    const [first, second] = several(2) as [Waiter, Waiter];
+    await turn();
+    several(1);
+    combiner.leave(first);
+    await turn();
+    expect(jobs()).to.have.length(1);
+    combiner.leave(second);
+    await turn();
+    expect(sizes().at(-1)).to.equal(1);
+    expect(jobs()).to.have.length(2);
+  });
+
+  it('of many materials go together, in transactions no larger than the largest job', async () => {
+    for (const materialId of ['VMAT-1', 'VMAT-2', 'VMAT-3', 'VMAT-4', 'VMAT-5'])
+      add(waiterOf({ materialId, bytes: bytesMax / 2 }));
+    await turn();
+    expect(sent.map((together) => together.length)).to.deep.equal([2, 2, 1]);
+  });
+
+  it('are settled where they were certainly not queued, and withdrawn where nobody can say', async () => {
+    enqueued = 'not-queued';
+    const refused = several(2);
+    await turn();
+    expect([settled, givenUp]).to.deep.equal([refused, []]);
+    for (const waiter of refused) combiner.leave(waiter);
+    enqueued = 'uncertain';
+    const open = several(2);
+    await turn();
+    expect(givenUp).to.deep.equal(open);
+    expect(settled).to.deep.equal(refused);
+  });
+});

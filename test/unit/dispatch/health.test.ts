@@ -1,0 +1,91 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { startHealth } from '../../../api/dispatch/health.js';
+import type { Health } from '../../../api/dispatch/health.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { defineScripts, runScript } from '../../../shared/queue/run-script.js';
+import { connectProducerRedis, untilReady } from '../../../shared/redis/connections.js';
+import { startTestRedis } from '../../support/servers.js';
+import type { TestRedis } from '../../support/servers.js';
+import { until } from '../../support/until.js';
+
+const soonMsMax = 10_000;
+const hourMs = 3_600_000;
+/** An answer of Redis' own clock may be as old as a question takes on a machine that stands still now and then. */
+const nearMs = 60_000;
+
+describe('what the API knows of the pipeline behind it', () => {
+  let server: TestRedis;
+  let redis: Redis;
+  let health: Health | undefined;
+  const now = Date.now;
+  before(async () => (server = await startTestRedis()));
+  after(() => server.stop());
+  beforeEach(async () => {
+    await server.flush();
+    redis = connectProducerRedis(server.url, () => undefined);
+    await untilReady(redis);
+    defineScripts(redis);
+  });
+  afterEach(() => {
+    Date.now = now;
+    health?.stop();
+    redis.disconnect();
+  });
+
+  const start = async (answer: () => Promise<unknown> = () => Promise.resolve()) =>
+    (health = await startHealth(redis, { raw: answer } as unknown as Database));
+  const beat = () => runScript(redis, 'rmBeat', 'worker', hourMs);
+
+  it('is the time by the clock of Redis, whatever the clock of this machine says', async () => {
+    for (const wrongByMs of [-hourMs, hourMs]) {
+      Date.now = () => now() + wrongByMs;
+      const started = await start();
+      const toldMs = started.redisNowMs();
+      started.stop();
+      Date.now = now;
+      expect(Math.abs(toldMs - now()), 'an operation accepted an hour ago would be expired').to.be.below(nearMs);
+    }
+  });
+
+  it('is nothing that was heard before the connection broke, from the moment that there is another', async () => {
+    await beat();
+    const started = await start();
+    const parts = () => started.parts();
+    expect(parts()).to.deep.equal({ postgres: true, redis: true, worker: true });
+    const atOnce = new Promise<ReturnType<typeof parts>>((resolve) => {
+      redis.once('ready', () => {
+        resolve(parts());
+      });
+    });
+    // As where another Redis takes over: the workers are not at it yet.
+    await runScript(redis, 'rmBeat', 'worker', 0);
+    redis.disconnect(true);
+    expect(await atOnce).to.deep.include({ redis: false, worker: false });
+    await until(() => parts().redis, { deadlineMs: soonMsMax, what: 'the first answer behind the new connection' });
+    expect(parts().worker).to.equal(false);
+  });
+
+  it('refuses for what is away, each by its name, and for nothing else', async () => {
+    let isPostgresAway = true;
+    const started = await start(() => (isPostgresAway ? Promise.reject(new Error('away')) : Promise.resolve()));
+    const refusal = (shopId: number) => started.refusal(shopId);
+    expect(refusal(1)).to.match(/database/);
+    isPostgresAway = false;
+    await until(() => refusal(1)?.includes('worker'), { deadlineMs: soonMsMax, what: 'Postgres to be back' });
+    await beat();
+    await until(() => refusal(1) === undefined, { deadlineMs: soonMsMax, what: 'the worker to be seen' });
+    await server.kill();
+    await until(() => refusal(1)?.includes('queue'), { deadlineMs: soonMsMax, what: 'Redis to be seen away' });
+    await server.restart();
+  });
+
+  it('is out of date soon: a Postgres that falls silent counts as away, though it has refused nothing', async () => {
+    const answers = [Promise.resolve()];
+    await beat();
+    const started = await start(() => answers.pop() ?? new Promise(() => undefined));
+    expect(started.refusal(1)).to.equal(undefined);
+    await until(() => started.refusal(1)?.includes('database'), { deadlineMs: soonMsMax, what: 'the silence to show' });
+    expect(started.parts()).to.deep.equal({ postgres: false, redis: true, worker: true });
+  });
+});

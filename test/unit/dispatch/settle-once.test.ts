@@ -1,0 +1,74 @@
+import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
+import { pino } from 'pino';
+import { createDispatch } from '../../../api/dispatch/dispatch.js';
+import type { Dispatch } from '../../../api/dispatch/dispatch.js';
+import type { DispatchMetrics } from '../../../api/dispatch/dispatch-metrics.js';
+import type { DispatchOutcome } from '../../../api/dispatch/dispatch-outcome.js';
+import type { Database } from '../../../shared/database/connect.js';
+import type { OperationOutcome, OperationResult } from '../../../shared/domain/operation.js';
+import { encodeReplies, parseOperationsJob } from '../../../shared/queue/job-format.js';
+import { replyChannel } from '../../../shared/queue/names.js';
+import { runScript } from '../../../shared/queue/run-script.js';
+import { useQueueRoom } from '../../support/queue-room.js';
+import { until } from '../../support/until.js';
+
+const [inFlightMax, soonMsMax] = [2, 10_000];
+const result: OperationResult = { kind: 'adjusted', rowCount: 1, failures: [] };
+
+describe('a write whose reply and whose look-up find it at once', () => {
+  const room = useQueueRoom();
+  let dispatch: Dispatch;
+
+  // Also what a test that failed has left open, or the process would wait for it.
+  afterEach(async () => {
+    await reply();
+    await dispatch.close();
+  });
+
+  const submit = (materialId: string): Promise<DispatchOutcome> => {
+    const command = { kind: 'adjust' as const, rows: [{ locationId: '1', delta: 1 }] };
+    return dispatch.submit({ shopId: 1, materialId }, { command, channel: 'rest', keyId: null, requestId: uuidv7() });
+  };
+  /** As a worker does: takes what is ready, and replies to each operation that it was executed. */
+  async function reply(): Promise<number> {
+    const jobs = (await room.take()).flatMap((held) => held.jobs.flatMap(({ data }) => parseOperationsJob(data) ?? []));
+    for (const { replyTo, operations } of jobs) {
+      const replies = operations.map(({ id }): [string, OperationOutcome] => [
+        id,
+        { status: 'executed', result, replayed: false },
+      ]);
+      await room.redis.publish(replyChannel(replyTo), encodeReplies(replies));
+    }
+    return jobs.length;
+  }
+
+  it('leaves what is in flight once: the bound holds after it', async () => {
+    let hasBoth = false;
+    // The look-up has found it in Postgres; before its answer arrives the reply does.
+    const raw = async (sql: string, [ids]: [string[]] = [[]]) => {
+      if (!sql.includes('FROM operations')) return { rows: [] };
+      await reply();
+      await until(() => dispatch.state().writesInFlight === 0, { deadlineMs: soonMsMax, what: 'the reply' });
+      hasBoth = true;
+      return { rows: ids.map((id) => ({ op_id: id, status: 'executed', result: JSON.stringify(result) })) };
+    };
+    await runScript(room.redis, 'rmBeat', 'worker', 3_600_000);
+    dispatch = await createDispatch({
+      redisUrl: room.server.url,
+      database: { raw } as unknown as Database,
+      logger: pino({ level: 'silent' }),
+      settings: { WAIT_MS: 60_000, IN_FLIGHT_SHOP_MAX: 1_000, IN_FLIGHT_MAX: inFlightMax },
+      metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),
+    });
+    expect(await submit('VMAT-1')).to.have.property('status', 'executed');
+    await until(() => hasBoth, { deadlineMs: soonMsMax, what: 'the look-up' });
+
+    const taken = Array.from({ length: inFlightMax }, () => submit('VMAT-2'));
+    const [one, more] = [await submit('VMAT-2'), dispatch.state().writesInFlight];
+    expect(one).to.deep.include({ status: 'not-applied', message: 'Too many writes are in flight.' });
+    expect(more).to.equal(inFlightMax);
+    await until(async () => (await reply()) > 0, { deadlineMs: soonMsMax, what: 'the job of the others' });
+    for (const outcome of await Promise.all(taken)) expect(outcome).to.have.property('status', 'executed');
+  });
+});

@@ -43,6 +43,7 @@ export function createServer(services: Services): ApiServer {
     timeouts: {
       headersMs: settings.HEADERS_TIMEOUT_MS,
       requestMs: settings.REQUEST_TIMEOUT_MS,
+      takenMs: settings.ANSWER_TIMEOUT_MS,
       keepAliveMs,
       arrivalMs: arrivalMsMax(settings),
     },

@@ -70,6 +70,13 @@ export const settings = {
     maximum: dayMs,
     description: 'The longest that a whole request may take to arrive.',
   },
+  ANSWER_TIMEOUT_MS: {
+    type: 'integer',
+    default: 60_000,
+    minimum: 100,
+    maximum: dayMs,
+    description: 'The longest that a client may take to read an answer; then its connection is ended.',
+  },
   KEEP_ALIVE_TIMEOUT_MS: {
     type: 'integer',
     default: 65_000,

@@ -1,5 +1,8 @@
+import type { IncomingMessage } from 'node:http';
+import type { KeyWithShop } from '../../shared/database/api-keys.js';
 import { fail } from '../../shared/domain/errors.js';
 import { parseKey } from '../../shared/keys/api-key-format.js';
+import type { KeyIdentity } from '../../shared/keys/api-key-format.js';
 import type { ClientAddress } from './client-address.js';
 import { storageAway } from './errors.js';
 import type { FailedAttempts } from './failed-attempts.js';
@@ -18,6 +21,21 @@ export interface AuthenticateDeps {
  * A request that shows no key at all is not counted as a failure: it guesses nothing.
  */
 export function authenticate({ keys, failures, clientAddress }: AuthenticateDeps): AppMiddleware {
+  async function find(identity: KeyIdentity | undefined, req: IncomingMessage): Promise<KeyWithShop | Reply> {
+    const wasGood = () => identity !== undefined && keys.wasGood(identity);
+    const place = wasGood() ? noPlace : await takePlace(failures, clientAddress(req), wasGood);
+    if ('result' in place) return place;
+    try {
+      const found = identity === undefined ? 'refused' : await keys.find(identity);
+      if (found === 'unavailable') return { result: storageAway };
+      if (found !== 'refused') return found;
+      failures.note(clientAddress(req));
+      return badKey;
+    } finally {
+      place.leave();
+    }
+  }
+
   return async (ctx, next) => {
     const { state, req } = ctx;
     const token = bearerToken(req.headers.authorization);
@@ -25,26 +43,44 @@ export function authenticate({ keys, failures, clientAddress }: AuthenticateDeps
       state.reply = noKey;
       return;
     }
-    const identity = parseKey(token);
-    if (identity === undefined || !keys.wasGood(identity)) {
-      const retryAfterSeconds = failures.blockedForSeconds(clientAddress(req));
-      if (retryAfterSeconds !== undefined) {
-        state.reply = tooManyFailures(retryAfterSeconds);
-        return;
-      }
+    const found = await find(parseKey(token), req);
+    if ('result' in found) {
+      state.reply = found;
+      return;
     }
-    const found = identity === undefined ? 'refused' : await keys.find(identity);
-    if (found === 'unavailable') {
-      state.reply = { result: storageAway };
-    } else if (found === 'refused') {
-      failures.note(clientAddress(req));
-      state.reply = badKey;
-    } else {
-      const { shop, id, scope } = found;
-      state.caller = { shop, keyId: id, scope, channel: 'rest', requestId: state.requestId };
-      await next();
-    }
+    const { shop, id, scope } = found;
+    state.caller = { shop, keyId: id, scope, channel: 'rest', requestId: state.requestId };
+    await next();
   };
+}
+
+/** Longer than the look-ups take for which a place is kept. */
+const placeMsMax = 1_000;
+
+interface Place {
+  leave: () => void;
+}
+
+/** For a key that is known to be good: it is no guess. */
+const noPlace: Place = { leave: () => undefined };
+
+/**
+ * A place among the failures that an address may still have, or the refusal of one that has none left. Counted only when
+ * they had failed, 3,000 guesses in one write were all looked up, and no key could be for nine seconds. Whoever finds the
+ * places taken waits, since most who come at once come with good keys.
+ */
+async function takePlace(failures: FailedAttempts, address: string, wasGood: () => boolean): Promise<Place | Reply> {
+  const endMs = performance.now() + placeMsMax;
+  while (!wasGood()) {
+    const retryAfterSeconds = failures.blockedForSeconds(address);
+    if (retryAfterSeconds !== undefined) return tooManyFailures(retryAfterSeconds);
+    const leave = failures.begin(address);
+    if (leave !== undefined) return { leave };
+    const leftMs = endMs - performance.now();
+    if (leftMs <= 0) return { result: storageAway };
+    await failures.untilSomeEnd(address, leftMs);
+  }
+  return noPlace;
 }
 
 /** The token of a header `Bearer <token>`, the scheme in any case (RFC 9110 §11.1); undefined for any other scheme. */

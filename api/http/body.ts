@@ -15,6 +15,7 @@ const bodyBytesMax = 1_048_576;
  * JSON mode lets invalid UTF-8, duplicate keys and any depth pass, and answers junk in gzip with 500 (reliability §1).
  */
 export async function readBody(ctx: AppContext): Promise<Result<unknown>> {
+  nameEncoding(ctx);
   if (isDeclaredTooLarge(ctx)) {
     ctx.state.bodyLeftUnread = true;
     return tooLarge;
@@ -41,12 +42,18 @@ const nothingNext = () => Promise.resolve();
 
 const tooLarge = fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesMax} bytes.`);
 
+/** Content codings are named in any case (RFC 9110 §8.4.1), and none by an empty header; the parser knows one form of each. */
+function nameEncoding({ req: { headers } }: AppContext): void {
+  const encoding = headers['content-encoding'];
+  if (encoding !== undefined) headers['content-encoding'] = encoding.toLowerCase() || 'identity';
+}
+
 /**
  * The parser would see this too, but not in a length of 2³¹ and more, which it folds into 32 bits: it would then wait for
  * a body that nobody may ever send. An encoding that is not taken is left to it, since 415 goes before 413 (contract §5).
  */
 function isDeclaredTooLarge({ req }: AppContext): boolean {
-  const encoding = req.headers['content-encoding']?.toLowerCase() ?? 'identity';
+  const encoding = req.headers['content-encoding'] ?? 'identity';
   return encodings.has(encoding) && Number(req.headers['content-length']) > bodyBytesMax;
 }
 

@@ -1,10 +1,18 @@
 import { LRUCache } from 'lru-cache';
+import { within } from './within.js';
 
 /** Counts failed authentications of an address (contract §5). */
 export interface FailedAttempts {
   note(address: string): void;
   /** Whole seconds until the address may show new keys again; undefined while it may. */
   blockedForSeconds(address: string): number | undefined;
+  /**
+   * Begins the look-up of a key that may be bad, in the place of a failure that the address may still have; undefined where
+   * it has none. What is returned ends it, after its failure was noted.
+   */
+  begin(address: string): (() => void) | undefined;
+  /** Settles when it may be worth to ask again, since look-ups of the address have ended, or after `waitMsMax`. */
+  untilSomeEnd(address: string, waitMsMax: number): Promise<void>;
 }
 
 const failuresMax = 60;
@@ -12,9 +20,34 @@ const windowMs = 60_000;
 /** Some megabytes at most; beyond it the address that failed longest ago is forgotten. */
 const addressesMax = 20_000;
 
+/** The look-ups of an address that are under way, and what tells those who wait for a place. */
+interface UnderWay {
+  count: number;
+  someEnded: Promise<void>;
+  tell: () => void;
+}
+
 /** @param nowMs a monotonic clock */
 export function createFailedAttempts(nowMs: () => number = () => performance.now()): FailedAttempts {
   const windows = new LRUCache<string, { failures: number; endsAtMs: number }>({ max: addressesMax });
+  /** Of no address without a look-up. */
+  const lookUps = new Map<string, UnderWay>();
+
+  const failuresOf = (address: string) => {
+    const current = windows.get(address);
+    return current === undefined || current.endsAtMs <= nowMs() ? 0 : current.failures;
+  };
+
+  function end(address: string, underWay: UnderWay): void {
+    underWay.count -= 1;
+    if (underWay.count === 0) lookUps.delete(address);
+    const failures = failuresOf(address);
+    // One that failed has left no place: thousands may wait, and none of them needs to hear of it.
+    if (failures < failuresMax && failures + underWay.count >= failuresMax) return;
+    underWay.tell();
+    Object.assign(underWay, newEnd());
+  }
+
   return {
     note(address) {
       const now = nowMs();
@@ -30,5 +63,26 @@ export function createFailedAttempts(nowMs: () => number = () => performance.now
         ? Math.ceil(leftMs / 1_000)
         : undefined;
     },
+    begin(address) {
+      const underWay = lookUps.get(address) ?? { count: 0, ...newEnd() };
+      if (failuresOf(address) + underWay.count >= failuresMax) return undefined;
+      underWay.count += 1;
+      lookUps.set(address, underWay);
+      return () => {
+        end(address, underWay);
+      };
+    },
+    async untilSomeEnd(address, waitMsMax) {
+      const underWay = lookUps.get(address);
+      if (underWay !== undefined) await within(underWay.someEnded, waitMsMax, undefined);
+    },
   };
+}
+
+function newEnd(): Pick<UnderWay, 'someEnded' | 'tell'> {
+  let tell: () => void = () => undefined;
+  const someEnded = new Promise<void>((resolve) => {
+    tell = resolve;
+  });
+  return { someEnded, tell };
 }

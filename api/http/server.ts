@@ -10,6 +10,7 @@ import type { Logger } from '../../shared/runtime/logger.js';
 import { sendReply } from './envelope.js';
 import { answerConnect, answerParserFault } from './parser-faults.js';
 import { newRequestId } from './request-id.js';
+import { endUntakenAnswers } from './untaken-answers.js';
 
 export interface ApiServer {
   /** @returns the port, which was free where 0 was asked for */
@@ -26,8 +27,11 @@ export interface ApiServerDeps {
   /** The methods of a path as `Allow` lists them; undefined for a path that is not there. */
   allowedMethods: (path: string) => string | undefined;
   logger: Logger;
-  /** `arrivalMs`: from the begin of closing, the longest that a request may take to arrive whole. */
-  timeouts: { headersMs: number; requestMs: number; keepAliveMs: number; arrivalMs: number };
+  /**
+   * `takenMs`: the longest that a client may take to read an answer.
+   * `arrivalMs`: from the begin of closing, the longest that a request may take to arrive whole.
+   */
+  timeouts: { headersMs: number; requestMs: number; takenMs: number; keepAliveMs: number; arrivalMs: number };
   connectionsMax: number;
 }
 
@@ -88,6 +92,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   server.on('clientError', (error, socket) => {
     answerParserFault(error, socket, { connections, cutShort, allowedMethods: deps.allowedMethods });
   });
+  server.once('close', endUntakenAnswers(connections, timeouts.takenMs));
   let dropLoggedAtMs = -Infinity;
   server.on('drop', () => {
     // A line for each refused connection would be a flood on top of the flood.

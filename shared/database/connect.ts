@@ -85,6 +85,8 @@ export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMa
     pool: { min: 0, max: poolMax, validate: isOpen },
     acquireConnectionTimeout: acquireTimeoutMs,
     migrations: { migrationSource },
+    // Knex puts the statement before what the driver said, and would put the values of a client into it: errors are logged.
+    compileSqlOnError: false,
     // Knex would write some failures to stdout, between the lines of a JSON log; they reach the caller as errors anyway.
     log: { warn: silent, error: silent, deprecate: silent, debug: silent },
   };

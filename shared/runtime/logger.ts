@@ -1,4 +1,4 @@
-import { pino, type DestinationStream, type Logger as PinoLogger } from 'pino';
+import { pino, stdSerializers, type DestinationStream, type Logger as PinoLogger } from 'pino';
 import { PinoPretty } from 'pino-pretty';
 
 /** Structured log of a process; the fields come first, the sentence second: `logger.info({ port }, 'listening')`. */
@@ -11,7 +11,14 @@ export type Logger = PinoLogger;
  */
 export function createLogger(deps: { name: string; level: string; destination?: DestinationStream }): Logger {
   const { name, level, destination = createDestination() } = deps;
-  return pino({ name, level, base: { pid: process.pid }, hooks: { streamWrite: maskCredentials } }, destination);
+  const serializers = { err: withoutBindings };
+  const hooks = { streamWrite: maskCredentials };
+  return pino({ name, level, base: { pid: process.pid }, serializers, hooks }, destination);
+}
+
+/** To an error of its own Knex adds the values of the statement: what a client sent, or searched for. */
+function withoutBindings(error: unknown): unknown {
+  return error instanceof Error ? { ...stdSerializers.err(error), bindings: undefined } : error;
 }
 
 function createDestination(): DestinationStream {

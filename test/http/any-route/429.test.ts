@@ -5,6 +5,7 @@ import { expectUntouched } from '../../support/footprint.js';
 import type { Answer } from '../../support/http.js';
 import { ask, useHttpService } from '../../support/http-service.js';
 import { inventoryPath, listPath, materialPath } from '../../support/material-paths.js';
+import { parseAnswers, rawUntilClosed } from '../../support/raw-exchange.js';
 import { expectData, expectError } from '../../support/reply.js';
 import { routes } from '../../support/routes.js';
 import { createTestShop } from '../../support/shop.js';
@@ -19,6 +20,10 @@ function limitOf({ headers }: Answer): { policy: unknown; remaining: number; res
     remaining: Number(remaining),
     resetSeconds: Number(resetSeconds),
   };
+}
+
+function requestWith(key: string, headers = ''): string {
+  return `GET ${listPath} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${key}\r\n${headers}\r\n`;
 }
 
 function expectLimited(answer: Answer): void {
@@ -145,6 +150,33 @@ describe('every route: 429', () => {
         }
         expectData(await ask(baseUrl, { path: listPath, key: known.readKey }), 'list');
         expectError(await ask(baseUrl, { path: listPath }), 'UNAUTHORIZED');
+      });
+    });
+
+    it('guesses that come all at once are looked up no more than 60 times either; good keys beside them are served', async () => {
+      const [known, fresh] = [await createTestShop(http.database), await createTestShop(http.database)];
+      await http.withApi({}, async ({ baseUrl, port }) => {
+        expectData(await ask(baseUrl, { path: listPath, key: known.readKey }), 'list');
+        const guesses = Array.from({ length: 1_000 }, () => requestWith(mintKey().key));
+        const guessed = rawUntilClosed(port, `${guesses.join('')}${requestWith('x', 'Connection: close\r\n')}`);
+        const served = await ask(baseUrl, { path: listPath, key: known.readKey });
+        const statuses = parseAnswers(await guessed).map(({ status }) => status);
+        expectData(served, 'list');
+        expect(statuses.filter((status) => status === 401)).to.have.length(failuresMax);
+        expect(statuses.filter((status) => status === 429)).to.have.length(1_001 - failuresMax);
+        expectError(await ask(baseUrl, { path: listPath, key: fresh.readKey }), 'RATE_LIMITED');
+      });
+    });
+
+    it('200 requests at once with a good key that was not seen before are all served', async () => {
+      const shop = await createTestShop(http.database);
+      await http.withApi({}, async ({ port }) => {
+        const requests = Array.from({ length: 199 }, () => requestWith(shop.readKey));
+        const text = await rawUntilClosed(
+          port,
+          `${requests.join('')}${requestWith(shop.readKey, 'Connection: close\r\n')}`,
+        );
+        expect(new Set(parseAnswers(text).map(({ status }) => status))).to.deep.equal(new Set([200]));
       });
     });
 

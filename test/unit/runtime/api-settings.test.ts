@@ -10,6 +10,7 @@ describe('settings of the API', () => {
     'READ_TIMEOUT_MS',
     'HEADERS_TIMEOUT_MS',
     'REQUEST_TIMEOUT_MS',
+    'ANSWER_TIMEOUT_MS',
     'KEEP_ALIVE_TIMEOUT_MS',
     'SHUTDOWN_TIMEOUT_MS',
     'WAIT_MS',

@@ -1,0 +1,33 @@
+import type { ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+
+const lookEveryMs = 1_000;
+
+/**
+ * Ends connections whose client does not read: Node's timeouts are for what arrives, and an answer that nobody takes would
+ * keep its connection and its bytes for as long as the client likes (20 pages of 10 MB each: 600 MiB). Of each connection
+ * only the first answer counts: the others cannot leave before it. Looked for once a second and not timed one by one, and
+ * counted in looks, so that a process that stood still blames nobody for it.
+ *
+ * @param connections each with the answers on it that are not closed yet, in the order of their requests
+ * @param takenMsMax from when an answer was given
+ * @returns what ends the looking
+ */
+export function endUntakenAnswers(
+  connections: ReadonlyMap<Socket, ReadonlySet<ServerResponse>>,
+  takenMsMax: number,
+): () => void {
+  const looksMax = Math.ceil(takenMsMax / lookEveryMs);
+  const looksAt = new WeakMap<ServerResponse, number>();
+  const looking = setInterval(() => {
+    for (const [socket, [first]] of connections) {
+      if (first?.writableEnded !== true) continue;
+      const looks = looksAt.get(first) ?? 0;
+      if (looks < looksMax) looksAt.set(first, looks + 1);
+      else socket.destroy();
+    }
+  }, lookEveryMs);
+  return () => {
+    clearInterval(looking);
+  };
+}

@@ -1,0 +1,56 @@
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import pino from 'pino';
+import { createApiServer } from '../../../api/http/server.js';
+import type { ApiServer } from '../../../api/http/server.js';
+import { until } from '../../support/until.js';
+
+/** More than the kernel takes for a client that does not read. */
+const large = 'x'.repeat(32 * 1_048_576);
+const soonMsMax = 10_000;
+
+describe('an answer that its client does not read', () => {
+  let server: ApiServer;
+  let port: number;
+  let answers: ServerResponse[];
+
+  beforeEach(async () => {
+    answers = [];
+    server = createApiServer({
+      handle: (_, res) => answers.push(res),
+      allowedMethods: () => undefined,
+      logger: pino({ level: 'silent' }),
+      timeouts: { headersMs: 10_000, requestMs: 10_000, takenMs: 1_000, keepAliveMs: 60_000, arrivalMs: 1_000 },
+      connectionsMax: 10,
+    });
+    port = await server.listen(0, '127.0.0.1');
+  });
+  afterEach(() => server.close());
+
+  async function sendOne() {
+    const socket = connect({ port, host: '127.0.0.1' }).pause();
+    socket.on('error', () => undefined);
+    const count = answers.length;
+    socket.write('GET / HTTP/1.1\r\nHost: x\r\n\r\n');
+    const answer = await until(() => answers[count], { deadlineMs: soonMsMax, what: 'the request' });
+    return { socket, answer };
+  }
+
+  it('is given up with its connection; one that is read, and one that is still awaited, are not', async () => {
+    const [untaken, taken, awaited] = [await sendOne(), await sendOne(), await sendOne()];
+    try {
+      untaken.answer.end(large);
+      taken.answer.end(large);
+      let takenBytes = 0;
+      taken.socket.on('data', (chunk) => (takenBytes += chunk.length)).resume();
+      let late = '';
+      awaited.socket.on('data', (chunk) => (late += chunk.toString())).resume();
+      await until(() => untaken.answer.destroyed, { deadlineMs: soonMsMax, what: 'the untaken answer to be given up' });
+      await until(() => takenBytes > large.length, { deadlineMs: soonMsMax, what: 'the other to be taken' });
+      awaited.answer.end('late');
+      await until(() => late.endsWith('late'), { deadlineMs: soonMsMax, what: 'the late answer' });
+    } finally {
+      for (const { socket } of [untaken, taken, awaited]) socket.destroy();
+    }
+  });
+});

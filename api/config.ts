@@ -48,7 +48,12 @@ export const settings = {
     maximum: timerSecondsMax,
     description: 'The length of that window.',
   },
-  DATABASE_POOL_MAX: { type: 'integer', default: 10, minimum: 1, description: 'Postgres connections of the process.' },
+  DATABASE_POOL_MAX: {
+    type: 'integer',
+    default: 10,
+    minimum: 2,
+    description: 'Postgres connections of the process: three at most for its own questions, the others for reads.',
+  },
   READ_TIMEOUT_MS: {
     type: 'integer',
     default: 5_000,

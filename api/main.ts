@@ -1,4 +1,3 @@
-import { connectDatabase } from '../shared/database/connect.js';
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { connectLimiterRedis, untilReady } from '../shared/redis/connections.js';
@@ -12,6 +11,7 @@ import { startAdmin } from './admin/start-admin.js';
 import { createServer } from './app.js';
 import { settings as declared, settingsProblem } from './config.js';
 import { createDispatch } from './dispatch/dispatch.js';
+import { createPools } from './pools.js';
 
 /** The composition root of an API process: settings, connections, the server; closed in reverse. */
 
@@ -30,13 +30,9 @@ const shutdown = createShutdown({ logger, forceMs: settings.SHUTDOWN_TIMEOUT_MS 
 shutdown.listen();
 const tellParent = followParent(shutdown);
 
-const database = connectDatabase({
-  url: settings.DATABASE_URL,
-  poolMax: settings.DATABASE_POOL_MAX,
-  applicationName: 'raw-materials-api',
-  answerMsMax: settings.READ_TIMEOUT_MS,
-});
-shutdown.register('the database', () => database.destroy());
+const pools = createPools(settings);
+const { database, reads } = pools;
+shutdown.register('the database', () => pools.destroy());
 
 const limiterRedis = connectLimiterRedis(settings.REDIS_URL, (error) => {
   logger.warn({ err: error }, 'the limiter cannot reach Redis');
@@ -68,7 +64,17 @@ const tokenCipher =
 // Before the server, so that it is closed after it: a stop can be watched to its end.
 const admin = await openAdmin(settings.ADMIN_PORT);
 
-const server = createServer({ settings, logger, metrics, database, dispatch, limiterRedis, platform, tokenCipher });
+const server = createServer({
+  settings,
+  logger,
+  metrics,
+  database,
+  reads,
+  dispatch,
+  limiterRedis,
+  platform,
+  tokenCipher,
+});
 const port = await server.listen(settings.PORT, settings.HOST);
 shutdown.register('the server', () => server.close());
 
@@ -77,7 +83,7 @@ tellParent({ type: 'listening', port, ...admin });
 
 async function openAdmin(wantedPort: number | undefined): Promise<{ adminPort?: number }> {
   if (wantedPort === undefined) return {};
-  const opened = await startAdmin({ settings, port: wantedPort, logger, metrics, database, dispatch, limiterRedis });
+  const opened = await startAdmin({ settings, port: wantedPort, logger, metrics, pools, dispatch, limiterRedis });
   shutdown.register('the admin port', () => opened.close());
   return { adminPort: opened.port };
 }

@@ -6,13 +6,16 @@ import type { Logger } from '../shared/runtime/logger.js';
 import type { ApiMetrics } from './admin/api-metrics.js';
 import type { ApiSettings } from './config.js';
 import type { Dispatch } from './dispatch/dispatch.js';
+import type { Reads } from './reads.js';
 
 /** Everything the app needs, opened by main.ts. */
 export interface Services {
   settings: ApiSettings;
   logger: Logger;
   metrics: ApiMetrics;
+  /** For the process' own questions; what a client reads goes by `reads`. */
   database: Database;
+  reads: Reads;
   dispatch: Omit<Dispatch, 'state'>;
   limiterRedis: Redis;
   platform: CommercePlatform;

@@ -1,12 +1,11 @@
 import type { Redis } from 'ioredis';
-import type { Database } from '../../shared/database/connect.js';
-import { poolUse } from '../../shared/database/pool-use.js';
 import { startAdminServer } from '../../shared/metrics/admin-server.js';
 import type { AdminServer } from '../../shared/metrics/admin-server.js';
 import { watchPool, watchProcess, watchRedis } from '../../shared/metrics/gauges.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import type { ApiSettings } from '../config.js';
 import type { Dispatch } from '../dispatch/dispatch.js';
+import type { Pools } from '../pools.js';
 import { watchDispatch } from './api-metrics.js';
 import type { ApiMetrics } from './api-metrics.js';
 import { createQueuePage } from './queue-page.js';
@@ -16,17 +15,17 @@ export interface AdminDeps {
   port: number;
   logger: Logger;
   metrics: ApiMetrics;
-  database: Database;
+  pools: Pick<Pools, 'use'>;
   dispatch: Dispatch;
   limiterRedis: Redis;
 }
 
 /** The admin port of the API: what is read only when somebody asks is watched from here on, and the page of the queues. */
 export async function startAdmin(deps: AdminDeps): Promise<AdminServer> {
-  const { settings, port, logger, database, dispatch, limiterRedis } = deps;
+  const { settings, port, logger, pools, dispatch, limiterRedis } = deps;
   const { registry } = deps.metrics;
   watchProcess(registry);
-  watchPool(registry, () => poolUse(database));
+  watchPool(registry, () => pools.use());
   watchRedis(registry, () => ({ ...dispatch.state().redis, limiter: limiterRedis.status === 'ready' }));
   watchDispatch(registry, () => dispatch.state());
   const page = createQueuePage({ token: settings.ADMIN_TOKEN, redisUrl: settings.REDIS_URL, logger });

@@ -28,7 +28,7 @@ export interface AdjustInventoryInput {
  * 504 as the pipeline has it.
  */
 export async function adjustInventory(
-  { dispatch, database }: Services,
+  { dispatch, reads }: Services,
   caller: Caller,
   input: AdjustInventoryInput,
 ): Promise<Answered<BatchResult>> {
@@ -39,7 +39,9 @@ export async function adjustInventory(
   if (rows.length === 0) {
     // Without a valid row there is nothing to dispatch, and, as with any malformed request, nothing to remember. That the
     // material is not there goes before whatever the rows are (contract §3.6), which otherwise the worker sees to.
-    if ((await findMaterial(database, shop.id, variantId)) === undefined) return answered(materialNotFound);
+    const found = await reads.ask(shop.id, (database) => findMaterial(database, shop.id, variantId));
+    if (!found.ok) return answered(found);
+    if (found.data === undefined) return answered(materialNotFound);
     return answered(batchResult(variantId, malformed.length, [...malformed]));
   }
   const outcome = await dispatch.submit(

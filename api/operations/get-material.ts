@@ -19,15 +19,18 @@ export interface FoundMaterial {
 
 /** One material of either origin, from our own tables (contract §1). Errors: INVALID_INPUT, NOT_FOUND. */
 export async function getMaterial(
-  { database }: Services,
+  { reads }: Services,
   { shop }: Caller,
   { variantId, includeConnections }: GetMaterialInput,
 ): Promise<Result<FoundMaterial>> {
   const refusal = refuseToRead(variantId);
   if (refusal !== undefined) return refusal;
-  const found = await findVersionedMaterial(database, shop.id, variantId);
-  if (found === undefined) return materialNotFound;
-  if (!includeConnections) return succeed(found);
-  const connections = await findConnections(database, shop.id, variantId);
-  return succeed({ material: { ...found.material, connections }, version: found.version });
+  const found = await reads.ask(shop.id, async (database) => {
+    const versioned = await findVersionedMaterial(database, shop.id, variantId);
+    if (versioned === undefined || !includeConnections) return versioned;
+    const connections = await findConnections(database, shop.id, variantId);
+    return { material: { ...versioned.material, connections }, version: versioned.version };
+  });
+  if (!found.ok) return found;
+  return found.data === undefined ? materialNotFound : succeed(found.data);
 }

@@ -8,14 +8,16 @@ import type { Result } from '../../shared/domain/errors.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 
-/** A page of the shop's materials of both origins; never a call to the platform (contract §2 "List"). No errors. */
+/** A page of the shop's materials of both origins; never a call to the platform (contract §2 "List"). No errors of its own. */
 export async function listMaterials(
-  { database }: Services,
+  { reads }: Services,
   { shop }: Caller,
   input: ListQuery,
 ): Promise<Result<ListPage>> {
   const query = withDefaults(input);
-  const { items, totalCount, availableVendors } = await findPage(database, shop.id, query);
+  const found = await reads.ask(shop.id, (database) => findPage(database, shop.id, query));
+  if (!found.ok) return found;
+  const { items, totalCount, availableVendors } = found.data;
   const { page, pageSize } = query;
   return succeed({ items, totalCount, page, pageSize, totalPages: Math.ceil(totalCount / pageSize), availableVendors });
 }

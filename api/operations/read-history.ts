@@ -24,7 +24,7 @@ const limitDefault = 50;
  * and so an empty one. Errors: INVALID_INPUT, NOT_FOUND.
  */
 export async function readHistory(
-  { database }: Services,
+  { reads }: Services,
   { shop }: Caller,
   { variantId, query }: ReadHistoryInput,
 ): Promise<Result<HistoryPage>> {
@@ -33,14 +33,17 @@ export async function readHistory(
   const { limit = limitDefault, cursor, locationId, requestId, from = '', to = '' } = query;
   const position = cursor === undefined ? undefined : parseCursor(cursor);
   if (cursor !== undefined && position === undefined) return badCursor;
-  const { records, next } = await readLedger(
-    database,
-    { shopId: shop.id, materialId: variantId },
-    { locationId, requestId, fromMs: parseMoment(from)?.firstMs, toMs: parseMoment(to)?.lastMs },
-    { position, limit },
-  );
-  // Only where there is nothing to show does it matter whether the material exists.
-  if (records.length === 0 && (await findMaterial(database, shop.id, variantId)) === undefined) return materialNotFound;
+  const wanted = { locationId, requestId, fromMs: parseMoment(from)?.firstMs, toMs: parseMoment(to)?.lastMs };
+  const found = await reads.ask(shop.id, async (database) => {
+    const ref = { shopId: shop.id, materialId: variantId };
+    const page = await readLedger(database, ref, wanted, { position, limit });
+    // Only where there is nothing to show does it matter whether the material exists.
+    const isThere = page.records.length > 0 || (await findMaterial(database, shop.id, variantId)) !== undefined;
+    return isThere ? page : undefined;
+  });
+  if (!found.ok) return found;
+  if (found.data === undefined) return materialNotFound;
+  const { records, next } = found.data;
   return succeed({ items: records.map(toItem), nextCursor: next === undefined ? null : toCursor(next) });
 }
 

@@ -28,7 +28,10 @@ export async function readLevels(
   const refusal = refuseToRead(variantId);
   if (refusal !== undefined) return refusal;
   // For a platform material too: it tells an unknown one before any call, and which of the wanted locations the shop has.
-  const ours = await findLevels(services.database, caller.shop.id, variantId, locationIds);
+  const shopId = caller.shop.id;
+  const found = await services.reads.ask(shopId, (database) => findLevels(database, shopId, variantId, locationIds));
+  if (!found.ok) return found;
+  const ours = found.data;
   if (ours === undefined) return materialNotFound;
   if (materialIdKind(variantId) === 'virtual') return succeed({ variantId, origin: 'virtual', ...ours });
   const theirs = await readFromPlatform(services, caller, variantId);

@@ -50,13 +50,14 @@ export async function updateMaterial(
 }
 
 async function readUnchanged(
-  { database }: Services,
+  { reads }: Services,
   { shop }: Caller,
   variantId: string,
   ifVersions: number[] | undefined,
 ): Promise<Result<VersionedMaterial>> {
-  const found = await findVersionedMaterial(database, shop.id, variantId);
-  if (found === undefined) return materialNotFound;
-  const stale = failedPrecondition(found.version, ifVersions);
-  return stale === undefined ? succeed(found) : fail('PRECONDITION_FAILED', stale);
+  const found = await reads.ask(shop.id, (database) => findVersionedMaterial(database, shop.id, variantId));
+  if (!found.ok) return found;
+  if (found.data === undefined) return materialNotFound;
+  const stale = failedPrecondition(found.data.version, ifVersions);
+  return stale === undefined ? succeed(found.data) : fail('PRECONDITION_FAILED', stale);
 }

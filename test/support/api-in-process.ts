@@ -2,7 +2,7 @@ import { createApiMetrics } from '../../api/admin/api-metrics.js';
 import { createServer } from '../../api/app.js';
 import { settings as declared } from '../../api/config.js';
 import { createDispatch } from '../../api/dispatch/dispatch.js';
-import { connectDatabase } from '../../shared/database/connect.js';
+import { createPools } from '../../api/pools.js';
 import { createShopifyPlatform } from '../../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../../shared/platform/token-cipher.js';
 import { connectLimiterRedis, untilReady } from '../../shared/redis/connections.js';
@@ -24,19 +24,25 @@ export async function startApiInProcess({
   if (!read.ok) throw new Error(read.problems.join('\n'));
   const settings = read.values;
   const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL });
-  const database = connectDatabase({
-    url: databaseUrl,
-    poolMax: settings.DATABASE_POOL_MAX,
-    applicationName: 'raw-materials-api',
-    answerMsMax: settings.READ_TIMEOUT_MS,
-  });
+  const pools = createPools(settings);
+  const { database, reads } = pools;
   const limiterRedis = connectLimiterRedis(redisUrl, () => undefined);
   await untilReady(limiterRedis);
   const metrics = createApiMetrics();
   const dispatch = await createDispatch({ redisUrl, database, logger, settings, metrics: metrics.dispatch });
   const platform = createShopifyPlatform({ allowLoopback: false });
   const tokenCipher = createTokenCipher(platformTokenKey);
-  const server = createServer({ settings, logger, metrics, database, dispatch, limiterRedis, platform, tokenCipher });
+  const server = createServer({
+    settings,
+    logger,
+    metrics,
+    database,
+    reads,
+    dispatch,
+    limiterRedis,
+    platform,
+    tokenCipher,
+  });
   const baseUrl = `http://127.0.0.1:${String(await server.listen(0, '127.0.0.1'))}`;
   return {
     baseUrl,
@@ -45,7 +51,7 @@ export async function startApiInProcess({
       await server.close();
       await dispatch.close();
       limiterRedis.disconnect();
-      await database.destroy();
+      await pools.destroy();
     },
   };
 }

@@ -2,6 +2,7 @@ import createKnex from 'knex';
 import { createApiMetrics } from '../../../api/admin/api-metrics.js';
 import { createServer } from '../../../api/app.js';
 import { settings as declared } from '../../../api/config.js';
+import { createPools } from '../../../api/pools.js';
 import { knexConfig } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
@@ -47,18 +48,18 @@ const applicationName = 'raw-materials-bench';
  */
 const acquireTimeoutMs = 25_000;
 
-const connect = (poolMax: number, pipelined: boolean): Database => {
-  const config = knexConfig({ url: settings.DATABASE_URL, poolMax, applicationName, pipeline: pipelined });
+const connect = (poolMax: number): Database => {
+  const config = knexConfig({ url: settings.DATABASE_URL, poolMax, applicationName, pipeline });
   return createKnex({ ...config, acquireConnectionTimeout: acquireTimeoutMs });
 };
 
-// The API's own pool is for keys and reads, as in the service; the design has one of the size under test.
-const database = connect(settings.DATABASE_POOL_MAX, false);
+// For keys and reads, as in the service; the design has a pool of the size under test.
+const { database, reads } = createPools(settings);
 let pool: { database: Database; submit: Submit } | undefined;
 
 async function usePool(size: number): Promise<void> {
   await pool?.database.destroy();
-  const opened = connect(size, pipeline);
+  const opened = connect(size);
   pool = { database: opened, submit: createSubmit(opened, size) };
 }
 await usePool(poolDefault);
@@ -73,6 +74,7 @@ const server = createServer({
   logger,
   metrics: createApiMetrics(),
   database,
+  reads,
   dispatch: {
     submit: (ref, request) => {
       if (pool === undefined) throw new Error('no pool');

@@ -49,6 +49,14 @@ describe('logger', () => {
     });
   }
 
+  it('never writes the values of a statement, which Knex adds to an error of its own', () => {
+    const { logger, last } = createCapture();
+    const error = Object.assign(new Error('Timeout acquiring a connection'), { sql: 'SELECT ?', bindings: ['S3CRET'] });
+    logger.warn({ err: error }, 'Postgres is away');
+    expect(last()).to.have.nested.property('err.sql', 'SELECT ?');
+    expect(JSON.stringify(last())).to.not.contain('S3CRET');
+  });
+
   it('a key’s id stays readable, since it is what a log may hold', () => {
     const { logger, last } = createCapture();
     logger.info(`refused ${key}`);

@@ -1,0 +1,46 @@
+import { connectDatabase } from '../shared/database/connect.js';
+import type { Database } from '../shared/database/connect.js';
+import { poolUse } from '../shared/database/pool-use.js';
+import type { PoolUse } from '../shared/metrics/gauges.js';
+import type { ApiSettings } from './config.js';
+import { createReads } from './reads.js';
+import type { Reads } from './reads.js';
+
+/** The Postgres connections of an API process. */
+export interface Pools {
+  /** For the process' own questions, each of them short: keys, health, outcomes. */
+  database: Database;
+  /** For what clients read. */
+  reads: Reads;
+  use: () => PoolUse;
+  destroy: () => Promise<void>;
+}
+
+/** Look-ups of keys share it with the health and the two rounds of the follow-up. */
+const ownConnectionsMax = 3;
+
+/** Opens no connection yet. */
+export function createPools({
+  DATABASE_URL: url,
+  DATABASE_POOL_MAX: connectionsMax,
+  READ_TIMEOUT_MS: answerMsMax,
+}: Pick<ApiSettings, 'DATABASE_URL' | 'DATABASE_POOL_MAX' | 'READ_TIMEOUT_MS'>): Pools {
+  const connect = (poolMax: number) =>
+    connectDatabase({ url, poolMax, applicationName: 'raw-materials-api', answerMsMax });
+  const ownMax = Math.min(ownConnectionsMax, Math.floor(connectionsMax / 2));
+  const readsMax = connectionsMax - ownMax;
+  const [database, readDatabase] = [connect(ownMax), connect(readsMax)];
+  const reads = createReads({ database: readDatabase, connectionsMax: readsMax });
+  return {
+    database,
+    reads,
+    use() {
+      const [own, read] = [poolUse(database), poolUse(readDatabase)];
+      const waiting = own.waiting + read.waiting + reads.waiting();
+      return { used: own.used + read.used, free: own.free + read.free, waiting };
+    },
+    async destroy() {
+      await Promise.all([database.destroy(), readDatabase.destroy()]);
+    },
+  };
+}

@@ -1,0 +1,77 @@
+import { expect } from 'chai';
+import { createReads } from '../../../api/reads.js';
+import type { Reads } from '../../../api/reads.js';
+import type { Database } from '../../../shared/database/connect.js';
+import type { Result } from '../../../shared/domain/errors.js';
+
+const database = {} as unknown as Database;
+
+describe('the turns of what shops read', () => {
+  let reads: Reads;
+  /** Of each question that was begun: its name, and what ends it. */
+  let begun: { name: string; end: () => void }[];
+  const open = (connectionsMax: number, waitMsMax = 60_000) => {
+    begun = [];
+    reads = createReads({ database, connectionsMax, waitMsMax });
+  };
+  const ask = (shopId: number, name: string): Promise<Result<string>> =>
+    reads.ask(shopId, async (given) => {
+      expect(given).to.equal(database);
+      await new Promise<void>((resolve) => begun.push({ name, end: resolve }));
+      return name;
+    });
+  const names = () => begun.map(({ name }) => name);
+  /** Ends the question of this name; what is begun in its place is. */
+  const end = async (name: string) => {
+    begun.find((one) => one.name === name)?.end();
+    await new Promise(setImmediate);
+  };
+
+  it('leave two connections to the others, however much one asks, and all of them to several', () => {
+    open(7);
+    for (let index = 0; index < 9; index += 1) void ask(1, `one ${index}`);
+    expect(names()).to.have.length(5);
+    for (let index = 0; index < 9; index += 1) void ask(2, `other ${index}`);
+    expect(names().slice(5)).to.deep.equal(['other 0', 'other 1']);
+    expect(reads.waiting()).to.equal(4 + 7);
+  });
+
+  it('go round: a shop that comes late does not wait behind all that another has asked', async () => {
+    open(3);
+    const shops = [
+      [1, 'a1', 'a2', 'a3'],
+      [2, 'b1', 'b2', 'b3'],
+      [3, 'c1', 'c2', 'c3'],
+      [4, 'd1'],
+    ] as const;
+    for (const [shopId, ...questions] of shops) for (const name of questions) void ask(shopId, name);
+    const inTurn = ['a1', 'b1', 'c1', 'a2', 'b2', 'c2', 'd1', 'a3', 'b3', 'c3'];
+    for (const name of inTurn) await end(name);
+    expect(names()).to.deep.equal(inTurn);
+    expect(reads.waiting()).to.equal(0);
+  });
+
+  it('come also after a question that fails, whose failure is passed on', async () => {
+    open(1);
+    const failing = reads.ask(1, () => Promise.reject(new Error('away')));
+    const next = ask(1, 'next');
+    expect(await failing.catch(String)).to.equal('Error: away');
+    await end('next');
+    expect(await next).to.deep.equal({ ok: true, data: 'next' });
+  });
+
+  it('that do not come in time are refused, and are nobody’s then', async () => {
+    open(1, 20);
+    const held = ask(1, 'held');
+    const late = await ask(2, 'late');
+    expect(late).to.have.nested.property('error.code', 'SERVICE_UNAVAILABLE');
+    expect(late).to.have.nested.property('error.retryAfterSeconds', 1);
+    expect(reads.waiting()).to.equal(0);
+    const next = ask(3, 'next');
+    await end('held');
+    expect(await held).to.deep.equal({ ok: true, data: 'held' });
+    await end('next');
+    expect(await next).to.deep.equal({ ok: true, data: 'next' });
+    expect(names()).to.deep.equal(['held', 'next']);
+  });
+});

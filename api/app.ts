@@ -24,6 +24,7 @@ import type { Routing } from './http/routing.js';
 import { createApiServer } from './http/server.js';
 import type { ApiServer } from './http/server.js';
 import { createShopLimiter } from './http/shop-limiter.js';
+import { countUntaken } from './http/untaken-answers.js';
 import { createReference } from './reference/reference.js';
 import { routes } from './rest/routes.js';
 import type { Services } from './services.js';
@@ -77,9 +78,10 @@ interface Parts {
 }
 
 function stack({ services, routing: { routed, notRouted }, publicPaths, turns }: Parts): AppMiddleware[] {
-  const { settings, logger, metrics, database, limiterRedis } = services;
+  const { settings, logger, metrics, database, reads, limiterRedis } = services;
   return [
     requestId(logger, metrics.answered),
+    countUntaken(reads),
     envelope,
     errors(logger),
     requestTarget,

@@ -5,11 +5,17 @@ import type { Result } from '../shared/domain/errors.js';
 /**
  * What clients read goes over connections of its own, on which shops take turns. Ten slow searches of one shop held all
  * connections of the process before: no key could be looked up, the health took Postgres for away, and every write of
- * every shop was refused.
+ * every shop was refused. Nor does a shop read on while it leaves its answers lying: 64 of 12 MB each were 800 MiB.
  */
 export interface Reads {
-  /** Asks for a shop when its turn comes; SERVICE_UNAVAILABLE where it does not come in time. One question at a time holds one connection. */
+  /**
+   * Asks for a shop when its turn comes; SERVICE_UNAVAILABLE where it does not come in time.
+   *
+   * @param question its statements one after the other, so that a turn is one connection
+   */
   ask: <T>(shopId: number, question: (database: Database) => Promise<T>) => Promise<Result<T>>;
+  /** Counts an answer of the shop that its client has not taken yet; what is returned ends that. */
+  answering: (shopId: number, bytes: number) => () => void;
   /** How many wait for their turn. */
   waiting: () => number;
 }
@@ -26,52 +32,80 @@ export interface ReadsDeps {
 const waitMsMaxDefault = 3_000;
 /** Connections that one shop leaves to the others, however much it asks. */
 const leftToOthers = 2;
+/** What may lie there before the shop's next read waits; a page of a thousand materials is half a MiB, or 12 of text alone. */
+const untakenBytesMax = 16 * 1_024 * 1_024;
+
+export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDefault }: ReadsDeps): Reads {
+  const turns = createTurns(connectionsMax, waitMsMax);
+  return {
+    async ask(shopId, question) {
+      const leave = await turns.take(shopId);
+      if (leave === undefined) return tooManyReads;
+      try {
+        return succeed(await question(database));
+      } finally {
+        leave();
+      }
+    },
+    answering: (shopId, bytes) => turns.lay(shopId, bytes),
+    waiting: () => turns.waiting(),
+  };
+}
+
+const tooManyReads = fail('SERVICE_UNAVAILABLE', 'Too many reads are under way at the moment.', {
+  retryAfterSeconds: 1,
+});
+
+interface Turns {
+  /** Resolves with what ends the turn, or with nothing where it did not come in time. */
+  take: (shopId: number) => Promise<(() => void) | undefined>;
+  lay: Reads['answering'];
+  waiting: () => number;
+}
 
 interface Line {
   held: number;
+  untakenBytes: number;
   /** Each is told its turn, the first come first. */
   waiting: Set<() => void>;
 }
 
-export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDefault }: ReadsDeps): Reads {
+function createTurns(connectionsMax: number, waitMsMax: number): Turns {
   const shopMax = Math.max(1, connectionsMax - leftToOthers);
-  /** Of shops that hold or wait, in the order of their turns. */
+  /** Of shops that hold anything or wait, in the order of their turns. */
   const lines = new Map<number, Line>();
   let held = 0;
 
-  function take(shopId: number, line: Line): void {
+  const hasTurn = (line: Line) => held < connectionsMax && line.held < shopMax && line.untakenBytes < untakenBytesMax;
+
+  function lineOf(shopId: number): Line {
+    const line = lines.get(shopId) ?? { held: 0, untakenBytes: 0, waiting: new Set() };
+    lines.set(shopId, line);
+    return line;
+  }
+
+  /** The next turn is another shop's. */
+  function begin(shopId: number, line: Line): void {
     held += 1;
     line.held += 1;
-    // The next turn is another shop's.
     lines.delete(shopId);
     lines.set(shopId, line);
   }
 
-  function leave(shopId: number, line: Line): void {
-    held -= 1;
-    line.held -= 1;
-    forgetIdle(shopId, line);
-    callNext();
-  }
-
-  function forgetIdle(shopId: number, { held: own, waiting }: Line): void {
-    if (own === 0 && waiting.size === 0) lines.delete(shopId);
-  }
-
-  function callNext(): void {
-    if (held >= connectionsMax) return;
-    for (const [shopId, line] of lines) {
-      const [tell] = line.waiting;
-      if (tell === undefined || line.held >= shopMax) continue;
-      line.waiting.delete(tell);
-      take(shopId, line);
+  function settle(shopId: number, line: Line): void {
+    if (line.held === 0 && line.untakenBytes === 0 && line.waiting.size === 0) lines.delete(shopId);
+    // A line that was called goes to the end of those that are walked here, and is met again.
+    for (const [calledId, called] of lines) {
+      const [tell] = called.waiting;
+      if (tell === undefined || !hasTurn(called)) continue;
+      called.waiting.delete(tell);
+      begin(calledId, called);
       tell();
-      return;
     }
   }
 
   /** Resolves with whether the turn came. */
-  function turn(shopId: number, line: Line): Promise<boolean> {
+  function wait(shopId: number, line: Line): Promise<boolean> {
     return new Promise((resolve) => {
       const tell = () => {
         clearTimeout(timer);
@@ -79,7 +113,7 @@ export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDef
       };
       const timer = setTimeout(() => {
         line.waiting.delete(tell);
-        forgetIdle(shopId, line);
+        settle(shopId, line);
         resolve(false);
       }, waitMsMax);
       line.waiting.add(tell);
@@ -87,23 +121,24 @@ export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDef
   }
 
   return {
-    async ask(shopId, question) {
-      const line = lines.get(shopId) ?? { held: 0, waiting: new Set() };
-      if (held < connectionsMax && line.held < shopMax) take(shopId, line);
-      else {
-        lines.set(shopId, line);
-        if (!(await turn(shopId, line))) return tooManyReads;
-      }
-      try {
-        return succeed(await question(database));
-      } finally {
-        leave(shopId, line);
-      }
+    async take(shopId) {
+      const line = lineOf(shopId);
+      if (hasTurn(line)) begin(shopId, line);
+      else if (!(await wait(shopId, line))) return undefined;
+      return () => {
+        held -= 1;
+        line.held -= 1;
+        settle(shopId, line);
+      };
+    },
+    lay(shopId, bytes) {
+      const line = lineOf(shopId);
+      line.untakenBytes += bytes;
+      return () => {
+        line.untakenBytes -= bytes;
+        settle(shopId, line);
+      };
     },
     waiting: () => [...lines.values()].reduce((count, { waiting }) => count + waiting.size, 0),
   };
 }
-
-const tooManyReads = fail('SERVICE_UNAVAILABLE', 'Too many reads are under way at the moment.', {
-  retryAfterSeconds: 1,
-});

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import type { Reads } from '../reads.js';
+import type { AppMiddleware } from './request-state.js';
 
 const lookEveryMs = 1_000;
 
@@ -29,5 +31,28 @@ export function endUntakenAnswers(
   }, lookEveryMs);
   return () => {
     clearInterval(looking);
+  };
+}
+
+/** The kernel takes what is smaller at once, or nearly. */
+const largeBytes = 65_536;
+
+/** Says of each large answer that it lies here until its client, or the kernel for it, has taken it all. */
+export function countUntaken(reads: Pick<Reads, 'answering'>): AppMiddleware {
+  return async (ctx, next) => {
+    await next();
+    const { res, req, state } = ctx;
+    const { socket } = req;
+    const bytes = res.writableLength;
+    if (bytes < largeBytes || state.caller === undefined || socket.destroyed) return;
+    const taken = reads.answering(state.caller.shop.id, bytes);
+    const end = () => {
+      res.off('finish', end);
+      socket.off('close', end);
+      taken();
+    };
+    // To an answer behind another, on a connection that broke, Node 20 does not say that it is closed; the connection does.
+    socket.setMaxListeners(0).once('close', end);
+    res.once('finish', end);
   };
 }

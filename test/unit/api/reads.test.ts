@@ -1,3 +1,4 @@
+import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createReads } from '../../../api/reads.js';
 import type { Reads } from '../../../api/reads.js';
@@ -24,14 +25,16 @@ describe('the turns of what shops read', () => {
   /** Ends the question of this name; what is begun in its place is. */
   const end = async (name: string) => {
     begun.find((one) => one.name === name)?.end();
-    await new Promise(setImmediate);
+    await turn();
   };
 
-  it('leave two connections to the others, however much one asks, and all of them to several', () => {
+  it('leave two connections to the others, however much one asks, and all of them to several', async () => {
     open(7);
     for (let index = 0; index < 9; index += 1) void ask(1, `one ${index}`);
+    await turn();
     expect(names()).to.have.length(5);
     for (let index = 0; index < 9; index += 1) void ask(2, `other ${index}`);
+    await turn();
     expect(names().slice(5)).to.deep.equal(['other 0', 'other 1']);
     expect(reads.waiting()).to.equal(4 + 7);
   });
@@ -45,17 +48,34 @@ describe('the turns of what shops read', () => {
       [4, 'd1'],
     ] as const;
     for (const [shopId, ...questions] of shops) for (const name of questions) void ask(shopId, name);
+    await turn();
     const inTurn = ['a1', 'b1', 'c1', 'a2', 'b2', 'c2', 'd1', 'a3', 'b3', 'c3'];
     for (const name of inTurn) await end(name);
     expect(names()).to.deep.equal(inTurn);
     expect(reads.waiting()).to.equal(0);
   });
 
+  it('wait while answers of the shop lie untaken, of that shop alone', async () => {
+    open(7);
+    const taken = [10, 10].map((mebibytes) => reads.answering(1, mebibytes * 1_024 * 1_024));
+    for (const [shopId, name] of [
+      [1, 'one'],
+      [1, 'two'],
+      [2, 'other'],
+    ] as const)
+      void ask(shopId, name);
+    await turn();
+    expect(names()).to.deep.equal(['other']);
+    taken[0]?.();
+    await turn();
+    expect(names(), 'all that there is room for').to.deep.equal(['other', 'one', 'two']);
+  });
+
   it('come also after a question that fails, whose failure is passed on', async () => {
     open(1);
-    const failing = reads.ask(1, () => Promise.reject(new Error('away')));
+    const failing = reads.ask(1, () => Promise.reject(new Error('away'))).catch(String);
     const next = ask(1, 'next');
-    expect(await failing.catch(String)).to.equal('Error: away');
+    expect(await failing).to.equal('Error: away');
     await end('next');
     expect(await next).to.deep.equal({ ok: true, data: 'next' });
   });

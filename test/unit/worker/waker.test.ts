@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import { keys } from '../../../shared/queue/names.js';
 import { connectWakeRedis } from '../../../shared/redis/connections.js';
 import { freePort } from '../../../shared/standalone/ports.js';
 import { createWaker } from '../../../worker/waker.js';
@@ -24,6 +26,28 @@ describe('the waker of a worker', () => {
       expect(performance.now() - beganMs).to.be.greaterThan(pauseMsMin);
     }
     waker.close();
+  });
+
+  it('wakes one lane for one announcement, the one that has waited longest, and lets the others wait on', async () => {
+    const redis = new Redis(server.url);
+    const announcer = new Redis(server.url);
+    const waker = createWaker(redis);
+    try {
+      await Promise.all([once(redis, 'ready'), once(announcer, 'ready')]);
+      const woken: string[] = [];
+      const lanes = ['one', 'two', 'three'].map((name) => waker.wait().then(() => woken.push(name)));
+      for (const expected of [['one'], ['one', 'two']]) {
+        await announcer.rpush(keys.wake, '1');
+        await lanes[expected.length - 1];
+        await nextTurn();
+        expect(woken).to.deep.equal(expected);
+      }
+      // Nobody announces anything any more: it looks by itself after a second.
+      await lanes[2];
+    } finally {
+      waker.close();
+      announcer.disconnect();
+    }
   });
 
   it('keeps the process no longer when it is closed again, after its connection has ended', async () => {

@@ -1,5 +1,13 @@
 import { expect } from 'chai';
-import { findKeyWithShop, insertKey, listKeys, revokeKey, touchKey } from '../../../shared/database/api-keys.js';
+import {
+  expireKey,
+  findKeyWithShop,
+  insertKey,
+  listKeys,
+  lockKey,
+  revokeKey,
+  touchKey,
+} from '../../../shared/database/api-keys.js';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createShop, findShop } from '../../../shared/database/shops.js';
@@ -65,9 +73,22 @@ describe('stored API keys', () => {
     expect((await findKeyWithShop(database, id))?.revokedAt).to.deep.equal(first);
   });
 
+  it('expire, and are held to be judged, by their own shop only', async () => {
+    const { id } = await issue('rotated');
+    const at = new Date('2026-01-01T00:00:00.000Z');
+    await database.transaction(async (transaction) => {
+      expect(await lockKey(transaction, otherShopId, id)).to.equal(undefined);
+      expect(await lockKey(transaction, shopId, id)).to.include({ id, label: 'rotated' });
+    });
+    const foreign = await expireKey(database, otherShopId, id, at).catch((error: unknown) => error);
+    expect(foreign).to.be.an('error');
+    expect((await findKeyWithShop(database, id))?.expiresAt).to.equal(null);
+    expect((await expireKey(database, shopId, id, at)).expiresAt).to.deep.equal(at);
+  });
+
   it('are listed for their shop, oldest first, without anything to verify a secret by', async () => {
     const listed = await listKeys(database, shopId);
-    expect(listed.map(({ label }) => label)).to.deep.equal(['whole', 'used', 'revoked']);
+    expect(listed.map(({ label }) => label)).to.deep.equal(['whole', 'used', 'revoked', 'rotated']);
     expect(listed[0]).to.not.have.property('secretHash');
     expect(await listKeys(database, otherShopId)).to.deep.equal([]);
   });

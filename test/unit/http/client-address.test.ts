@@ -22,6 +22,11 @@ describe("a client's address", () => {
     );
   });
 
+  it('of an IPv4 peer is the same whichever way it was written, so that it has one count of failures', () => {
+    expect(addressOf([], '::ffff:192.0.2.1')).to.equal('192.0.2.1');
+    expect(addressOf(['10.0.0.0/8'], '10.1.1.1', '::ffff:198.51.100.7')).to.equal('198.51.100.7');
+  });
+
   it('is the last believable one where the header is cut short or is no list of addresses', () => {
     expect(addressOf(['10.0.0.0/8'], '10.1.1.1')).to.equal('10.1.1.1');
     expect(addressOf(['10.0.0.0/8'], '10.1.1.1', 'unknown')).to.equal('10.1.1.1');

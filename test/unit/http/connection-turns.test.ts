@@ -44,6 +44,7 @@ describe('the connections of a shop', () => {
     held = undefined;
     turns = createConnectionTurns({ inHandMax: () => max, keepAliveMs });
     const app = new Koa<RequestState>();
+    app.silent = true;
     app.use(async (ctx, next) => {
       const shop = { id: Number(ctx.get('x-shop')) };
       ctx.state.caller = { shop } as RequestState['caller'];
@@ -52,6 +53,7 @@ describe('the connections of a shop', () => {
     app.use(turns.take);
     app.use(async (ctx) => {
       read.push(ctx.get('x-client'));
+      if (ctx.get('x-fault') !== '') throw new Error('a fault of ours');
       if (ctx.get('x-shop') === '1') await new Promise<void>((resolve) => (held ? held.push(resolve) : resolve()));
       ctx.status = 200;
     });
@@ -169,6 +171,43 @@ describe('the connections of a shop', () => {
       for (const answer of held.splice(0)) answer();
     }
     await Promise.all(asked);
+  });
+
+  it('take a place until they have their answer, also when another of the shop has had its own', async () => {
+    held = [];
+    max = 2;
+    const [one, two] = [connectClient('one'), connectClient('two')];
+    const asked = [one, two].map(async (client) => client.ask());
+    await until(() => held?.length === 2, { deadlineMs: turnMsMax, what: 'both requests' });
+    max = 1;
+    held.shift()?.();
+    await Promise.race(asked);
+    const first = read[0] === 'one' ? one : two;
+    const again = first.ask();
+    expect(await readMeanwhile()).to.have.length(2);
+    for (const answer of held.splice(0)) answer();
+    held = undefined;
+    await Promise.all([...asked, again]);
+  });
+
+  it('take no place any more once their request has ended in a fault', async () => {
+    const one = connectClient('one');
+    await one.ask({ headers: { 'x-fault': '1' } });
+    const asked = one.ask();
+    expect(await readMeanwhile()).to.deep.equal(['one', 'one']);
+    await asked;
+  });
+
+  it('do not wait for those of another shop', async () => {
+    held = [];
+    const [one, other] = [connectClient('one'), connectClient('other')];
+    const asked = one.ask();
+    await until(() => held?.length === 1, { deadlineMs: turnMsMax, what: 'the request' });
+    await other.ask({ shop: 2 });
+    const again = other.ask({ shop: 2 });
+    expect(await readMeanwhile()).to.deep.equal(['one', 'other', 'other']);
+    for (const answer of held.splice(0)) answer();
+    await Promise.all([asked, again]);
   });
 
   it('wait no longer than a bound, within half of the time that an idle connection is kept', async () => {

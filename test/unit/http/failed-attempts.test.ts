@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createFailedAttempts } from '../../../api/http/failed-attempts.js';
 
@@ -28,11 +29,42 @@ describe('failed authentications of an address', () => {
     const waiting = failures.untilSomeEnd(address, 60_000).then(() => told.push('told'));
     failures.note(address);
     endOne?.();
-    await Promise.resolve();
+    await nextTurn();
     expect(told, 'one that failed leaves no place').to.deep.equal([]);
     expect(failures.begin(address)).to.equal(undefined);
     endOther?.();
+    await nextTurn();
+    expect(told, 'the other has left its place').to.deep.equal(['told']);
     await waiting;
     expect(failures.begin(address)).to.not.equal(undefined);
+  });
+
+  it('tell who waits once for each place that is left: who comes after that waits for the next', async () => {
+    const failures = createFailedAttempts();
+    const address = '192.0.2.1';
+    for (let attempt = 0; attempt < 58; attempt += 1) failures.note(address);
+    const [endOne, endOther] = [failures.begin(address), failures.begin(address)];
+    endOne?.();
+    const endThird = failures.begin(address);
+    let isTold = false;
+    const waiting = failures.untilSomeEnd(address, 60_000).then(() => (isTold = true));
+    await nextTurn();
+    expect(isTold, 'that place is taken again').to.equal(false);
+    for (const end of [endOther, endThird]) end?.();
+    await waiting;
+  });
+
+  it('tell who waits as well that the address is blocked now', async () => {
+    const failures = createFailedAttempts();
+    const address = '192.0.2.1';
+    for (let attempt = 0; attempt < 59; attempt += 1) failures.note(address);
+    const end = failures.begin(address);
+    let isTold = false;
+    void failures.untilSomeEnd(address, 60_000).then(() => (isTold = true));
+    failures.note(address);
+    end?.();
+    await nextTurn();
+    expect(isTold).to.equal(true);
+    expect(failures.blockedForSeconds(address)).to.equal(60);
   });
 });

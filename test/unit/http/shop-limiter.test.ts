@@ -52,6 +52,11 @@ describe('the limiter of shops', () => {
     ]);
   });
 
+  it('counts against the same budget also where some requests of a turn know another limit of the shop yet', async () => {
+    const [old, changed] = await Promise.all([takeAtOnce(7, 4, 3), takeAtOnce(7, 2)]);
+    expect({ old, changed }).to.deep.equal({ old: [2, 1, 0, 'refused'], changed: [3, 2] });
+  });
+
   it('asks Redis once for a turn, and not at all for a shop that has used its window up', async () => {
     const incremented = async () => Number(await redis.get('limit:4'));
     await takeAtOnce(4, 20);
@@ -78,5 +83,6 @@ describe('the limiter of shops', () => {
     redis.disconnect();
     expect(await takeAtOnce(5, 6)).to.deep.equal([3, 2, 1, 0, 'refused', 'refused']);
     expect(insured).to.equal(1);
+    expect(await takeAtOnce(8, 2, 1), 'half a request is one').to.deep.equal([0, 'refused']);
   });
 });

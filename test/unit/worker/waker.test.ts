@@ -1,6 +1,8 @@
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
+import { keys } from '../../../shared/queue/names.js';
 import { connectWakeRedis } from '../../../shared/redis/connections.js';
 import { freePort } from '../../../shared/standalone/ports.js';
 import { createWaker } from '../../../worker/waker.js';
@@ -23,6 +25,25 @@ describe('the waker of a worker', () => {
       await waker.wait();
       expect(performance.now() - beganMs).to.be.greaterThan(pauseMsMin);
     }
+    waker.close();
+  });
+
+  it('wakes one lane for one announcement, the one that has waited longest, and lets the others wait on', async () => {
+    const pops: ((popped: [string, string] | null) => void)[] = [];
+    const redis = { blpop: () => new Promise((resolve) => pops.push(resolve)), disconnect: () => undefined };
+    const waker = createWaker(redis as unknown as Redis);
+    const woken: string[] = [];
+    for (const name of ['one', 'two', 'three', 'four']) void waker.wait().then(() => woken.push(name));
+    for (const expected of [['one'], ['one', 'two']]) {
+      pops.shift()?.([keys.wake, '1']);
+      await nextTurn();
+      expect(woken).to.deep.equal(expected);
+      expect(pops, 'one pop at a time').to.have.length(1);
+    }
+    // Nobody has announced anything for a second: all look by themselves.
+    pops.shift()?.(null);
+    await nextTurn();
+    expect(woken).to.deep.equal(['one', 'two', 'three', 'four']);
     waker.close();
   });
 

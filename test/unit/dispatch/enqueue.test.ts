@@ -1,0 +1,69 @@
+import { expect } from 'chai';
+import { v7 as uuidv7 } from 'uuid';
+import { enqueue } from '../../../api/dispatch/enqueue.js';
+import type { QueueLink } from '../../../api/dispatch/queue-link.js';
+import type { SentJob, Waiter } from '../../../api/dispatch/waiter.js';
+import { useQueueRoom } from '../../support/queue-room.js';
+import { operationOf } from '../../support/shop.js';
+
+function jobOf(materialId: string): SentJob {
+  const ref = { shopId: 1, materialId };
+  const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
+  return { id: uuidv7(), ref, open: new Set([{ ref, operation } as Waiter]) };
+}
+
+describe('an enqueue', () => {
+  const room = useQueueRoom();
+
+  /** The link of an API process; its transaction is ended as `exec` says. */
+  const link = (exec?: (send: () => Promise<unknown>) => Promise<unknown>, status?: string): QueueLink => {
+    const { redis, queues } = room;
+    const transaction: typeof queues.transaction = () => {
+      const real = queues.transaction();
+      const send = real.exec.bind(real);
+      if (exec !== undefined) Object.assign(real, { exec: () => exec(send) });
+      return real;
+    };
+    const connection: unknown = status === undefined ? redis : Object.create(redis, { status: { value: status } });
+    return { redis: connection, queues: { ...queues, transaction }, apiId: 'test' } as unknown as QueueLink;
+  };
+
+  it('adds all of its jobs, and announces the material of each', async () => {
+    const jobs = ['VMAT-a', 'VMAT-b', 'VMAT-c'].map(jobOf);
+    expect(await enqueue(link(), jobs)).to.equal('queued');
+    const taken = await room.take();
+    expect(taken.flatMap((held) => held.jobs.map(({ id }) => id))).to.have.members(jobs.map(({ id }) => id));
+  });
+
+  it('again for the same job changes nothing', async () => {
+    const job = jobOf('VMAT-a');
+    for (let time = 0; time < 2; time += 1) expect(await enqueue(link(), [job])).to.equal('queued');
+    expect(await room.jobs(job.ref, 'wait')).to.deep.equal([job.id]);
+  });
+
+  // Whoever is told "not applied" sends the change again: of what may stand in the queue that would be twice.
+  const uncertain: { title: string; exec: (send: () => Promise<unknown>) => Promise<unknown> }[] = [
+    {
+      title: 'the connection broke before the answer',
+      exec: (send) => send().then(() => Promise.reject(new Error('Connection is closed.'))),
+    },
+    { title: 'the transaction had no answers', exec: (send) => send().then(() => null) },
+    {
+      title: 'a command of the transaction failed',
+      exec: (send) => send().then((answers) => [...(answers as unknown[]), [new Error('OOM'), null]]),
+    },
+  ];
+  for (const { title, exec } of uncertain) {
+    it(`is uncertain where ${title}: the job may stand in its queue, as it does here`, async () => {
+      const job = jobOf('VMAT-a');
+      expect(await enqueue(link(exec), [job])).to.equal('uncertain');
+      expect(await room.jobs(job.ref, 'wait')).to.deep.equal([job.id]);
+    });
+  }
+
+  it('over a connection that is away is certain not to have happened', async () => {
+    const job = jobOf('VMAT-a');
+    expect(await enqueue(link(undefined, 'reconnecting'), [job])).to.equal('not-queued');
+    expect(await room.jobs(job.ref, 'wait')).to.deep.equal([]);
+  });
+});

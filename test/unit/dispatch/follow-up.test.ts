@@ -1,0 +1,126 @@
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { v7 as uuidv7 } from 'uuid';
+import type { DispatchMetrics } from '../../../api/dispatch/dispatch-metrics.js';
+import type { DispatchOutcome } from '../../../api/dispatch/dispatch-outcome.js';
+import { startFollowUp } from '../../../api/dispatch/follow-up.js';
+import type { FollowUp } from '../../../api/dispatch/follow-up.js';
+import type { QueueLink } from '../../../api/dispatch/queue-link.js';
+import type { Waiter } from '../../../api/dispatch/waiter.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { useQueueRoom } from '../../support/queue-room.js';
+import { operationOf } from '../../support/shop.js';
+import { until } from '../../support/until.js';
+
+const [longMs, soonMsMax] = [3_600_000, 10_000];
+/** Of a look-up. */
+const batchSize = 1_000;
+
+describe('the follow-up of writes that hear nothing', () => {
+  const room = useQueueRoom();
+  let waiters: Map<string, Waiter>;
+  let outcomes: Map<string, DispatchOutcome>;
+  let followUp: FollowUp;
+  /** What Postgres is asked, and what it answers; by default it has nothing on record. */
+  let lookUp: (ids: string[]) => Promise<{ rows: unknown[] }>;
+  let withdraw: () => Promise<unknown>;
+
+  beforeEach(() => {
+    waiters = new Map();
+    outcomes = new Map();
+    lookUp = () => Promise.resolve({ rows: [] });
+    withdraw = () => Promise.resolve({ outcomes: new Map() });
+    const database = { raw: (_: string, [ids]: [string[]]) => lookUp(ids), transaction: () => withdraw() };
+    followUp = startFollowUp({
+      link: { redis: room.redis, queues: room.queues, apiId: 'test' } as unknown as QueueLink,
+      database: database as unknown as Database,
+      logger: pino({ level: 'silent' }),
+      metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),
+      waiters,
+      settle: ({ operation }, outcome) => {
+        waiters.delete(operation.id);
+        outcomes.set(operation.id, outcome);
+      },
+    });
+  });
+  const now = performance.now.bind(performance);
+  afterEach(() => {
+    followUp.stop();
+    performance.now = now;
+  });
+
+  /** A request whose job was sent, unless it is still to be, and whose wait ends in so many milliseconds. */
+  function wait(leftMs = longMs, isSent = true): Waiter {
+    const ref = { shopId: 1, materialId: 'VMAT-a' };
+    const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
+    const job = isSent ? { id: uuidv7(), ref, open: new Set<Waiter>() } : undefined;
+    const times = { deadlineMs: performance.now() + leftMs, nextLookUpMs: 0 };
+    const more = { rowCount: 1, bytes: 1, isGivenUp: false, resolve: () => undefined };
+    const waiter: Waiter = { ref, operation, job, ...times, ...more };
+    waiters.set(operation.id, waiter);
+    return waiter;
+  }
+
+  it('looks up all that are due, also those beyond a batch', async () => {
+    const asked = new Set<string>();
+    lookUp = (ids) => {
+      expect(ids.length).to.be.at.most(batchSize);
+      for (const id of ids) asked.add(id);
+      return Promise.resolve({ rows: [] });
+    };
+    for (let count = 0; count < batchSize + 1; count += 1) wait();
+    await until(() => asked.size === batchSize + 1, { deadlineMs: soonMsMax, what: 'the last to be looked up' });
+  });
+
+  it('looks up again after a look-up that failed', async () => {
+    const { operation } = wait();
+    let failures = 2;
+    lookUp = ([id]) => {
+      if (failures-- > 0) return Promise.reject(new Error('Connection terminated'));
+      return Promise.resolve({ rows: [{ op_id: id, status: 'expired', result: null }] });
+    };
+    await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the record to be found' });
+    expect(outcomes.get(operation.id)).to.have.property('status', 'not-applied');
+  });
+
+  it('withdraws at once what may not have been queued, again after a failure, and looks up no more', async () => {
+    // Slowed down, or the grace could be over before the third try on a machine that stands still.
+    const startMs = now();
+    performance.now = () => startMs + (now() - startMs) / 10;
+    let [asked, failures] = [0, 2];
+    withdraw = () =>
+      failures-- > 0 ? Promise.reject(new Error('Connection terminated')) : Promise.resolve({ outcomes: answers() });
+    const waiter = wait();
+    const answers = () => new Map([[waiter.operation.id, { status: 'cancelled' }]]);
+    lookUp = () => {
+      asked += 1;
+      return Promise.resolve({ rows: [] });
+    };
+    followUp.giveUp([waiter]);
+    expect(failures, 'the first try').to.equal(1);
+    await until(() => outcomes.get(waiter.operation.id), { deadlineMs: soonMsMax, what: 'the withdrawal' });
+    expect(outcomes.get(waiter.operation.id)).to.have.property('status', 'not-applied');
+    expect(asked).to.equal(0);
+  });
+
+  it('leaves open what could not be withdrawn within the grace, and not before', async () => {
+    let attempts = 0;
+    withdraw = () => {
+      attempts += 1;
+      return Promise.reject(new Error('Connection terminated'));
+    };
+    const { operation } = wait(0);
+    await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the end of the grace' });
+    expect(outcomes.get(operation.id)).to.deep.equal({ status: 'unknown' });
+    expect(attempts).to.be.greaterThan(0);
+  });
+
+  it('ends the wait of what never left the process, without asking anybody', async () => {
+    withdraw = () => Promise.reject(new Error('nobody is asked'));
+    const { operation } = wait(0, false);
+    const later = wait(longMs, false);
+    await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'its end' });
+    expect(outcomes.get(operation.id)).to.have.property('status', 'not-applied');
+    expect(waiters.has(later.operation.id)).to.equal(true);
+  });
+});

@@ -1,0 +1,40 @@
+import { expect } from 'chai';
+import { authenticate } from '../../../api/http/authenticate.js';
+import { createFailedAttempts } from '../../../api/http/failed-attempts.js';
+import type { KeyRing } from '../../../api/http/key-ring.js';
+import type { RequestState } from '../../../api/http/request-state.js';
+import { mintKey } from '../../../shared/keys/api-key-format.js';
+
+/** Of an address in a minute. */
+const failuresMax = 60;
+
+describe('the check of a key', () => {
+  /** What one address is answered, request by request, by what the look-up of its key finds. */
+  function start() {
+    let found: unknown;
+    const keys = { wasGood: () => false, find: () => Promise.resolve(found) } as unknown as KeyRing;
+    const check = authenticate({ keys, failures: createFailedAttempts(), clientAddress: () => '192.0.2.1' });
+    return async (finds: unknown): Promise<string> => {
+      found = finds;
+      const state = {} as RequestState;
+      const req = { headers: { authorization: `Bearer ${mintKey().key}` } };
+      await check({ state, req } as unknown as Parameters<typeof check>[0], () => Promise.resolve());
+      const { reply } = state;
+      return reply === undefined ? 'served' : reply.result.ok ? 'ok' : reply.result.error.code;
+    };
+  }
+  const good = { id: 'key', scope: 'read', shop: { id: 1 } };
+
+  it('counts no failure of Postgres against whoever showed a key meanwhile', async () => {
+    const ask = start();
+    for (let time = 0; time <= failuresMax; time += 1) expect(await ask('unavailable')).to.equal('SERVICE_UNAVAILABLE');
+    expect(await ask(good)).to.equal('served');
+  });
+
+  it('counts every key that was refused, and none that was good', async () => {
+    const ask = start();
+    for (let time = 0; time <= failuresMax; time += 1) expect(await ask(good)).to.equal('served');
+    for (let time = 0; time < failuresMax; time += 1) expect(await ask('refused')).to.equal('UNAUTHORIZED');
+    expect(await ask(good)).to.equal('RATE_LIMITED');
+  });
+});

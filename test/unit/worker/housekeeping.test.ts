@@ -1,0 +1,86 @@
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { pino } from 'pino';
+import type { Database } from '../../../shared/database/connect.js';
+import { startHousekeeping } from '../../../worker/housekeeping.js';
+import type { Housekeeping } from '../../../worker/housekeeping.js';
+import { until } from '../../support/until.js';
+
+const soonMsMax = 10_000;
+const batchSize = 2_000;
+
+describe('the housekeeping of a worker', () => {
+  // Also what a test that failed has left running, or mocha would wait for it.
+  const started: Housekeeping[] = [];
+  afterEach(async () => {
+    for (const housekeeping of started.splice(0)) await housekeeping.stop();
+  });
+
+  /** How often each was done; what it resolves with is up to the test. */
+  function start(answers: { sweep?: () => Promise<unknown>; prune?: (after: unknown) => Promise<unknown> } = {}) {
+    const done = { beat: 0, sweep: 0, bury: 0, leave: 0 };
+    const count = async (name: keyof typeof done, answer?: () => Promise<unknown>): Promise<void> => {
+      done[name] += 1;
+      await answer?.();
+    };
+    const presence = {
+      newToken: () => '',
+      beat: () => count('beat'),
+      buryGone: () => count('bury'),
+      leave: () => count('leave'),
+    };
+    const none = { rows: [{ count: '0', last: null }] };
+    const raw = (_: string, { after }: { after: string }) => answers.prune?.(after) ?? Promise.resolve(none);
+    const redis = { rmSweep: () => count('sweep', answers.sweep) } as unknown as Redis;
+    const database = { raw } as unknown as Database;
+    const housekeeping = startHousekeeping({ redis, presence, database, logger: pino({ level: 'silent' }) });
+    started.push(housekeeping);
+    return { done, none, housekeeping };
+  }
+
+  it('beats, sweeps and buries again and again, and stops with its worker, which leaves', async () => {
+    const { done, housekeeping } = start();
+    await until(() => done.beat > 1 && done.sweep > 1 && done.bury > 1, { deadlineMs: soonMsMax, what: 'two rounds' });
+    expect(done.leave).to.equal(0);
+    await housekeeping.stop();
+    const { beat, sweep, bury } = done;
+    const other = start();
+    await until(() => other.done.beat > 1, { deadlineMs: soonMsMax, what: 'two rounds of another worker' });
+    await other.housekeeping.stop();
+    expect(done).to.deep.equal({ beat, sweep, bury, leave: 1 });
+  });
+
+  it('goes on after a round that failed, and never runs one beside itself', async () => {
+    let end: () => void = () => undefined;
+    const fail = () => Promise.reject(new Error('Connection is closed.'));
+    const hang = () => new Promise<void>((resolve) => (end = resolve));
+    let answer: () => Promise<unknown> = fail;
+    const { done, housekeeping } = start({ sweep: () => answer() });
+    await until(() => done.sweep > 2, { deadlineMs: soonMsMax, what: 'sweeps after one that failed' });
+    answer = hang;
+    const before = done.sweep;
+    await until(() => done.sweep > before, { deadlineMs: soonMsMax, what: 'a sweep that takes long' });
+    const { beat } = done;
+    await until(() => done.beat > beat + 1, { deadlineMs: soonMsMax, what: 'a second' });
+    expect(done.sweep).to.equal(before + 1);
+    end();
+    await until(() => done.sweep > before + 1, { deadlineMs: soonMsMax, what: 'the sweep after it' });
+    end();
+    await housekeeping.stop();
+  });
+
+  it('deletes old operations from its start on, batch by batch, each from where the one before ended', async () => {
+    const asked: unknown[] = [];
+    const lasts = ['0190', '0191'];
+    const { none, housekeeping } = start({
+      prune: (after) => {
+        asked.push(after);
+        const last = lasts.shift();
+        return Promise.resolve(last === undefined ? none : { rows: [{ count: String(batchSize), last }] });
+      },
+    });
+    await until(() => asked.length === 3, { deadlineMs: soonMsMax, what: 'three batches' });
+    expect(asked.slice(1)).to.deep.equal(['0190', '0191']);
+    await housekeeping.stop();
+  });
+});

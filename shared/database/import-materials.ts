@@ -137,7 +137,27 @@ function decimalOrNull(units: number | null | undefined): string | null {
 /**
  * After a large import: sorts in what the search index has collected, and makes statistics and the visibility map, by
  * which the list reads its indexes alone. Autovacuum would do the same, a minute later and more slowly.
+ *
+ * @param abort ends the connection; Postgres notices it after the VACUUM
  */
-export async function settleImport(database: Database): Promise<void> {
-  await database.raw('VACUUM (ANALYZE) materials, stock, levels, ledger, facets, facet_counts');
+export async function settleImport(database: Database, abort?: AbortSignal): Promise<void> {
+  const pool = database.client as {
+    acquireConnection(): Promise<PgClient>;
+    releaseConnection(client: PgClient): unknown;
+  };
+  const client = await pool.acquireConnection();
+  const end = () => client.connection.stream.destroy();
+  if (abort?.aborted === true) end();
+  abort?.addEventListener('abort', end, { once: true });
+  try {
+    await database.raw('VACUUM (ANALYZE) materials, stock, levels, ledger, facets, facet_counts').connection(client);
+  } finally {
+    abort?.removeEventListener('abort', end);
+    await pool.releaseConnection(client);
+  }
+}
+
+/** As much of node-postgres' client as is used here. */
+interface PgClient {
+  connection: { stream: { destroy(): void } };
 }

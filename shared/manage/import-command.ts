@@ -4,7 +4,7 @@ import { listLocations } from '../database/locations.js';
 import { findShop } from '../database/shops.js';
 import { failed, type Outcome } from '../standalone/outcome.js';
 import { importMaterials } from './import-materials.js';
-import type { BadLine, ImportReport } from './import-materials.js';
+import type { BadLine, ImportPhase, ImportReport } from './import-materials.js';
 import { wholeNumber } from './option-parsers.js';
 import { createProgressBar } from './progress-bar.js';
 import type { FileFormat } from './read-records.js';
@@ -52,7 +52,9 @@ async function importFile(
   const shop = await findShop(database, shopId);
   if (shop === undefined) return failed(`There is no shop ${shopId}.`);
   const locationIds = new Set((await listLocations(database, shopId)).map(({ id }) => id));
+  const abort = new AbortController();
   const job = {
+    abort: abort.signal,
     shopId,
     shop: { locationIds, defaultLocationId: shop.defaultLocationId },
     path: resolve(file),
@@ -61,9 +63,11 @@ async function importFile(
   };
   const bar = options.json === true || terminal === undefined ? undefined : createProgressBar(terminal);
   const startedMs = performance.now();
-  const outcome = await importMaterials(database, job, (phase, part) => bar?.show(phase, part)).finally(() =>
-    bar?.stop(),
-  );
+  const onProgress = (phase: ImportPhase, part: number) => {
+    if (phase === 'settling') endOnSignals(abort);
+    bar?.show(phase, part);
+  };
+  const outcome = await importMaterials(database, job, onProgress).finally(() => bar?.stop());
   if (!outcome.ok) return outcome;
   const { value: report } = outcome;
   if (report.unsettled !== undefined) progress(describeUnsettled(report));
@@ -72,6 +76,14 @@ async function importFile(
   const done = `${report.imported} materials imported, with ${report.levels} levels, in ${seconds} s.`;
   const text = report.badCount > 0 ? `${done}\n${describeBad(report)}` : done;
   return { ok: true, value: { data: { ...report, seconds }, text } };
+}
+
+/**
+ * Before the commit a signal ends the process, and nothing is in. After it everything is, which whoever pressed Ctrl-C must
+ * be told, or the file is imported again. For good, since npm passes on what the terminal has sent already.
+ */
+function endOnSignals(abort: AbortController): void {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => abort.abort(name));
 }
 
 function describeUnsettled({ imported, unsettled = '' }: ImportReport): string {

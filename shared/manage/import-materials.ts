@@ -26,6 +26,8 @@ export interface ImportJob {
   format: FileFormat;
   /** Leave bad lines out; otherwise one of them is enough for nothing to be imported. */
   skipBad: boolean;
+  /** Ends the settling, which is after the commit. */
+  abort?: AbortSignal;
 }
 
 export interface BadLine {
@@ -81,18 +83,18 @@ export async function importMaterials(
   );
   if (run.report.imported < settledFrom) return outcome;
   onProgress('settling', 1);
-  const unsettled = await settle(database);
+  const unsettled = await settle(database, job.abort);
   if (unsettled === undefined || !outcome.ok) return outcome;
   return { ok: true, value: { ...outcome.value, unsettled } };
 }
 
 /** Why it failed, if it did: the import has been decided before it, and whoever is told "failed" imports all of it again. */
-async function settle(database: Database): Promise<string | undefined> {
+async function settle(database: Database, abort: AbortSignal | undefined): Promise<string | undefined> {
   try {
-    await settleImport(database);
+    await settleImport(database, abort);
     return undefined;
   } catch (error) {
-    return reasonOf(error);
+    return abort?.aborted === true ? String(abort.reason) : reasonOf(error);
   }
 }
 

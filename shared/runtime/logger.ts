@@ -1,5 +1,6 @@
+import { writeSync } from 'node:fs';
 import { pino, stdSerializers, type DestinationStream, type Logger as PinoLogger } from 'pino';
-import { PinoPretty } from 'pino-pretty';
+import { prettyFactory } from 'pino-pretty';
 
 /** Structured log of a process; the fields come first, the sentence second: `logger.info({ port }, 'listening')`. */
 export type Logger = PinoLogger;
@@ -23,7 +24,44 @@ function withoutBindings(error: unknown): unknown {
 
 function createDestination(): DestinationStream {
   const readable = process.stdout.isTTY && process.env.NODE_ENV !== 'production';
-  return readable ? PinoPretty({ singleLine: true, sync: true }) : pino.destination({ fd: 1, sync: true });
+  const pretty = readable ? prettyFactory({ singleLine: true }) : undefined;
+  return createLineWriter(1, pretty);
+}
+
+/** A reader that is behind is waited for so long at a time: what waits is the whole process. */
+const behindMs = 100;
+const behindClock = new Int32Array(new SharedArrayBuffer(4));
+
+/**
+ * Writes each line at once. One that cannot be written (a full disk, a terminal that was closed) is left out: pino's own
+ * destination ends the process then, a SIGTERM with what it has accepted included, and for ever tries to write a fatal one.
+ */
+function createLineWriter(fd: number, format: (line: string) => string = (line) => line): DestinationStream {
+  let isTorn = false;
+  return {
+    write(line) {
+      const text = format(line);
+      const bytes = Buffer.from(isTorn ? `\n${text}` : text);
+      let written = 0;
+      try {
+        while (written < bytes.length) written += writeSome(fd, bytes, written);
+        isTorn = false;
+      } catch {
+        isTorn ||= written > 0;
+      }
+    },
+  };
+}
+
+/** @returns how many bytes; 0 where a pipe is full */
+function writeSome(fd: number, bytes: Buffer, from: number): number {
+  try {
+    return writeSync(fd, bytes, from);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
+    Atomics.wait(behindClock, 0, 0, behindMs);
+    return 0;
+  }
 }
 
 const masked = '[redacted]';

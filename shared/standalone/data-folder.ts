@@ -4,6 +4,8 @@ import { join, resolve } from 'node:path';
 import { failed, type Outcome } from './outcome.js';
 
 const keyBytes = 32;
+/** An empty file still fits onto a full disk. */
+const probeBytes = 1_048_576;
 
 /** The folder of everything `npm start` keeps, made when missing; a problem when it cannot be written to. */
 export function openDataFolder(path: string): Outcome<string> {
@@ -12,15 +14,22 @@ export function openDataFolder(path: string): Outcome<string> {
     // Others may enter (Postgres runs as another user when we are root); what is secret in it is closed by itself.
     if (mkdirSync(folder, { recursive: true })) chmodSync(folder, 0o755);
     mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o700 });
-    const probe = join(folder, `.probe-${String(process.pid)}`);
-    writeFileSync(probe, '');
-    rmSync(probe);
+    probe(join(folder, `.probe-${String(process.pid)}`));
     return { ok: true, value: folder };
   } catch (error) {
     return failed(
       `The data folder ${folder} cannot be used: ${(error as Error).message}.\n` +
         'Set DATA_DIR to a folder that can be written to, for example: DATA_DIR=/tmp/raw-materials npm start',
     );
+  }
+}
+
+/** @throws where nothing can be written */
+function probe(path: string): void {
+  try {
+    writeFileSync(path, Buffer.alloc(probeBytes));
+  } finally {
+    rmSync(path, { force: true });
   }
 }
 

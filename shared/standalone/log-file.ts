@@ -1,4 +1,4 @@
-import { closeSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
 
 const bytesMax = 20_000_000;
 
@@ -7,19 +7,27 @@ export interface LogFile {
   close(): void;
 }
 
-/** A log that is kept small: past 20 MB it becomes `<path>.1` and starts again, so that two files are the most there is. */
+/**
+ * A log that is kept small: past 20 MB it becomes `<path>.1` and starts again, so that two files are the most there is.
+ * What cannot be written, on a full disk, is lost: it must not end those who log.
+ */
 export function openLogFile(path: string): LogFile {
   let file = openSync(path, 'a', 0o600);
   let bytes = fstatSync(file).size;
+  const startAgain = () => {
+    if (existsSync(path)) renameSync(path, `${path}.1`);
+    const fresh = openSync(path, 'a', 0o600);
+    closeSync(file);
+    [file, bytes] = [fresh, 0];
+  };
   return {
     write(text) {
-      if (bytes > bytesMax) {
-        closeSync(file);
-        renameSync(path, `${path}.1`);
-        file = openSync(path, 'a', 0o600);
-        bytes = 0;
+      try {
+        if (bytes > bytesMax) startAgain();
+        bytes += writeSync(file, text);
+      } catch {
+        // The terminal has what is worth a person's attention.
       }
-      bytes += writeSync(file, text);
     },
     close() {
       closeSync(file);

@@ -91,6 +91,9 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
       if (name === 'SIGHUP') void shutdown.run(name);
     });
   }
+  // A terminal that is closed may hang up twice: its shell passes it on, and the kernel says it again when the shell ends.
+  // Unheard, the second would end this process where it stands, and leave the servers and the lock.
+  process.on('SIGHUP', () => undefined);
   shutdown.listen();
   whenNpmEnds(() => {
     terminal.say('npm has ended: stopping everything');

@@ -42,18 +42,17 @@ export async function preparePostgresFolder(deps: {
   const path = placed.value;
   const cluster = join(path, 'cluster');
   const passwordFile = join(path, 'password');
-  if (!existsSync(passwordFile)) {
-    if (existsSync(cluster)) {
-      return failed(
-        `${passwordFile} is missing, and without it the database cannot be opened. Restore it, or remove ${path}.`,
-      );
-    }
-    writeOwned(passwordFile, `${randomBytes(24).toString('base64url')}\n`, deps.user);
-  }
   if (!existsSync(cluster)) {
+    // Anew, whatever is there: a start that was cut off, or a disk that was full, leaves a file that is empty or root's.
+    const written = writePassword(passwordFile, deps);
+    if (!written.ok) return written;
     deps.say('Postgres: making the database cluster');
     const made = await initialise(deps.binaries, { path, cluster, passwordFile }, deps.user);
     if (!made.ok) return made;
+  } else if (!existsSync(passwordFile)) {
+    return failed(
+      `${passwordFile} is missing, and without it the database cannot be opened. Restore it, or remove ${path}.`,
+    );
   }
   const password = readFileSync(passwordFile, 'utf8').trim();
   return { ok: true, value: { path, cluster, log: join(path, 'postgres.log'), password } };
@@ -93,11 +92,15 @@ function placeFolder(dataDir: string, user: ServerUser | undefined, say: (line: 
     say(`Postgres: ${closed} is closed to ${user?.name ?? 'it'}; the database is kept in ${elsewhere}`);
     return { ok: true, value: elsewhere };
   } catch (error) {
-    return failed(
-      `Postgres cannot keep its data in ${dataDir}: ${(error as Error).message}.\n` +
-        `Set DATA_DIR to a folder that ${user?.name ?? 'this user'} can get to and write to.`,
-    );
+    return cannotKeep(dataDir, user, error);
   }
+}
+
+function cannotKeep(dataDir: string, user: ServerUser | undefined, error: unknown): Outcome<never> {
+  return failed(
+    `Postgres cannot keep its data in ${dataDir}: ${(error as Error).message}.\n` +
+      `Set DATA_DIR to a folder that ${user?.name ?? 'this user'} can get to and write to.`,
+  );
 }
 
 function makeOwned(folder: string, user: ServerUser | undefined): string {
@@ -107,9 +110,15 @@ function makeOwned(folder: string, user: ServerUser | undefined): string {
   return folder;
 }
 
-function writeOwned(file: string, text: string, user: ServerUser | undefined): void {
-  writeFileSync(file, text, { mode: 0o600 });
-  if (user) chownSync(file, user.uid, user.gid);
+function writePassword(file: string, deps: { dataDir: string; user: ServerUser | undefined }): Outcome<void> {
+  const { dataDir, user } = deps;
+  try {
+    writeFileSync(file, `${randomBytes(24).toString('base64url')}\n`, { mode: 0o600 });
+    if (user) chownSync(file, user.uid, user.gid);
+    return { ok: true, value: undefined };
+  } catch (error) {
+    return cannotKeep(dataDir, user, error);
+  }
 }
 
 /** Under another name first, so that a start that was killed half-way leaves no half cluster to be taken for a whole one. */

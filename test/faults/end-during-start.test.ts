@@ -43,6 +43,30 @@ describe('npm start that is ended while it starts', () => {
     await until(() => !isAlive(pid), { deadlineMs: 5_000, what: 'the Redis to end' });
     expect(existsSync(lock)).to.equal(false);
   });
+
+  it('is not cut short by a second hang-up of its terminal', async () => {
+    const dataDir = join(folder.path, 'data');
+    const lock = join(dataDir, 'start.lock');
+    const pidFile = join(folder.path, 'redis.pid');
+    const start = npmStart(dataDir, { PATH: await pathWithDeafRedis(folder.path, pidFile) });
+    await until(() => existsSync(pidFile) && start.output().includes('Postgres: 18'), {
+      deadlineMs: 30_000,
+      what: () => `the servers; it said:\n${start.output()}`,
+    });
+    redisPid = Number(await readFile(pidFile, 'utf8'));
+
+    start.kill('SIGHUP');
+    await until(() => start.output().includes('SIGHUP: stopping'), {
+      deadlineMs: 5_000,
+      what: 'the first to be heard',
+    });
+    start.kill('SIGHUP');
+    await delay(noEchoMs);
+    expect(existsSync(lock)).to.equal(true);
+    signal(redisPid, 'SIGKILL');
+    expect(await start.exited).to.deep.equal({ code: 0, signal: null });
+    expect(existsSync(lock)).to.equal(false);
+  });
 });
 
 /** A PATH with a Redis that never answers, and `id`, which tells whom Postgres may run as. */

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { chmod, symlink, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -28,7 +29,7 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
   const args = (path: string) => ['materials', 'import', '--shop', managed.shopId, path];
 
   /** Another session's lock lets rows in and holds VACUUM up, which then is cancelled as an operator or a timeout would. */
-  async function importWithoutSettling(content: string): Promise<Run> {
+  async function importWithoutSettling(content: string, end = cancelVacuum): Promise<Run> {
     const path = join(folder.path, 'many.csv');
     await writeFile(path, content);
     const { database, databaseUrl } = managed;
@@ -36,18 +37,22 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
     try {
       await other.raw('LOCK TABLE materials IN SHARE UPDATE EXCLUSIVE MODE');
       const importing = startManage([...args(path), '--json'], { DATABASE_URL: databaseUrl });
-      const cancel = async () => {
-        const { rows } = await database.raw<{ rows: object[] }>(
-          `SELECT pg_cancel_backend(pid) FROM pg_stat_activity
+      const isWaiting = async () => {
+        const { rows } = await database.raw<{ rows: { pid: number }[] }>(
+          `SELECT pid FROM pg_stat_activity
            WHERE datname = current_database() AND wait_event_type = 'Lock' AND query LIKE 'VACUUM%'`,
         );
-        return rows.length > 0;
+        return rows[0];
       };
-      await until(cancel, { deadlineMs: 30_000, what: 'the VACUUM to wait' });
+      await end(importing, (await until(isWaiting, { deadlineMs: 30_000, what: 'the VACUUM to wait' })).pid);
       return await importing.ended;
     } finally {
       await other.rollback();
     }
+  }
+
+  async function cancelVacuum(_importing: StartedRun, pid: number): Promise<void> {
+    await managed.database.raw('SELECT pg_cancel_backend(?)', [pid]);
   }
 
   const lines = Array.from({ length: settledLines }, (_, index) => `Material ${index}`).join('\n');
@@ -61,6 +66,21 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
         'VACUUM (ANALYZE) materials, stock, levels, ledger, facets, facet_counts - canceling statement due to user request',
     });
     expect(stderr).to.match(/^All of it is in, but the statistics were not refreshed: .*due to user request\. /);
+  });
+
+  it('is a success that says so where a Ctrl-C, which npm passes on once more, comes after its commit', async () => {
+    const pressCtrlC = async (importing: StartedRun, pid: number) => {
+      const { child } = importing;
+      child.kill('SIGINT');
+      child.kill('SIGINT');
+      await once(child, 'exit');
+      // Postgres would notice only after the VACUUM.
+      await cancelVacuum(importing, pid);
+    };
+    const { code, stdout, stderr } = await importWithoutSettling(`productName\n${lines}\n`, pressCtrlC);
+    expect(code, stderr).to.equal(0);
+    expect(JSON.parse(stdout)).to.include({ imported: settledLines, unsettled: 'SIGINT' });
+    expect(stderr).to.match(/^All of it is in, but the statistics were not refreshed: SIGINT\. /);
   });
 
   it('names its bad lines all the same where it is taken back and the VACUUM fails', async () => {

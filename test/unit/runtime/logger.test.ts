@@ -1,4 +1,5 @@
 import { spawnSync } from 'node:child_process';
+import { closeSync, existsSync, openSync } from 'node:fs';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/runtime/logger.js';
 
@@ -86,4 +87,37 @@ describe('logger', () => {
     expect(lines).to.have.length(2000);
     expect(JSON.parse(lines.at(-1)!)).to.include({ n: 1999, name: 'worker' });
   });
+
+  // Linux has a device that is always full.
+  if (existsSync('/dev/full')) {
+    it('a full disk under the log costs lines and nothing else: the process ends as it is told to', () => {
+      const room = new URL('../../../shared/runtime/', import.meta.url).href;
+      const script = `
+        import { createLogger } from '${room}logger.ts';
+        import { createShutdown } from '${room}shutdown.ts';
+        const logger = createLogger({ name: 'api', level: 'debug' });
+        const shutdown = createShutdown({ logger, forceMs: 5000 });
+        shutdown.listen();
+        const timer = setInterval(() => {}, 1000);
+        shutdown.register('what is in hand', async () => {
+          logger.fatal('a line that is flushed');
+          await new Promise(setImmediate);
+          clearInterval(timer);
+          process.stderr.write('answered');
+        });
+        process.kill(process.pid, 'SIGTERM');`;
+      const full = openSync('/dev/full', 'w');
+      const { status, stderr } = spawnSync(
+        process.execPath,
+        ['--import', 'tsx', '--input-type=module', '--eval', script],
+        {
+          encoding: 'utf8',
+          stdio: ['ignore', full, 'pipe'],
+          timeout: 30_000,
+        },
+      );
+      closeSync(full);
+      expect({ status, stderr }).to.deep.equal({ status: 0, stderr: 'answered' });
+    });
+  }
 });

@@ -1,5 +1,6 @@
+import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { stat, writeFile } from 'node:fs/promises';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -49,6 +50,24 @@ describe('the data folder of npm start', () => {
     expect(outcome)
       .to.have.property('problem')
       .that.matches(/cannot be used.*Set DATA_DIR/s);
+  });
+
+  it('is refused with what to do when an empty file is all that fits into it, as on a full disk', async () => {
+    const data = join(folder.path, 'data');
+    const module = new URL('../../../shared/standalone/data-folder.ts', import.meta.url).href;
+    const script = `
+      import { openDataFolder } from '${module}';
+      process.stdout.write(JSON.stringify(openDataFolder('${data}')));`;
+    // A file of this process may have 0 bytes: a stand-in for the disk.
+    const words = [
+      '-c',
+      'ulimit -f 0; exec "$0" --import tsx --input-type=module --eval "$1"',
+      process.execPath,
+      script,
+    ];
+    const { stdout } = spawnSync('/bin/sh', words, { encoding: 'utf8', timeout: 30_000 });
+    expect(stdout).to.match(/"ok":false.*cannot be used.*Set DATA_DIR/s);
+    expect(await readdir(data)).to.deep.equal(['logs']);
   });
 
   it('keeps one key for platform tokens, readable to its owner alone', async () => {

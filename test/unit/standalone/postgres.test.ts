@@ -211,6 +211,14 @@ describe('the embedded Postgres', () => {
     expect(await query(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
   });
 
+  it('is made where a start that was cut off, or a full disk, has left an empty password', async () => {
+    const dir = join(folder.path, 'no-password-yet');
+    await mkdir(dir);
+    await writeFile(join(dir, 'password'), '', { mode: 0o600 });
+    const { url } = await start({ dataDir: dir });
+    expect(await query(url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+  });
+
   it('says what to do when the password of a cluster was lost', async () => {
     await rm(join(folder.path, 'half', 'password'));
     const outcome = await startPostgres({ dataDir: join(folder.path, 'half'), say: () => undefined });

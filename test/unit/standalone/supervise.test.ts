@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -87,6 +88,18 @@ describe('the supervisor of npm start', () => {
     expect(printed).to.deep.equal([warning, 'plain']);
     expect(await readFile(join(folder.path, 'logs.log'), 'utf8')).to.equal(`${info}\n${warning}\nplain\n`);
   });
+
+  // Linux has a device that is always full.
+  if (existsSync('/dev/full')) {
+    it('goes on where the log cannot be written, and shows a person the same', async () => {
+      await symlink('/dev/full', join(folder.path, 'full.log'));
+      const api = await run('full', `console.log('plain');`, serves, endsOnSigterm, staysOpen);
+      await api.ready;
+      await until(() => printed.length === 1, { deadlineMs: 5_000, what: 'a line' });
+      expect(printed).to.deep.equal(['plain']);
+      expect(isAlive(api.pid() ?? 0)).to.equal(true);
+    });
+  }
 
   it('leaves no process behind when it is itself killed with −9', async () => {
     const script = join(folder.path, 'child.mjs');

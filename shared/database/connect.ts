@@ -3,6 +3,8 @@ import createKnex from 'knex';
 import type { Knex } from 'knex';
 import { isInfrastructureError } from './errors.js';
 import { migrationSource } from './migration-source.js';
+import { streamOf } from './raw-connection.js';
+import type { RawConnection } from './raw-connection.js';
 
 export type Database = Knex;
 
@@ -61,11 +63,9 @@ const silent = () => undefined;
 /**
  * Knex knows a connection as gone once its socket has told so, a round of the event loop after the driver has ended it; in
  * between whoever came next, or was waiting for a connection, got it and failed with it.
- *
- * @param client of node-postgres
  */
-function isOpen({ connection }: { connection: { stream: { destroyed: boolean } } }): boolean {
-  return !connection.stream.destroyed;
+function isOpen(connection: RawConnection): boolean {
+  return !streamOf(connection).destroyed;
 }
 
 export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMax }: ConnectOptions): Knex.Config {

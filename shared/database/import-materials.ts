@@ -2,6 +2,7 @@ import type { MaterialChanges } from '../domain/material.js';
 import { toDecimal, toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import type { Database } from './connect.js';
+import { connectionPool, streamOf } from './raw-connection.js';
 
 /** A virtual material with the stock it begins with, as the rules have decided it (`openStock`). */
 export interface ImportedMaterial {
@@ -141,23 +142,15 @@ function decimalOrNull(units: number | null | undefined): string | null {
  * @param abort ends the connection; Postgres notices it after the VACUUM
  */
 export async function settleImport(database: Database, abort?: AbortSignal): Promise<void> {
-  const pool = database.client as {
-    acquireConnection(): Promise<PgClient>;
-    releaseConnection(client: PgClient): unknown;
-  };
-  const client = await pool.acquireConnection();
-  const end = () => client.connection.stream.destroy();
+  const pool = connectionPool(database);
+  const connection = await pool.acquireConnection();
+  const end = () => streamOf(connection).destroy();
   if (abort?.aborted === true) end();
   abort?.addEventListener('abort', end, { once: true });
   try {
-    await database.raw('VACUUM (ANALYZE) materials, stock, levels, ledger, facets, facet_counts').connection(client);
+    await database.raw('VACUUM (ANALYZE) materials, stock, levels, ledger, facets, facet_counts').connection(connection);
   } finally {
     abort?.removeEventListener('abort', end);
-    await pool.releaseConnection(client);
+    await pool.releaseConnection(connection);
   }
-}
-
-/** As much of node-postgres' client as is used here. */
-interface PgClient {
-  connection: { stream: { destroy(): void } };
 }

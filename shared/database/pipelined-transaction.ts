@@ -1,6 +1,7 @@
 import type { QueryConfig, QueryResult, Client } from 'pg';
 import type { Database } from './connect.js';
 import { isInfrastructureError } from './errors.js';
+import { connectionPool, streamOf } from './raw-connection.js';
 
 /** Sends queries without waiting between them, in one network write, and waits for all of their answers. */
 type Send = (queries: QueryConfig[]) => Promise<QueryResult[]>;
@@ -21,7 +22,7 @@ export async function pipelinedTransaction<T>(
   opening: QueryConfig[],
   decide: (answers: QueryResult[]) => { writing: QueryConfig[]; conclude: (answers: QueryResult[]) => T },
 ): Promise<T> {
-  const pool = database.client as ConnectionPool;
+  const pool = connectionPool(database);
   const connection = await pool.acquireConnection();
   const send = sender(connection);
   let isOpen = true;
@@ -56,8 +57,7 @@ const commit: QueryConfig = { text: 'COMMIT' };
 const rollback: QueryConfig = { text: 'ROLLBACK' };
 
 function sender(connection: Client): Send {
-  const stream = (connection as unknown as { connection: { stream: NodeJS.WritableStream & Corkable } }).connection
-    .stream;
+  const stream = streamOf(connection);
   return async (queries) => {
     stream.cork();
     const pending = queries.map((query) => connection.query(query));
@@ -67,18 +67,4 @@ function sender(connection: Client): Send {
     if (failure !== undefined) throw failure.reason;
     return settled.map((answer) => (answer as PromiseFulfilledResult<QueryResult>).value);
   };
-}
-
-/** What Knex does not type of its client. */
-interface ConnectionPool {
-  acquireConnection: () => Promise<PooledClient>;
-  releaseConnection: (connection: PooledClient) => Promise<void>;
-}
-
-/** With a fault on it Knex closes a connection instead of giving it out again. */
-type PooledClient = Client & { __knex__disposed?: unknown };
-
-interface Corkable {
-  cork(): void;
-  uncork(): void;
 }

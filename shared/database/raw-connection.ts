@@ -1,0 +1,21 @@
+import type { Socket } from 'node:net';
+import type { Knex } from 'knex';
+import type { Client } from 'pg';
+
+/** A connection as node-postgres has it. With a fault on it Knex closes it instead of giving it out again. */
+export type RawConnection = Client & { __knex__disposed?: unknown };
+
+export interface ConnectionPool {
+  acquireConnection: () => Promise<RawConnection>;
+  releaseConnection: (connection: RawConnection) => Promise<void>;
+}
+
+/** The pool behind a `Database`, whose type of its client is `any`. */
+export function connectionPool(database: Knex): ConnectionPool {
+  return database.client as ConnectionPool;
+}
+
+/** What a connection writes to, which node-postgres does not type. */
+export function streamOf(connection: Client): Socket {
+  return (connection as unknown as { connection: { stream: Socket } }).connection.stream;
+}

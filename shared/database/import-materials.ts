@@ -148,7 +148,9 @@ export async function settleImport(database: Database, abort?: AbortSignal): Pro
   if (abort?.aborted === true) end();
   abort?.addEventListener('abort', end, { once: true });
   try {
-    await database.raw('VACUUM (ANALYZE) materials, stock, levels, ledger, facets, facet_counts').connection(connection);
+    await database
+      .raw('VACUUM (ANALYZE) materials, stock, levels, ledger, facets, facet_counts')
+      .connection(connection);
   } finally {
     abort?.removeEventListener('abort', end);
     await pool.releaseConnection(connection);

@@ -20,9 +20,9 @@ describe('npm start that is ended while it starts', () => {
     await folder.remove();
   });
 
-  it('keeps the lock of its folder until nothing runs there, and a second Ctrl-C leaves no server behind', async () => {
+  /** `npm start` as it waits for a Redis that does not answer, beside a Postgres that is there. */
+  async function startHalf() {
     const dataDir = join(folder.path, 'data');
-    const lock = join(dataDir, 'start.lock');
     const pidFile = join(folder.path, 'redis.pid');
     const start = npmStart(dataDir, { PATH: await pathWithDeafRedis(folder.path, pidFile) });
     await until(() => existsSync(pidFile) && start.output().includes('Postgres: 18'), {
@@ -30,30 +30,26 @@ describe('npm start that is ended while it starts', () => {
       what: () => `the servers; it said:\n${start.output()}`,
     });
     redisPid = Number(await readFile(pidFile, 'utf8'));
+    return { start, dataDir, lock: join(dataDir, 'start.lock'), pid: redisPid };
+  }
+
+  it('keeps the lock of its folder until nothing runs there, and a second Ctrl-C leaves no server behind', async () => {
+    const { start, dataDir, lock, pid } = await startHalf();
     const postgresPid = parseInt(await readFile(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10);
 
     start.kill('SIGINT');
     await until(() => !isAlive(postgresPid), { deadlineMs: 15_000, what: 'Postgres to be stopped' });
     await delay(noEchoMs);
-    expect({ redis: isAlive(redisPid), lock: existsSync(lock) }).to.deep.equal({ redis: true, lock: true });
+    expect({ redis: isAlive(pid), lock: existsSync(lock) }).to.deep.equal({ redis: true, lock: true });
 
     start.kill('SIGINT');
     expect(await start.exited).to.deep.equal({ code: 130, signal: null });
-    const pid = redisPid;
     await until(() => !isAlive(pid), { deadlineMs: 5_000, what: 'the Redis to end' });
     expect(existsSync(lock)).to.equal(false);
   });
 
   it('is not cut short by a second hang-up of its terminal', async () => {
-    const dataDir = join(folder.path, 'data');
-    const lock = join(dataDir, 'start.lock');
-    const pidFile = join(folder.path, 'redis.pid');
-    const start = npmStart(dataDir, { PATH: await pathWithDeafRedis(folder.path, pidFile) });
-    await until(() => existsSync(pidFile) && start.output().includes('Postgres: 18'), {
-      deadlineMs: 30_000,
-      what: () => `the servers; it said:\n${start.output()}`,
-    });
-    redisPid = Number(await readFile(pidFile, 'utf8'));
+    const { start, lock, pid } = await startHalf();
 
     start.kill('SIGHUP');
     await until(() => start.output().includes('SIGHUP: stopping'), {
@@ -63,7 +59,7 @@ describe('npm start that is ended while it starts', () => {
     start.kill('SIGHUP');
     await delay(noEchoMs);
     expect(existsSync(lock)).to.equal(true);
-    signal(redisPid, 'SIGKILL');
+    signal(pid, 'SIGKILL');
     expect(await start.exited).to.deep.equal({ code: 0, signal: null });
     expect(existsSync(lock)).to.equal(false);
   });

@@ -1,6 +1,4 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
-import type { Database } from '../../shared/database/connect.js';
 import { createMaterials } from '../../shared/database/create-materials.js';
 import { findMaterial } from '../../shared/database/materials.js';
 import { findOutcomes } from '../../shared/database/operations.js';
@@ -9,31 +7,21 @@ import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
 import { operationExpiryMs } from '../../shared/inventory/time-limits.js';
 import { totalOf } from '../support/change.js';
+import { useDatabase } from '../support/database.js';
 import { racingDatabase, recordCancelled } from '../support/racing-database.js';
-import { createTestDatabase } from '../support/servers.js';
-import type { TestDatabase } from '../support/servers.js';
 import { createTestShop, operationOf } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
 
 describe('what the apply step looks at before the rules', () => {
-  let server: TestDatabase;
-  let database: Database;
+  const postgres = useDatabase({ poolMax: 2, pipeline: true });
   let shop: TestShop;
-  before(async () => {
-    server = await createTestDatabase();
-    database = connectDatabase({ url: server.url, poolMax: 2, applicationName: 'test', pipeline: true });
-  });
-  after(async () => {
-    await database.destroy();
-    await server.drop();
-  });
-  beforeEach(async () => (shop = await createTestShop(database)));
+  beforeEach(async () => (shop = await createTestShop(postgres.database)));
 
   const book = (units: number, more: Partial<Operation> = {}) =>
     operationOf({ kind: 'adjust', rows: [{ locationId: shop.locationIds[0] ?? '', delta: toMicros(units) }] }, more);
   const apply = async (materialId: string, ...operations: Operation[]): Promise<(OperationOutcome | undefined)[]> => {
     const groups = [{ shopId: shop.shopId, materialId, operations }];
-    const { outcomes } = await applyOperations(database, groups, { nowMs: Date.now() });
+    const { outcomes } = await applyOperations(postgres.database, groups, { nowMs: Date.now() });
     return operations.map(({ id }) => outcomes.get(id));
   };
 
@@ -44,7 +32,7 @@ describe('what the apply step looks at before the rules', () => {
     const tooLate = Date.now() - operationExpiryMs - 1;
     const [late] = await apply(materialId, book(3, { idempotency, acceptedAtMs: tooLate }));
     expect(late).to.deep.include({ status: 'executed', replayed: true });
-    expect(await totalOf(database, shop)).to.equal(3);
+    expect(await totalOf(postgres.database, shop)).to.equal(3);
   });
 
   it('is what stands on record: a replay stays one for who looks it up, and where its job comes again', async () => {
@@ -58,7 +46,7 @@ describe('what the apply step looks at before the rules', () => {
       const [executed] = await apply(materialId, first);
       const replay = { ...executed, replayed: true };
       expect(await apply(materialId, twin), materialId).to.deep.equal([replay]);
-      expect((await findOutcomes(database, [twin.id])).get(twin.id), 'looked up').to.deep.equal(replay);
+      expect((await findOutcomes(postgres.database, [twin.id])).get(twin.id), 'looked up').to.deep.equal(replay);
       expect(await apply(materialId, twin), 'once more').to.deep.equal([replay]);
     }
   });
@@ -66,8 +54,8 @@ describe('what the apply step looks at before the rules', () => {
   it('is who came first, also for a material that is not there to be locked', async () => {
     const [materialId, operation] = ['VMAT-VAR-missing', book(1)];
     // The worker has read that it is not on record; then it is withdrawn; then the worker writes.
-    const raced = racingDatabase(database, () =>
-      recordCancelled(database, { shopId: shop.shopId, materialId, id: operation.id }),
+    const raced = racingDatabase(postgres.database, () =>
+      recordCancelled(postgres.database, { shopId: shop.shopId, materialId, id: operation.id }),
     );
     const groups = [{ shopId: shop.shopId, materialId, operations: [operation] }];
     const { outcomes } = await applyOperations(raced, groups, { nowMs: Date.now() });
@@ -76,14 +64,14 @@ describe('what the apply step looks at before the rules', () => {
 
   it('is whose the material is: neither stock nor fields of a platform material change, whoever asks', async () => {
     const id = '4711';
-    await createMaterials(database, shop.shopId, [
+    await createMaterials(postgres.database, shop.shopId, [
       { id, origin: 'platform', productName: 'Theirs', mirroredQuantity: toMicros(7) },
     ]);
-    const before = await findMaterial(database, shop.shopId, id);
+    const before = await findMaterial(postgres.database, shop.shopId, id);
     const changes = { productName: 'Ours', inventoryQuantity: toMicros(1) };
     for (const outcome of await apply(id, book(1), operationOf({ kind: 'update', changes }))) {
       expect(outcome).to.have.nested.property('result.code', 'INVALID_INPUT');
     }
-    expect(await findMaterial(database, shop.shopId, id)).to.deep.equal(before);
+    expect(await findMaterial(postgres.database, shop.shopId, id)).to.deep.equal(before);
   });
 });

@@ -1,38 +1,26 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
-import type { Database } from '../../shared/database/connect.js';
 import { readLevels } from '../../shared/database/levels.js';
 import { findMaterial } from '../../shared/database/materials.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
-import { createTestDatabase } from '../support/servers.js';
-import type { TestDatabase } from '../support/servers.js';
+import { useDatabase } from '../support/database.js';
 import { createTestShop, operationOf } from '../support/shop.js';
 
 describe('a cycle that holds the same material id of two shops', () => {
-  let server: TestDatabase;
-  let database: Database;
-  before(async () => {
-    server = await createTestDatabase();
-    database = connectDatabase({ url: server.url, poolMax: 2, applicationName: 'test', pipeline: true });
-  });
-  after(async () => {
-    await database.destroy();
-    await server.drop();
-  });
+  const postgres = useDatabase({ poolMax: 2, pipeline: true });
 
   it('reads, answers and writes of each its own, though locations have the same ids as well', async () => {
     const materialId = 'VMAT-VAR-same';
     const shops = [
-      await createTestShop(database, { materialIds: [materialId] }),
-      await createTestShop(database, { materialIds: [materialId], allowNegative: true }),
+      await createTestShop(postgres.database, { materialIds: [materialId] }),
+      await createTestShop(postgres.database, { materialIds: [materialId], allowNegative: true }),
     ];
     // Before it each has fields and stock of its own; in it each changes another field, and stock by its own rules.
     const runEach = async (commands: Parameters<typeof operationOf>[0][][]) => {
       const groups = shops.map(({ shopId }, index) => {
         return { shopId, materialId, operations: (commands[index] ?? []).map((command) => operationOf(command)) };
       });
-      const { outcomes } = await applyOperations(database, groups, { nowMs: Date.now() });
+      const { outcomes } = await applyOperations(postgres.database, groups, { nowMs: Date.now() });
       return groups.map(({ operations }) => outcomes.get(operations.at(-1)?.id ?? ''));
     };
     const book = (units: number) => {
@@ -52,10 +40,10 @@ describe('a cycle that holds the same material id of two shops', () => {
       { vendor: 'Second', sku: 'S-1', unit: 'pcs', inventoryQuantity: -5 },
     ];
     for (const [index, { shopId }] of shops.entries()) {
-      const material = await findMaterial(database, shopId, materialId);
+      const material = await findMaterial(postgres.database, shopId, materialId);
       expect(material).to.include(wanted[index]);
       expect(answers[index]).to.have.nested.property('result.material').that.deep.equals(material);
-      const read = await readLevels(database, shopId, materialId);
+      const read = await readLevels(postgres.database, shopId, materialId);
       expect(read?.levels.map(({ quantity }) => quantity)).to.deep.equal([wanted[index]?.inventoryQuantity]);
     }
   });

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import type { Operation } from '../../shared/domain/operation.js';
 import { toMicros } from '../../shared/domain/quantity.js';
@@ -11,9 +10,8 @@ import { runCycle } from '../../worker/cycle.js';
 import type { WorkerDeps } from '../../worker/deps.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
 import { recordOf, totalOf } from '../support/change.js';
+import { useDatabase } from '../support/database.js';
 import { useQueueRoom } from '../support/queue-room.js';
-import { createTestDatabase } from '../support/servers.js';
-import type { TestDatabase } from '../support/servers.js';
 import { createTestShop, operationOf } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
 
@@ -22,18 +20,9 @@ const [largeOperations, rowsMax] = [10, 1_000];
 
 describe('a cycle that takes more than one transaction', () => {
   const room = useQueueRoom();
-  let server: TestDatabase;
-  let database: Database;
+  const postgres = useDatabase({ poolMax: 3, pipeline: true });
   let shop: TestShop;
-  before(async () => {
-    server = await createTestDatabase();
-    database = connectDatabase({ url: server.url, poolMax: 3, applicationName: 'test', pipeline: true });
-  });
-  after(async () => {
-    await database.destroy();
-    await server.drop();
-  });
-  beforeEach(async () => (shop = await createTestShop(database, { materials: 2 })));
+  beforeEach(async () => (shop = await createTestShop(postgres.database, { materials: 2 })));
 
   const ref = (index = 0) => ({ shopId: shop.shopId, materialId: shop.materialIds[index] ?? '' });
   const book = (units: number, rows = 1): Operation => {
@@ -41,7 +30,8 @@ describe('a cycle that takes more than one transaction', () => {
     return operationOf({ kind: 'adjust', rows: Array.from({ length: rows }, () => row) });
   };
   const large = () => Array.from({ length: largeOperations }, () => book(1, rowsMax));
-  const recorded = (operations: Operation[]) => Promise.all(operations.map(({ id }) => recordOf(database, id)));
+  const recorded = (operations: Operation[]) =>
+    Promise.all(operations.map(({ id }) => recordOf(postgres.database, id)));
 
   it('has each of its jobs applied once and finished, whichever transaction it is in', async () => {
     const jobs = [large(), [book(-1)], [book(2)]];
@@ -50,8 +40,8 @@ describe('a cycle that takes more than one transaction', () => {
     await room.add(ref(1), { operations: [elsewhere] });
     const transactions = await cycle(() => Promise.resolve());
     expect(transactions).to.equal(2);
-    expect(await totalOf(database, shop)).to.equal(largeOperations * rowsMax + 1);
-    expect(await totalOf(database, shop, ref(1).materialId)).to.equal(5);
+    expect(await totalOf(postgres.database, shop)).to.equal(largeOperations * rowsMax + 1);
+    expect(await totalOf(postgres.database, shop, ref(1).materialId)).to.equal(5);
     expect(await room.jobs(ref(), 'active')).to.deep.equal([]);
     expect(await room.jobs(ref(), 'wait')).to.deep.equal([]);
   });
@@ -69,7 +59,7 @@ describe('a cycle that takes more than one transaction', () => {
     expect(new Set(await recorded(operations.flat())), 'nor did a later job overtake the first').to.deep.equal(
       new Set([undefined]),
     );
-    expect(await recordOf(database, elsewhere.id)).to.equal('executed');
+    expect(await recordOf(postgres.database, elsewhere.id)).to.equal('executed');
     expect(await room.jobs(ref(), 'wait')).to.deep.equal(jobs);
   });
 
@@ -90,7 +80,7 @@ describe('a cycle that takes more than one transaction', () => {
   /** Runs a cycle over all that is ready; `before` is told of each of its transactions by number. Answers how many there were. */
   async function cycle(before: (number: number) => Promise<void>): Promise<number> {
     let transactions = 0;
-    const client = database.client as { acquireConnection: () => Promise<unknown> };
+    const client = postgres.database.client as { acquireConnection: () => Promise<unknown> };
     const acquireConnection = async () => {
       transactions += 1;
       await before(transactions);
@@ -100,7 +90,7 @@ describe('a cycle that takes more than one transaction', () => {
     const deps: WorkerDeps = {
       redis: room.redis,
       presence,
-      database: Object.create(database, {
+      database: Object.create(postgres.database, {
         client: { value: Object.create(client, { acquireConnection: { value: acquireConnection } }) as unknown },
       }) as Database,
       logger: pino({ level: 'silent' }),
@@ -114,7 +104,7 @@ describe('a cycle that takes more than one transaction', () => {
 
   /** Holds the first material's row as any other session might. */
   async function hold(): Promise<{ letGo: () => Promise<void> }> {
-    const transaction = await database.transaction();
+    const transaction = await postgres.database.transaction();
     const { shopId, materialId } = ref();
     await transaction.raw('SELECT 1 FROM stock WHERE shop_id = ? AND material_id = ? FOR UPDATE', [shopId, materialId]);
     let isHeld = true;

@@ -1,4 +1,3 @@
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createShop, findShop } from '../../../shared/database/shops.js';
 import type { Shop } from '../../../shared/database/shops.js';
@@ -7,35 +6,11 @@ import type { SyncDeps, SyncOptions, SyncOutcome } from '../../../shared/mirror/
 import type { ShopifyLimits } from '../../../shared/platform/shopify/shopify-client.js';
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
 import { connectPlatform, platformTokenKey } from '../../support/platform.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
 import { createSubject } from '../platform/fixtures.js';
 import { locationNode, locationsReply, onLocations } from '../platform/list-fixtures.js';
 
 /** The domain on which `test/unit/platform/fixtures.ts` prepares replies. */
 export const domain = 'demo-shop.myshopify.com';
-
-/** A database of the suite's own, as the worker opens its pool for the mirror. */
-export function useDatabase(): { readonly database: Database; readonly url: string } {
-  let testDatabase: TestDatabase;
-  let database: Database;
-  before(async () => {
-    testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 4, applicationName: 'test' });
-  });
-  after(async () => {
-    await database.destroy();
-    await testDatabase.drop();
-  });
-  return {
-    get database() {
-      return database;
-    },
-    get url() {
-      return testDatabase.url;
-    },
-  };
-}
 
 /** A shop that is connected to a platform and knows nothing of it yet. */
 export async function createConnectedShop(database: Database, at = domain): Promise<Shop> {

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { createSync, createConnectedShop, expectLocations, useDatabase } from './fixtures.js';
+import { useDatabase } from '../../support/database.js';
+import { createSync, createConnectedShop, expectLocations } from './fixtures.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import { onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
 

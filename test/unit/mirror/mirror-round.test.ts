@@ -2,13 +2,14 @@ import { expect } from 'chai';
 import { listSyncs } from '../../../shared/database/platform-syncs.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { standInAccessToken } from '../../../shared/standalone/stand-in-platform.js';
+import { useDatabase } from '../../support/database.js';
 import { connectPlatform, platformTokenKey } from '../../support/platform.js';
 import { startTestRedis } from '../../support/servers.js';
 import type { TestRedis } from '../../support/servers.js';
 import { startProcess, stopProcess } from '../../support/service-process.js';
 import type { Env, Proc } from '../../support/service-process.js';
 import { until } from '../../support/until.js';
-import { readMirror, useDatabase } from './fixtures.js';
+import { readMirror } from './fixtures.js';
 import { manyVariants, startGatedPlatform } from './gated-platform.js';
 import type { GatedPlatform } from './gated-platform.js';
 

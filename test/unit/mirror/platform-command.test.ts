@@ -4,11 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { createShop } from '../../../shared/database/shops.js';
 import { standInAccessToken } from '../../../shared/standalone/stand-in-platform.js';
+import { useDatabase } from '../../support/database.js';
 import { connectPlatform, platformTokenKey } from '../../support/platform.js';
 import { until } from '../../support/until.js';
 import { createCli } from '../manage/run-manage.js';
 import type { Cli } from '../manage/run-manage.js';
-import { readMirror, useDatabase } from './fixtures.js';
+import { readMirror } from './fixtures.js';
 import { manyVariants, startGatedPlatform } from './gated-platform.js';
 import type { GatedPlatform } from './gated-platform.js';
 

@@ -2,9 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { findDueShops, takeSync } from '../../../shared/database/platform-syncs.js';
 import { updateShop } from '../../../shared/database/shops.js';
+import { useDatabase } from '../../support/database.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import { onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
-import { createConnectedShop, createSync, domain, expectLocations, readShop, useDatabase } from './fixtures.js';
+import { createConnectedShop, createSync, domain, expectLocations, readShop } from './fixtures.js';
 
 const everyMs = 3_600_000;
 

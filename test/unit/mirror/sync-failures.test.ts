@@ -5,6 +5,7 @@ import type { Database } from '../../../shared/database/connect.js';
 import { recordVariants } from '../../../shared/database/platform-mirror.js';
 import { listSyncs, takeSync } from '../../../shared/database/platform-syncs.js';
 import { updateShop } from '../../../shared/database/shops.js';
+import { useDatabase } from '../../support/database.js';
 import { connectPlatform } from '../../support/platform.js';
 import { until } from '../../support/until.js';
 import { onShop, path, shutNetwork } from '../platform/fixtures.js';
@@ -17,7 +18,7 @@ import {
   variantNode,
   variantsReply,
 } from '../platform/list-fixtures.js';
-import { createConnectedShop, createSync, expectLocations, readMirror, readShop, useDatabase } from './fixtures.js';
+import { createConnectedShop, createSync, expectLocations, readMirror, readShop } from './fixtures.js';
 
 describe('a mirror whose platform fails', () => {
   shutNetwork();

@@ -5,6 +5,7 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
 import { addLocation } from '../../../shared/database/locations.js';
 import { listSyncs } from '../../../shared/database/platform-syncs.js';
+import { useDatabase } from '../../support/database.js';
 import { createTestShop } from '../../support/shop.js';
 import { connectPlatform } from '../../support/platform.js';
 import { bookOpeningStock } from '../../../shared/manage/book-opening-stock.js';
@@ -17,15 +18,7 @@ import {
   variantNode,
   variantsReply,
 } from '../platform/list-fixtures.js';
-import {
-  createConnectedShop,
-  createSync,
-  domain,
-  expectLocations,
-  readMirror,
-  readShop,
-  useDatabase,
-} from './fixtures.js';
+import { createConnectedShop, createSync, domain, expectLocations, readMirror, readShop } from './fixtures.js';
 
 describe('the mirror of a platform', () => {
   shutNetwork();

@@ -1,4 +1,5 @@
 import type { Database } from './connect.js';
+import { readRows } from './read-rows.js';
 
 /** The filters of the list (contract §2 "List") that its counters know. */
 export interface ListFilters {
@@ -25,12 +26,10 @@ export interface MatchedFacets {
 }
 
 export async function readFacets(database: Database, shopId: number, filters: ListFilters): Promise<MatchedFacets> {
-  const { rows } = await database.raw<{ rows: [FacetsRow] }>(facetsSql(filters), {
-    shopId,
-    originFilter: filters.originFilter,
-    vendorFilter: [...filters.vendorFilter],
-  });
-  const [{ ids, groups, matched_count, group_count, vendors, table_part }] = rows;
+  const { originFilter, vendorFilter } = filters;
+  const [row] = await readRows<FacetsRow>(database, facetsSql(filters), { shopId, originFilter, vendorFilter });
+  if (row === undefined) throw new Error('an aggregate returned no row');
+  const { ids, groups, matched_count, group_count, vendors, table_part } = row;
   return {
     ids,
     groups,

@@ -4,6 +4,7 @@ import type { LedgerPlace } from '../domain/newest-first.js';
 import { fromDecimal } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import type { Database } from './connect.js';
+import { readRows } from './read-rows.js';
 
 /** One change of one level, as it was booked; quantities in millionths. */
 export interface LedgerRecord extends LedgerPlace {
@@ -57,7 +58,8 @@ export async function readLedger(
   // One more than is shown tells whether anything follows.
   const wanted = skipped + limit + 1;
   const untilMs = Math.min(position?.atMs ?? Infinity, filter.toMs ?? Infinity);
-  const { rows } = await database.raw<{ rows: LedgerRow[] }>(
+  const rows = await readRows<LedgerRow>(
+    database,
     filter.requestId === undefined ? entriesOfMaterial : entriesOfRequest,
     {
       shopId,

@@ -1,5 +1,6 @@
 import { fromDecimal, toUnits } from '../domain/quantity.js';
 import type { Database } from './connect.js';
+import { readRows } from './read-rows.js';
 
 /** Quantities in units; `updatedAt` is null where nothing was ever booked (contract §2 "Inventory read"). */
 export interface MaterialLevels {
@@ -21,9 +22,9 @@ export async function readLevels(
   materialId: string,
   locationIds?: readonly string[],
 ): Promise<MaterialLevels | undefined> {
-  const { rows } = await (locationIds === undefined
-    ? database.raw<{ rows: LevelRow[] }>(allLevels, { shopId, materialId })
-    : database.raw<{ rows: LevelRow[] }>(levelsAt, { shopId, materialId, locationIds: [...locationIds] }));
+  const rows = await (locationIds === undefined
+    ? readRows<LevelRow>(database, allLevels, { shopId, materialId })
+    : readRows<LevelRow>(database, levelsAt, { shopId, materialId, locationIds }));
   const [first] = rows;
   if (first === undefined) return undefined;
   return { totalQuantity: toUnits(fromDecimal(first.total_quantity)), levels: rows.flatMap(toLevel) };

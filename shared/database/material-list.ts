@@ -6,6 +6,8 @@ import { gatherSql, isWalked, pageOfSql, pageOrder, sameShop, shapeOf, walkSql }
 import type { PageShape, SortKey } from './material-page.js';
 import { materialColumns, toMaterial } from './material-rows.js';
 import type { MaterialRow } from './material-rows.js';
+import { readRows } from './read-rows.js';
+import type { Bindings } from './read-rows.js';
 
 /** Every rule of the list (contract §2 "List"), validated and with its defaults filled in. */
 export interface MaterialListQuery extends ListFilters {
@@ -47,17 +49,24 @@ export async function listMaterials(
   if (isLongerThanAnyText(search)) return { items: [], totalCount: 0, availableVendors: vendors };
   const skipped = (page - 1) * pageSize;
   const pattern = `%${escapePattern(search)}%`;
-  const bindings = { shopId, facetIds: ids, vendorFilter: [...vendorFilter], pattern, pageSize, skipped };
+  const bindings = { shopId, facetIds: ids, vendorFilter, pattern, pageSize, skipped };
   if (shape.bySearch) return { ...(await searchPage(database, shape, bindings)), availableVendors: vendors };
   const found = { totalCount: matchedCount, availableVendors: vendors };
   if (skipped >= matchedCount) return { ...found, items: [] };
-  const counts = { matched: matchedCount, inGroups: groupCount, toPageEnd: skipped + pageSize };
-  const pageIds = isWalked(shape, counts) ? walkSql(shape) : pageOfSql(`(${gatherSql(shape)}) gathered`, sortOrder);
-  const { rows } = await database.raw<{ rows: MaterialRow[] }>(itemsSql(pageIds, shape), bindings);
+  const toPageEnd = skipped + pageSize;
+  const counts = { matched: matchedCount, inGroups: groupCount, toPageEnd };
+  const pageIds = isWalked(shape, counts)
+    ? walkSql(shape, nextPowerOfTwo(toPageEnd))
+    : pageOfSql(`(${gatherSql(shape)}) gathered`, sortOrder);
+  // With the size in it the planner knows how few rows a page has, whatever the values. Not so for vendors: how many
+  // materials they have is what says how theirs are found best.
+  const sql = itemsSql(pageIds, shape).replaceAll(':pageSize', String(pageSize));
+  const rows = await readRows<MaterialRow>(database, sql, bindings, { planEachTime: shape.byVendor });
   return { ...found, items: rows.map(toMaterial) };
 }
 
-type Bindings = Record<string, string | number | string[] | number[]>;
+/** So that pages of about the same depth have the same statement. */
+const nextPowerOfTwo = (count: number) => 2 ** Math.ceil(Math.log2(count));
 
 async function searchPage(
   database: Database,
@@ -65,7 +74,8 @@ async function searchPage(
   bindings: Bindings,
 ): Promise<Pick<MaterialPage, 'items' | 'totalCount'>> {
   type Row = { total_count: number } & (MaterialRow | { id: null });
-  const { rows } = await database.raw<{ rows: Row[] }>(searchSql(shape), bindings);
+  // How common the text is says what is cheapest, and only a plan for this text can know.
+  const rows = await readRows<Row>(database, searchSql(shape), bindings, { planEachTime: true });
   const items = rows.filter((row): row is Row & MaterialRow => row.id !== null);
   return { items: items.map(toMaterial), totalCount: rows[0]?.total_count ?? 0 };
 }

@@ -1,5 +1,5 @@
 import type { ListFilters, MatchedFacets } from './facets.js';
-import { descendingSql, toPageEnd } from './material-walk.js';
+import { descendingSql } from './material-walk.js';
 import type { Walk } from './material-walk.js';
 
 /**
@@ -155,15 +155,19 @@ function gatherBySearchSql({ sortBy, byFacet, isShortSearch, hasMostOfTable }: P
 export const pageOfSql = (gathered: string, sortOrder: 'asc' | 'desc') =>
   `SELECT id, key FROM ${gathered} ORDER BY ${pageOrder(sortOrder)} LIMIT :pageSize OFFSET :skipped`;
 
-/** The page's `id` and `key`, in no order, of `:pageSize` rows after `:skipped`; never for a search. */
-export function walkSql(shape: PageShape): string {
+/**
+ * The page's `id` and `key`, in no order, of `:pageSize` rows after `:skipped`; never for a search.
+ *
+ * @param reach at least as many rows as there are up to the page's end
+ */
+export function walkSql(shape: PageShape, reach: number): string {
   const { key, isNullable } = sortColumns[shape.sortBy];
-  const walk = walker(shape);
+  const walk = walker(shape, reach);
   if (shape.sortOrder === 'asc') return `${walk('', 'key, id')} LIMIT :pageSize OFFSET :skipped`;
   return descendingSql(walk, { key, isNullable });
 }
 
-function walker({ sortBy, groups, byVendor }: PageShape): Walk {
+function walker({ sortBy, groups, byVendor }: PageShape, reach: number): Walk {
   const { table, key } = sortColumns[sortBy];
   const [alias, id] = table === 'stock' ? ['s', 's.material_id'] : ['m', 'm.id'];
   const filters: string[] = [];
@@ -171,12 +175,13 @@ function walker({ sortBy, groups, byVendor }: PageShape): Walk {
   // All of a vendor's materials stand together in this order: without its bounds the walk would look for them.
   if (byVendor && sortBy === 'vendor') filters.push(`${key} BETWEEN ${vendorBound('min')} AND ${vendorBound('max')}`);
   return (condition, order) => {
-    // No arm gives more to a page than all rows up to its end.
+    // No arm gives more to a page than all rows up to its end. The planner is told so by a number: of a value it would
+    // expect a tenth of all rows, and rather read the tables.
     const arms = groups.map((group) => {
       const conditions = [`${alias}.shop_id = ${sameShop}`, `(${alias}.facet_id & 3) = ${group}`, ...filters];
       if (condition !== '') conditions.push(condition);
       return `(SELECT ${id} AS id, ${key} AS key FROM ${table} ${alias} WHERE ${conditions.join(' AND ')}
-               ORDER BY ${order} LIMIT ${toPageEnd})`;
+               ORDER BY ${order} LIMIT ${reach})`;
     });
     return `SELECT id, key FROM (${arms.join(' UNION ALL ')}) arms ORDER BY ${order}`;
   };

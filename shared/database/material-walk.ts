@@ -1,6 +1,6 @@
 const skipped = 'CAST(:skipped AS integer)';
 /** How many rows there are from the first to the end of the page. */
-export const toPageEnd = `${skipped} + CAST(:pageSize AS integer)`;
+const toPageEnd = `${skipped} + CAST(:pageSize AS integer)`;
 
 /** The ids and keys that meet a condition on the key, in an order by `key` and `id` that an index can give. */
 export type Walk = (condition: string, order: string) => string;

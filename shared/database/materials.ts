@@ -5,6 +5,7 @@ import type { Database } from './connect.js';
 import { sameShop } from './material-page.js';
 import { materialColumns, toVersionedMaterial } from './material-rows.js';
 import type { VersionedMaterialRow } from './material-rows.js';
+import { readRows } from './read-rows.js';
 
 export interface Connection {
   id: string;
@@ -34,13 +35,14 @@ export async function findVersionedMaterial(
   shopId: number,
   materialId: string,
 ): Promise<VersionedMaterial | undefined> {
-  const { rows } = await database.raw<{ rows: VersionedMaterialRow[] }>(
+  const [row] = await readRows<VersionedMaterialRow>(
+    database,
     `SELECT m.version, ${materialColumns}
      FROM materials m JOIN stock s ON s.shop_id = m.shop_id AND s.material_id = m.id
      WHERE m.shop_id = ${sameShop} AND m.id = :materialId`,
     { shopId, materialId },
   );
-  return rows[0] && toVersionedMaterial(rows[0]);
+  return row && toVersionedMaterial(row);
 }
 
 /** What consumes a material (contract §1 `includeConnections`), sorted by name, then id; empty for an unknown material too. */
@@ -49,12 +51,13 @@ export async function findConnections(
   shopId: number,
   materialId: string,
 ): Promise<MaterialConnections> {
-  const { rows } = await database.raw<{ rows: { id: string; kind: BillKind; name: string; quantity: string }[] }>(
+  const rows = await readRows<{ id: string; kind: BillKind; name: string; quantity: string }>(
+    database,
     `SELECT b.id, b.kind, b.name, c.quantity
      FROM bill_components c JOIN bills b ON b.shop_id = c.shop_id AND b.id = c.bill_id
-     WHERE c.shop_id = ? AND c.material_id = ?
+     WHERE c.shop_id = :shopId AND c.material_id = :materialId
      ORDER BY lower(b.name), b.id`,
-    [shopId, materialId],
+    { shopId, materialId },
   );
   const ofKind = (wanted: BillKind) =>
     rows

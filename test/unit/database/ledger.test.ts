@@ -6,6 +6,7 @@ import type { LedgerFilter, LedgerPosition, LedgerRecord } from '../../../shared
 import type { AdjustmentRow } from '../../../shared/domain/adjustment.js';
 import type { Operation } from '../../../shared/domain/operation.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
+import { planOf, sentDuring } from '../../support/sent-statements.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 import { createTestShop, operationOf } from '../../support/shop.js';
@@ -219,19 +220,9 @@ async function fill(
   );
 }
 
-/** The blocks that Postgres touched for the last query that `use` sent. */
+/** The blocks that Postgres touches for the last statement that `use` sends. */
 async function blocksOf(database: Database, use: () => Promise<unknown>): Promise<number> {
-  let sent: { sql: string; bindings: never } | undefined;
-  const listen = (query: { sql: string; bindings: never }) => (sent = query);
-  database.on('query', listen);
-  await use();
-  database.removeListener('query', listen);
-  if (sent === undefined) throw new Error('no query was sent');
-  const sql = sent.sql.replace(/\$\d+/g, '?');
-  const { rows } = await database.raw<{ rows: { 'QUERY PLAN': { Plan: Record<string, number> }[] }[] }>(
-    `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${sql}`,
-    sent.bindings,
-  );
-  const plan = rows[0]?.['QUERY PLAN'][0]?.Plan;
-  return (plan?.['Shared Hit Blocks'] ?? 0) + (plan?.['Shared Read Blocks'] ?? 0);
+  const last = (await sentDuring(database, use)).at(-1) ?? expect.fail('nothing was sent');
+  const plan = await planOf(database, last, { isRun: true });
+  return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
 }

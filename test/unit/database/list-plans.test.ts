@@ -6,7 +6,11 @@ import { listMaterials } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
 import { gatherSql, sortKeys, walkSql } from '../../../shared/database/material-page.js';
 import type { SortKey } from '../../../shared/database/material-page.js';
+import { readRows } from '../../../shared/database/read-rows.js';
+import type { Bindings, ReadOptions } from '../../../shared/database/read-rows.js';
 import { createShop } from '../../../shared/database/shops.js';
+import { planOf, sentDuring } from '../../support/sent-statements.js';
+import type { PlanNode } from '../../support/sent-statements.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -105,23 +109,18 @@ describe('the plans of the list', () => {
     return id;
   }
 
-  async function scansOf(sql: string, bindings: Record<string, unknown>): Promise<Scan[]> {
-    const { rows } = await database.raw<{ rows: [{ 'QUERY PLAN': [{ Plan: PlanNode }] }] }>(
-      `EXPLAIN (FORMAT JSON) ${sql}`,
-      bindings as Record<string, number>,
-    );
-    return scans(rows[0]['QUERY PLAN'][0].Plan);
+  /** What each statement reads that is sent meanwhile. */
+  async function statementsOf(use: () => Promise<unknown>): Promise<{ sql: string; scans: Scan[] }[]> {
+    const statements: { sql: string; scans: Scan[] }[] = [];
+    for (const statement of await sentDuring(database, use)) {
+      statements.push({ sql: statement.text, scans: scans(await planOf(database, statement)) });
+    }
+    return statements;
   }
 
-  /** What each statement of a list reads. */
-  async function statementsOf(query: MaterialListQuery): Promise<{ sql: string; scans: Scan[] }[]> {
-    const statements: { sql: string; scans: Scan[] }[] = [];
-    const raw = async (sql: string, bindings: Record<string, unknown>): Promise<unknown> => {
-      statements.push({ sql, scans: await scansOf(sql, bindings) });
-      return database.raw(sql, bindings as Record<string, number>);
-    };
-    await listMaterials({ raw } as unknown as Database, shopId, query);
-    return statements;
+  async function scansOf(sql: string, bindings: Bindings, options?: ReadOptions): Promise<Scan[]> {
+    const [statement] = await statementsOf(() => readRows(database, sql, bindings, options));
+    return statement?.scans ?? expect.fail('nothing was sent');
   }
 
   for (const [name, filter] of filters) {
@@ -129,7 +128,8 @@ describe('the plans of the list', () => {
       for (const sortBy of sortKeys) {
         for (const [sortOrder, page] of places) {
           const all = { usageFilter: 'all', originFilter: 'all', vendorFilter: [] } as const;
-          const statements = await statementsOf({ ...all, ...filter, sortBy, sortOrder, page, pageSize: 50 });
+          const query = { ...all, ...filter, sortBy, sortOrder, page, pageSize: 50 };
+          const statements = await statementsOf(() => listMaterials(database, shopId, query));
           const what = `${sortBy} ${sortOrder}, page ${page}`;
           const [counters, ...others] = statements;
           expect(tablesOf(counters?.scans), what).to.have.members(['facet_counts', 'facets', 'pg_class']);
@@ -168,7 +168,7 @@ describe('the plans of the list', () => {
     });
     for (const shape of shapes) {
       for (const byVendor of [false, true]) {
-        const found = await scansOf(walkSql({ ...shape, byFacet: byVendor, byVendor }), {
+        const found = await scansOf(walkSql({ ...shape, byFacet: byVendor, byVendor }, 1_024), {
           ...bindings(),
           facetIds: ids,
           vendorFilter: ['Vendor 7'],
@@ -214,7 +214,7 @@ describe('the plans of the list', () => {
     it(`what is gathered by a search comes from the trigram index, ${how}`, async () => {
       for (const shape of shapes) {
         const sql = gatherSql({ ...shape, byFacet: false, byVendor: false, bySearch: true, hasMostOfTable });
-        const found = await scansOf(sql, bindings());
+        const found = await scansOf(sql, bindings(), { planEachTime: true });
         const isFromStock = indexOf[shape.sortBy].startsWith('stock');
         expect(indexesOf(found)).to.have.members(['materials_search_idx', ...(isFromStock ? ['stock_pkey'] : [])]);
         const conditions = found.flatMap(({ index, condition }) => (index === 'materials_search_idx' ? condition : []));
@@ -227,14 +227,6 @@ describe('the plans of the list', () => {
     });
   }
 });
-
-interface PlanNode {
-  'Node Type': string;
-  'Relation Name'?: string;
-  'Index Name'?: string;
-  'Index Cond'?: string;
-  Plans?: PlanNode[];
-}
 
 /** Every node that reads a table or an index. */
 function scans(node: PlanNode): Scan[] {

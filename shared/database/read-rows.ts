@@ -18,7 +18,7 @@ export interface ReadOptions {
 /**
  * The rows that a statement reads. Postgres parses it once a connection and keeps its plan for some seconds: at each call
  * that was four fifths of what a material takes there (1.16 ms, and 0.25 so), and half of a list. It goes past Knex, which
- * costs the process half as much again and has no names for statements.
+ * costs the process up to half as much again, and has no names for statements.
  *
  * @throws what Postgres or the pool has against it
  */

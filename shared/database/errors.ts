@@ -41,6 +41,11 @@ export function isInfrastructureError(error: unknown): boolean {
   return connectionFailure.test(error.message);
 }
 
+/** Whether the driver gave a statement up that overstayed `answerMsMax`; the server is still at it. */
+export function isOverstay(error: unknown): boolean {
+  return error instanceof Error && error.message.endsWith('Query read timeout');
+}
+
 /** What went wrong, for a person: a host with several addresses fails once for each. Drivers name host and port, never the password. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');

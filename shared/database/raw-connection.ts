@@ -17,5 +17,34 @@ export function connectionPool(database: Knex): ConnectionPool {
 
 /** What a connection writes to, which node-postgres does not type. */
 export function streamOf(connection: Client): Socket {
-  return (connection as unknown as { connection: { stream: Socket } }).connection.stream;
+  return protocolOf(connection).stream;
+}
+
+/** Calls `tell` for each error that the server sends, before whoever asked hears of it. */
+export function onServerError(connection: Client, tell: (error: { severity?: string }) => void): void {
+  protocolOf(connection).on('errorMessage', tell);
+}
+
+interface Protocol {
+  stream: Socket;
+  on: (event: 'errorMessage', listener: (error: { severity?: string }) => void) => void;
+}
+
+function protocolOf(connection: Client): Protocol {
+  return (connection as unknown as { connection: Protocol }).connection;
+}
+
+/** Of a session, by which another connection may cancel what it is at. */
+export interface BackendKey {
+  /** A name, an address, or the folder of a socket. */
+  host: string;
+  port: number;
+  processId: number;
+  secretKey: number;
+}
+
+/** As the server gave it when the connection was opened. */
+export function backendKeyOf(connection: Client): BackendKey {
+  const { processID, secretKey } = connection as unknown as { processID: number; secretKey: number };
+  return { host: connection.host, port: connection.port, processId: processID, secretKey };
 }

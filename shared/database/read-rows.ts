@@ -1,7 +1,8 @@
 import { createHash } from 'node:crypto';
+import { cancelStatement } from './cancel-statement.js';
 import type { Database } from './connect.js';
-import { isInfrastructureError } from './errors.js';
-import { connectionPool } from './raw-connection.js';
+import { isInfrastructureError, isOverstay } from './errors.js';
+import { backendKeyOf, connectionPool } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
 
 /** By the names that stand in the statement as `:name`; one that does not stand there is left out. */
@@ -35,6 +36,8 @@ export async function readRows<Row extends object>(
     const values = statement.keys.map((key) => valueOf(bindings, key));
     return await ask<Row>(connection, statement, values);
   } catch (error) {
+    // Or each takes a session of Postgres until it is done: behind a lock there were five more every five seconds.
+    if (isOverstay(error)) cancelStatement(backendKeyOf(connection));
     // What is asked next must not meet the same connection, should that be at fault.
     if (!isInfrastructureError(error)) connection.__knex__disposed = error;
     throw error;

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { connectDatabase, untilReachable } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
+import { readRows } from '../../../shared/database/read-rows.js';
 import { startFaultProxy } from '../../support/fault-proxy.js';
 import type { FaultProxy } from '../../support/fault-proxy.js';
 import { testPostgres } from '../../support/servers.js';
@@ -92,5 +93,38 @@ describe('a pool whose driver ends a connection, since a statement overstayed it
     const waiting = database.raw('SELECT 1');
     const settled = await Promise.allSettled([slow, waiting]);
     expect(settled.map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled']);
+  });
+});
+
+describe('a pool whose server ends a session', () => {
+  let database: Database;
+  let server: Database;
+  before(async () => {
+    const { url } = await testPostgres();
+    // As the API has its own, where the driver waits for no answer before it writes.
+    database = connectDatabase({ url, poolMax: 1, applicationName: 'test', answerMsMax: soonMsMax });
+    server = connectDatabase({ url, poolMax: 1, applicationName: 'test' });
+  });
+  after(() => Promise.all([database.destroy(), server.destroy()]));
+
+  async function endAtWork(): Promise<void> {
+    const { rows } = await database.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
+    const pid = rows[0]?.pid ?? expect.fail('no session');
+    const atWork = readRows(database, 'SELECT pg_sleep(60)', {}).catch((error: unknown) => error);
+    const isEnded = async () => {
+      const sleeping = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ? AND query LIKE '%pg_sleep%'`;
+      const ended = await server.raw<{ rows: unknown[] }>(sleeping, [pid]);
+      return ended.rows.length > 0;
+    };
+    await until(isEnded, { deadlineMs: soonMsMax, what: 'a session that sleeps' });
+    expect(await atWork).to.have.property('code', '57P01');
+  }
+
+  it('hands the connection to nobody, though its socket has not ended yet', async () => {
+    // The socket ends some moments later, and mostly too late for the next who asks.
+    for (let round = 0; round < 20; round += 1) {
+      await endAtWork();
+      expect(await readRows(database, 'SELECT 1 AS found', {})).to.deep.equal([{ found: 1 }]);
+    }
   });
 });

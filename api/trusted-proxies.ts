@@ -22,14 +22,29 @@ export function trustedProxiesProblem(text: string): string | undefined {
 export function blockListOf(entries: readonly string[]): BlockList {
   const list = new BlockList();
   for (const entry of entries) {
-    const [address = '', prefix] = entry.split('/');
+    const [address = '', prefix, ...more] = entry.split('/');
     const family = familyOf(address);
     if (prefix === undefined) list.addAddress(address, family);
-    else if (!/^\d{1,3}$/.test(prefix)) throw new RangeError('not a CIDR range');
+    else if (!/^\d{1,3}$/.test(prefix) || more.length > 0) throw new RangeError('not a CIDR range');
+    else if (isMapped(address) && Number(prefix) < mappedBits)
+      throw new RangeError('a range beyond the IPv4 addresses');
     else list.addSubnet(address, Number(prefix), family);
   }
   return list;
 }
+
+/**
+ * The bits before an IPv4 address that is written as an IPv6 one, which a prefix counts too: whoever writes
+ * `::ffff:10.0.0.0/8` means 10.0.0.0/8, and would trust everybody.
+ */
+const mappedBits = 96;
+
+function isMapped(address: string): boolean {
+  return isIP(address) === 6 && mapped.check(address, 'ipv6');
+}
+
+const mapped = new BlockList();
+mapped.addSubnet('::ffff:0.0.0.0', mappedBits, 'ipv6');
 
 export function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';

@@ -92,34 +92,44 @@ const markBatch = `
   )
   SELECT kind, id FROM unseen ORDER BY kind DESC, id DESC LIMIT 1`;
 
-/** In batches, so that no statement reaches its timeout, yet in one transaction: all of them, or none. */
+/** In batches, so that no statement reaches its timeout, yet in one transaction: all of them, or none. As `markGone`. */
 async function removeUnused(transaction: Database, shopId: number): Promise<number> {
   let removedCount = 0;
+  let afterId = '';
   for (;;) {
-    const { rows } = await transaction.raw<{ rows: { count: number }[] }>(removeBatch, {
-      shopId,
-      limit: removedABatch,
-    });
-    const count = rows[0]?.count ?? 0;
+    const asked = { shopId, afterId, limit: removedABatch };
+    const { rows } = await transaction.raw<{ rows: { count: number; last: string | null }[] }>(removeBatch, asked);
+    const { count, last } = rows[0] ?? { count: 0, last: null };
     removedCount += count;
-    if (count < removedABatch) return removedCount;
+    if (count < removedABatch || last === null) return removedCount;
+    afterId = last;
   }
 }
 
 const isUsed = `EXISTS (SELECT 1 FROM bill_components c WHERE c.shop_id = s.shop_id AND c.material_id = s.id)`;
 
-/** A platform material has no levels; one that had some all the same would have a history and stay. */
+/**
+ * A platform material has no levels; one that had some all the same would have a history and stay.
+ *
+ * The ids as an array, by which each table is entered at its primary key: where they were joined, all of the shop's
+ * sightings were read for each batch and held against each id of it: 2.5 s a batch of 100,000, and 0.1 in this form.
+ */
 const removeBatch = `
-  WITH doomed AS (
+  WITH doomed AS MATERIALIZED (
     SELECT s.id FROM platform_sightings s
-    WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.gone_since IS NOT NULL AND NOT ${isUsed}
+    WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id > :afterId AND s.gone_since IS NOT NULL AND NOT ${isUsed}
       AND NOT EXISTS (SELECT 1 FROM levels l WHERE l.shop_id = s.shop_id AND l.material_id = s.id)
     ORDER BY s.id LIMIT :limit
   ),
-  unseen AS (DELETE FROM platform_sightings s USING doomed d WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id = d.id),
-  unstocked AS (DELETE FROM stock t USING doomed d WHERE t.shop_id = :shopId AND t.material_id = d.id),
-  unmade AS (DELETE FROM materials m USING doomed d WHERE m.shop_id = :shopId AND m.id = d.id)
-  SELECT count(*)::integer AS count FROM doomed`;
+  unseen AS (
+    DELETE FROM platform_sightings s
+    WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id = ANY (ARRAY (SELECT id FROM doomed))
+  ),
+  unstocked AS (
+    DELETE FROM stock t WHERE t.shop_id = :shopId AND t.material_id = ANY (ARRAY (SELECT id FROM doomed))
+  ),
+  unmade AS (DELETE FROM materials m WHERE m.shop_id = :shopId AND m.id = ANY (ARRAY (SELECT id FROM doomed)))
+  SELECT count(*)::integer AS count, max(id) AS last FROM doomed`;
 
 /**
  * Names are looked up for what is shown alone: where half a million had just been marked, which the planner's statistics

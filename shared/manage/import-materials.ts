@@ -6,6 +6,7 @@ import {
   beginImport,
   facetsOfVendors,
   importBatchSize,
+  importLevelsMax,
   importMaterials as writeMaterials,
   rowsPerOperation,
   settleImport,
@@ -251,17 +252,21 @@ async function* batches(
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<ParsedLine[]> {
   let batch: ParsedLine[] = [];
+  let levels = 0;
   const cells = format === 'csv' ? 'text' : 'json';
   for await (const read of readRecords({ path, format, knownFields: importFields }, onBytes)) {
     if ('values' in read) {
-      batch.push({ line: read.line, parsed: parseImportRecord(read.values, cells, shop) });
+      const parsed = parseImportRecord(read.values, cells, shop);
+      batch.push({ line: read.line, parsed });
+      if (parsed.ok) levels += parsed.record.stock.levels.length;
     } else {
       const { line, fault, ...more } = read;
       batch.push({ line, parsed: { ok: false, faults: [fault], ...more } });
     }
-    if (batch.length < importBatchSize) continue;
+    if (batch.length < importBatchSize && levels < importLevelsMax) continue;
     yield batch;
     batch = [];
+    levels = 0;
   }
   if (batch.length > 0) yield batch;
 }

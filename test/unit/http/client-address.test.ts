@@ -39,4 +39,28 @@ describe("a client's address", () => {
       expect(trustedProxiesProblem(text), text).to.be.a('string');
     }
   });
+
+  it('list of proxies is refused where an entry says two prefixes, or trusts everybody by a prefix that was meant for IPv4', () => {
+    for (const text of [
+      '10.0.0.0/8/9',
+      '10.0.0.0/8/',
+      '::ffff:10.0.0.0/8',
+      '::FFFF:a00:0/24',
+      '0:0:0:0:0:ffff:0:0/95',
+    ]) {
+      expect(trustedProxiesProblem(text), text).to.be.a('string');
+    }
+    for (const text of [
+      '0.0.0.0/0',
+      '::/0',
+      '::ffff:0:0/96',
+      '::ffff:10.0.0.0/104',
+      '::ffff:10.0.0.1',
+      '10.0.0.1,, 10.0.0.2,',
+    ]) {
+      expect(trustedProxiesProblem(text), text).to.equal(undefined);
+    }
+    expect(addressOf(['::ffff:10.0.0.0/104'], '10.1.1.1', '198.51.100.7')).to.equal('198.51.100.7');
+    expect(addressOf(['::ffff:10.0.0.0/104'], '11.1.1.1', '198.51.100.7')).to.equal('11.1.1.1');
+  });
 });

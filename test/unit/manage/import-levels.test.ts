@@ -5,6 +5,7 @@ import type { Database } from '../../../shared/database/connect.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
 import { createShop } from '../../../shared/database/shops.js';
+import { importMaterials } from '../../../shared/manage/import-materials.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { openManagedShop } from './run-manage.js';
 import type { Cli, ManagedShop } from './run-manage.js';
@@ -45,6 +46,25 @@ describe('the opening stock of npm run manage -- materials import', () => {
     const check = await checkLedger(database, { shopId });
     const booked = { levels: locationIds.length, entries: locationIds.length, materials: 1 };
     expect(check).to.deep.include({ ...booked, mismatchCount: 0 });
+  });
+
+  it('of many locations goes in by statements of a bounded size, each material whole', async () => {
+    const levels = Object.fromEntries(locationIds.map((id, index) => [id, index]));
+    const line = JSON.stringify({ productName: 'Wax', levels });
+    const path = join(folder.path, 'many.jsonl');
+    await writeFile(path, `${line}\n`.repeat(16));
+    const longest: number[] = [];
+    const note = ({ sql, bindings }: { sql: string; bindings: unknown[] }) => {
+      if (!sql.includes('INSERT INTO ledger')) return;
+      longest.push(Math.max(...bindings.map((value) => (Array.isArray(value) ? value.length : 0))));
+    };
+    database.on('query', note);
+    const shop = { locationIds: new Set(locationIds), defaultLocationId: null };
+    const job = { shopId, shop, path, format: 'jsonl', skipBad: false } as const;
+    const outcome = await importMaterials(database, job, () => undefined).finally(() => database.off('query', note));
+    expect(outcome).to.deep.include({ value: { imported: 16, levels: 32_016, badCount: 0, badLines: [] } });
+    expect(longest).to.deep.equal([10 * 2_001, 6 * 2_001]);
+    expect(await checkLedger(database, { shopId })).to.deep.include({ mismatchCount: 0 });
   });
 
   // JSON.parse takes the last one.

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Database } from '../../../shared/database/connect.js';
 import { useDatabase } from '../../support/database.js';
 import { createSync, createConnectedShop, expectLocations } from './fixtures.js';
 import { shutNetwork } from '../platform/fixtures.js';
@@ -7,6 +8,7 @@ import { onVariants, variantNode, variantsReply } from '../platform/list-fixture
 describe('the mirror of a platform that was left by very many', () => {
   shutNetwork();
   const postgres = useDatabase();
+  const onOneConnection = useDatabase({ poolMax: 1 });
 
   it('comes to its end, though to mark them all takes longer than a statement may', async () => {
     const { database } = postgres;
@@ -27,4 +29,51 @@ describe('the mirror of a platform that was left by very many', () => {
     const outcome = await createSync(database).run(shop);
     expect(outcome).to.include({ status: 'complete', goneCount: 20_000 });
   });
+
+  it('removes them in a time that grows with their number alone, whatever else the shop has', async () => {
+    const { database } = onOneConnection;
+    // Without statistics, as after a first mirroring.
+    await database.raw('ALTER TABLE platform_sightings SET (autovacuum_enabled = false)');
+    const shop = await createConnectedShop(database);
+    await addVariants(database, shop.id, { from: 10_001, to: 15_000, generation: 0 });
+    await addVariants(database, shop.id, { from: 20_001, to: 30_000, generation: 1 });
+    const readBefore = await sightingsRead(database);
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([variantNode(1)]));
+    const outcome = await createSync(database).run(shop, { removeGone: true });
+    expect(outcome).to.include({ status: 'complete', removedCount: 5_000, goneCount: 0 });
+    const { rows } = await database.raw<{ rows: object[] }>(
+      `SELECT (SELECT count(*) FROM materials WHERE shop_id = :shopId)::integer AS materials,
+              (SELECT count(*) FROM stock WHERE shop_id = :shopId)::integer AS stock,
+              (SELECT count(*) FROM platform_sightings WHERE shop_id = :shopId AND kind = 'variant')::integer AS sightings`,
+      { shopId: shop.id },
+    );
+    expect(rows).to.deep.equal([{ materials: 10_001, stock: 10_001, sightings: 10_001 }]);
+    expect((await sightingsRead(database)) - readBefore).to.be.below(8 * 15_000);
+  });
 });
+
+/** Platform materials as a run of this generation has brought them in. */
+async function addVariants(
+  database: Database,
+  shopId: number,
+  { from, to, generation }: { from: number; to: number; generation: number },
+): Promise<void> {
+  await database.raw(
+    `WITH given AS (SELECT CAST(number AS text) AS id FROM generate_series(CAST(:from AS integer), :to) AS number),
+     made AS (
+       INSERT INTO materials (shop_id, id, origin, product_name) SELECT :shopId, id, 'platform', id FROM given RETURNING id
+     ), stocked AS (INSERT INTO stock (shop_id, material_id) SELECT :shopId, id FROM made)
+     INSERT INTO platform_sightings (shop_id, kind, id, generation) SELECT :shopId, 'variant', id, :generation FROM given`,
+    { shopId, from, to, generation },
+  );
+}
+
+/** How many rows of the table its indexes led to so far, as this one connection has counted them. */
+async function sightingsRead(database: Database): Promise<number> {
+  await database.raw('SELECT pg_stat_force_next_flush()');
+  const { rows } = await database.raw<{ rows: [{ count: string }] }>(
+    "SELECT idx_tup_fetch AS count FROM pg_stat_user_tables WHERE relname = 'platform_sightings'",
+  );
+  return Number(rows[0].count);
+}

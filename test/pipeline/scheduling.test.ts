@@ -43,6 +43,12 @@ describe('the scheduling of materials', () => {
       expect(await room.redis.llen(keys.wake)).to.equal(1);
     });
 
+    it('leaves one entry to wake a lane, however many materials are announced while none waits', async () => {
+      await room.announce(ref);
+      await room.announce(other);
+      expect(await room.redis.llen(keys.wake)).to.equal(1);
+    });
+
     it('does nothing for a material that is leased: its owner looks before it lets go', async () => {
       await room.add(ref);
       const held = await takeOne();

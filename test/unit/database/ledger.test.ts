@@ -166,6 +166,16 @@ describe('the ledger of a material', () => {
     expect(theirs.records).to.deep.equal([]);
   });
 
+  it('of a request has both ends of a time within, and nothing of an operation that came by no request', async () => {
+    const [operation, without] = [at(0), { ...at(0), requestId: null }];
+    await book([operation, without]);
+    const [atMs = 0] = (await read()).records.map((record) => record.atMs);
+    const within = await read({ requestId: operation.id, fromMs: atMs, toMs: atMs });
+    expect(within.records).to.have.length(1);
+    expect((await read({ requestId: operation.id, fromMs: atMs + 1 })).records).to.deep.equal([]);
+    expect((await read({ requestId: without.id })).records).to.deep.equal([]);
+  });
+
   it('costs the same however long it is: blocks read of 50,000 entries a level as of 500', async () => {
     const [few, many] = [await blocksRead(500), await blocksRead(50_000)];
     // Halving takes some seven steps more, of four blocks each, for three bounds of three levels.

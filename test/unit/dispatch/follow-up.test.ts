@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { v7 as uuidv7 } from 'uuid';
@@ -103,6 +104,20 @@ describe('the follow-up of writes that hear nothing', () => {
     expect(asked).to.equal(0);
   });
 
+  it('withdraws one batch after the other, and never beside itself', async () => {
+    let [underWay, most, done] = [0, 0, 0];
+    withdraw = async () => {
+      most = Math.max(most, (underWay += 1));
+      await nextTurn();
+      underWay -= 1;
+      done += 1;
+      return { outcomes: new Map() };
+    };
+    followUp.giveUp(Array.from({ length: 2 * batchSize + 1 }, () => wait()));
+    await until(() => done >= 3, { deadlineMs: soonMsMax, what: 'the last batch' });
+    expect(most).to.equal(1);
+  });
+
   it('leaves open what could not be withdrawn within the grace, and not before', async () => {
     let attempts = 0;
     withdraw = () => {
@@ -113,6 +128,13 @@ describe('the follow-up of writes that hear nothing', () => {
     await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the end of the grace' });
     expect(outcomes.get(operation.id)).to.deep.equal({ status: 'unknown' });
     expect(attempts).to.be.greaterThan(0);
+  });
+
+  it('withdraws all the same what it comes to late, since the process stood still beyond the grace', async () => {
+    const { operation } = wait(-10_000);
+    withdraw = () => Promise.resolve({ outcomes: new Map([[operation.id, { status: 'cancelled' }]]) });
+    await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the withdrawal' });
+    expect(outcomes.get(operation.id)).to.have.property('status', 'not-applied');
   });
 
   it('ends the wait of what never left the process, without asking anybody', async () => {

@@ -54,6 +54,17 @@ describe('failed authentications of an address', () => {
     await waiting;
   });
 
+  it('keep nothing of an address whose look-ups have all ended: there is none to wait for', async () => {
+    const failures = createFailedAttempts();
+    const address = '192.0.2.1';
+    for (let attempt = 0; attempt < 3; attempt += 1) failures.begin(address)?.();
+    let isTold = false;
+    const waiting = failures.untilSomeEnd(address, 60_000).then(() => (isTold = true));
+    await nextTurn();
+    expect(isTold).to.equal(true);
+    await waiting;
+  });
+
   it('tell who waits as well that the address is blocked now', async () => {
     const failures = createFailedAttempts();
     const address = '192.0.2.1';

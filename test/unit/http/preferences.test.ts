@@ -20,6 +20,7 @@ const cases: [header: string, detailed: boolean, lenient: boolean][] = [
   ['respond-async, wait=10; x="a,b" , ,handling=lenient;y', false, true],
   ['foo="x, return=representation"', false, false],
   ['foo="\\", return=representation"', false, false],
+  ['foo="\\", return=representation, bar"', false, false],
   ['((, return=representation', true, false],
   ['"return=representation"', false, false],
 ];

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne, totalOf } from '../support/change.js';
+import { startFaultProxy } from '../support/fault-proxy.js';
 import { connectForTest } from '../support/fault-run.js';
 import { request } from '../support/http.js';
 import { startTestRedis } from '../support/servers.js';
@@ -43,6 +44,25 @@ describe('a Redis that answers, and refuses what is written', () => {
   const write = (service: Service) => addOne(service.baseUrls[0] ?? '', shop);
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end();
+  });
+
+  it('because it is a replica since a fail-over is left for the one that its address leads to now', async () => {
+    const [old, next] = await Promise.all([ownRedis(), ownRedis()]);
+    await configure(next.url, ['CONFIG', 'SET', 'requirepass', new URL(old.url).password]);
+    const target = { port: old.port };
+    const proxy = await startFaultProxy(target);
+    ends.push(() => proxy.close());
+    const service = await open(proxy.through(old.url));
+    expect((await write(service)).status).to.equal(200);
+
+    // A primary that is demoted keeps its connections.
+    target.port = next.port;
+    await configure(old.url, ['REPLICAOF', '127.0.0.1', '1']);
+    await until(async () => (await write(service)).status === 200, {
+      deadlineMs: soonMsMax,
+      what: 'a write through the new primary',
+    });
+    await untilServing(service);
   });
 
   it('because its memory is full is away for writes and to /readyz, the log says why, and reads go on', async () => {

@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, renewLeases, takeMaterials } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
 import { materialsACycleMax, runCycle } from './cycle.js';
@@ -70,7 +71,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     while (!isStopping) {
       await sleep(faultPauseMs);
       try {
-        await Promise.all([deps.redis.ping(), deps.database.raw('SELECT 1')]);
+        await Promise.all([deps.redis.ping(), assertTakesWrites(deps.database)]);
         return;
       } catch {
         // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery.

@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
 import { reasonWithoutStatement } from '../../shared/database/errors.js';
+import { assertTakesWrites } from '../../shared/database/takes-writes.js';
 import { runScript } from '../../shared/queue/run-script.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import type { DispatchState } from './dispatch-metrics.js';
@@ -65,11 +66,15 @@ export async function startHealth(redis: Redis, database: Database, logger?: Log
   const askAfresh = () => void redisQuestion.now();
   redis.on('close', forget).on('ready', askAfresh);
 
-  const postgresQuestion = keepAsking(async () => {
-    await database.raw('SELECT 1');
-    postgresAnsweredMs = performance.now();
-    return true;
-  }, askEvery);
+  const postgresQuestion = keepAsking(
+    async () => {
+      await assertTakesWrites(database);
+      postgresAnsweredMs = performance.now();
+      return true;
+    },
+    askEvery,
+    logChange(logger, 'Postgres takes no writes.'),
+  );
   await Promise.all([redisQuestion.now(), postgresQuestion.now()]);
 
   const isRecent = (answeredMs: number) => performance.now() - answeredMs < answerLastsMs;
@@ -84,7 +89,7 @@ export async function startHealth(redis: Redis, database: Database, logger?: Log
     refusal(shopId) {
       const { postgres, redis: redisAnswers, worker } = parts();
       if (!redisAnswers) return 'The queue is not reachable, or takes no writes.';
-      if (!postgres) return 'The database is not reachable.';
+      if (!postgres) return 'The database is not reachable, or takes no writes.';
       if (!worker) return 'No worker is running.';
       if (lateShops.has(shopId)) return "The shop's backlog is too deep.";
       return undefined;

@@ -11,6 +11,7 @@ import type { TestShop } from '../support/shop.js';
 import { until } from '../support/until.js';
 
 const soonMsMax = 20_000;
+const waitMs = 30_000;
 
 describe('a Postgres that answers, and refuses what is written', () => {
   let service: Service;
@@ -18,7 +19,7 @@ describe('a Postgres that answers, and refuses what is written', () => {
   let shop: TestShop;
 
   beforeEach(async () => {
-    service = await startService();
+    service = await startService({ apiEnv: { WAIT_MS: String(waitMs), SHUTDOWN_TIMEOUT_MS: String(2 * waitMs) } });
     database = connectForTest(service.databaseUrl);
     shop = await createTestShop(database, { materials: 1 });
   });
@@ -61,5 +62,17 @@ describe('a Postgres that answers, and refuses what is written', () => {
     expect(said()).to.contain('Postgres is read-only');
     await setReadOnly('off');
     await expectSound(0);
+  });
+
+  it('for a disk that is full, however often, is no fault of the operation: it waits, and is applied', async () => {
+    await database.raw(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`);
+    await database.raw('CREATE TRIGGER refuse BEFORE INSERT ON operations FOR EACH ROW EXECUTE FUNCTION refuse()');
+    const answer = addOne(baseUrl(), shop, { deadlineMs: 2 * waitMs });
+    const cycles = () => said().split('A cycle met a fault of Redis or Postgres').length - 1;
+    await until(() => cycles() > 30, { deadlineMs: waitMs, what: 'more deliveries than a job may have' });
+    await database.raw('DROP TRIGGER refuse ON operations');
+    expect(await answer).to.include({ status: 200 });
+    await expectSound(1);
   });
 });

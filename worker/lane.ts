@@ -1,4 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { isRefusalOfAll } from '../shared/database/errors.js';
+import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, renewLeases, takeMaterials } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
 import { materialsACycleMax, runCycle } from './cycle.js';
@@ -56,7 +58,9 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     deps.metrics.faulted();
     const { materials } = held;
     held = nothingHeld;
-    const giveAllBack = () => giveBack(deps.redis, materials, faultRetryMs);
+    // A disk that is full for ten seconds would use up every delivery, and operations would fail that have no fault.
+    const delivery = isRefusalOfAll(error) ? 'uncounted' : 'counted';
+    const giveAllBack = () => giveBack(deps.redis, materials, faultRetryMs, delivery);
     const isGivenBack = await giveAllBack().then(
       () => true,
       () => false,
@@ -70,7 +74,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     while (!isStopping) {
       await sleep(faultPauseMs);
       try {
-        await Promise.all([deps.redis.ping(), deps.database.raw('SELECT 1')]);
+        await Promise.all([deps.redis.ping(), assertTakesWrites(deps.database)]);
         return;
       } catch {
         // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery.

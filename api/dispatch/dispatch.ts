@@ -50,7 +50,7 @@ export interface DispatchDeps {
 /** @throws where Redis does not answer within five seconds */
 export async function createDispatch(deps: DispatchDeps): Promise<Dispatch> {
   const link = await openQueueLink(deps.redisUrl, deps.logger);
-  const health = await startHealth(link.redis, deps.database);
+  const health = await startHealth(link.redis, deps.database, deps.logger);
   return startDispatch(deps, link, health);
 }
 

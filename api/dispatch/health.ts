@@ -1,6 +1,9 @@
 import type { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
+import { reasonWithoutStatement } from '../../shared/database/errors.js';
+import { assertTakesWrites } from '../../shared/database/takes-writes.js';
 import { runScript } from '../../shared/queue/run-script.js';
+import type { Logger } from '../../shared/runtime/logger.js';
 import type { DispatchState } from './dispatch-metrics.js';
 import { keepAsking } from './keep-asking.js';
 
@@ -33,7 +36,7 @@ type StatusAnswer = [
   ...lateShops: string[],
 ];
 
-export async function startHealth(redis: Redis, database: Database): Promise<Health> {
+export async function startHealth(redis: Redis, database: Database, logger?: Logger): Promise<Health> {
   let redisAnsweredMs = -Infinity;
   let postgresAnsweredMs = -Infinity;
   let redisOffsetMs = 0;
@@ -42,28 +45,36 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
   let readyMaterials = 0;
   let lateShops = new Set<number>();
 
-  const redisQuestion = keepAsking(async () => {
-    const sentMs = Date.now();
-    const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax)) as StatusAnswer;
-    const [nowMs, workers, ageMs, ready, ...late] = answer;
-    redisOffsetMs = nowMs - (sentMs + Date.now()) / 2;
-    liveWorkers = workers;
-    oldestReadyMs = ageMs;
-    readyMaterials = ready;
-    lateShops = new Set(late.map(Number));
-    redisAnsweredMs = performance.now();
-    return workers > 0;
-  }, askEvery);
+  const redisQuestion = keepAsking(
+    async () => {
+      const sentMs = Date.now();
+      const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax)) as StatusAnswer;
+      const [nowMs, workers, ageMs, ready, ...late] = answer;
+      redisOffsetMs = nowMs - (sentMs + Date.now()) / 2;
+      liveWorkers = workers;
+      oldestReadyMs = ageMs;
+      readyMaterials = ready;
+      lateShops = new Set(late.map(Number));
+      redisAnsweredMs = performance.now();
+      return workers > 0;
+    },
+    askEvery,
+    logChange(logger, 'Redis does not serve the queue.'),
+  );
   // What was heard before the connection broke says nothing of the Redis behind the next one, nor of its workers.
   const forget = () => (redisAnsweredMs = -Infinity);
   const askAfresh = () => void redisQuestion.now();
   redis.on('close', forget).on('ready', askAfresh);
 
-  const postgresQuestion = keepAsking(async () => {
-    await database.raw('SELECT 1');
-    postgresAnsweredMs = performance.now();
-    return true;
-  }, askEvery);
+  const postgresQuestion = keepAsking(
+    async () => {
+      await assertTakesWrites(database);
+      postgresAnsweredMs = performance.now();
+      return true;
+    },
+    askEvery,
+    logChange(logger, 'Postgres takes no writes.'),
+  );
   await Promise.all([redisQuestion.now(), postgresQuestion.now()]);
 
   const isRecent = (answeredMs: number) => performance.now() - answeredMs < answerLastsMs;
@@ -77,8 +88,8 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
     parts,
     refusal(shopId) {
       const { postgres, redis: redisAnswers, worker } = parts();
-      if (!redisAnswers) return 'The queue is not reachable.';
-      if (!postgres) return 'The database is not reachable.';
+      if (!redisAnswers) return 'The queue is not reachable, or takes no writes.';
+      if (!postgres) return 'The database is not reachable, or takes no writes.';
       if (!worker) return 'No worker is running.';
       if (lateShops.has(shopId)) return "The shop's backlog is too deep.";
       return undefined;
@@ -90,5 +101,15 @@ export async function startHealth(redis: Redis, database: Database): Promise<Hea
       postgresQuestion.stop();
       redis.off('close', forget).off('ready', askAfresh);
     },
+  };
+}
+
+/** Logs what a question fails of, once for each reason, until it is answered again: it is asked ten times a second. */
+function logChange(logger: Logger | undefined, what: string): (error?: unknown) => void {
+  let logged: string | undefined;
+  return (error) => {
+    const reason = error === undefined ? undefined : reasonWithoutStatement(error);
+    if (reason !== undefined && reason !== logged) logger?.warn({ err: error }, what);
+    logged = reason;
   };
 }

@@ -9,8 +9,13 @@ export interface KeptAsking {
  * counts as not well, so that a fault which is over by the next question is noticed before anyone hears of it.
  *
  * @param ask resolves with whether all is well; where it throws, it is not
+ * @param onAnswer told of each question what it threw, or nothing
  */
-export function keepAsking(ask: () => Promise<boolean>, every: { wellMs: number; unwellMs: number }): KeptAsking {
+export function keepAsking(
+  ask: () => Promise<boolean>,
+  every: { wellMs: number; unwellMs: number },
+  onAnswer: (error?: unknown) => void = () => undefined,
+): KeptAsking {
   let timer: NodeJS.Timeout | undefined;
   let isAsking = false;
   let isStopped = false;
@@ -19,7 +24,16 @@ export function keepAsking(ask: () => Promise<boolean>, every: { wellMs: number;
     if (isAsking) return;
     isAsking = true;
     clearTimeout(timer);
-    const isWell = await ask().catch(() => false);
+    const isWell = await ask().then(
+      (answer) => {
+        onAnswer();
+        return answer;
+      },
+      (error: unknown) => {
+        onAnswer(error);
+        return false;
+      },
+    );
     isAsking = false;
     if (!isStopped) timer = setTimeout(() => void now(), isWell ? every.wellMs : every.unwellMs);
   }

@@ -41,8 +41,8 @@ export function createPublicPaths(services: Services, files: PublicFiles): Publi
 function readiness({ dispatch }: Services): Result<{ status: string }> {
   const { postgres, redis, worker } = dispatch.ready();
   const missing = [
-    ...(postgres ? [] : ['Postgres does not answer']),
-    ...(redis ? [] : ['Redis does not answer']),
+    ...(postgres ? [] : ['Postgres does not answer, or takes no writes']),
+    ...(redis ? [] : ['Redis does not answer, or takes no writes']),
     ...(worker || !redis ? [] : ['no worker is alive']),
   ];
   if (missing.length === 0) return succeed({ status: 'ready' });

@@ -46,6 +46,13 @@ export function isOverstay(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('Query read timeout');
 }
 
+/** Read-only, a full disk, no connection left: what Postgres refuses everybody, so that it says nothing of what was sent. */
+const refusalsOfAll = new Set(['25006', '53100', '53300']);
+
+export function isRefusalOfAll(error: unknown): boolean {
+  return refusalsOfAll.has((error as { code?: string } | null)?.code ?? '');
+}
+
 /** What went wrong, for a person: a host with several addresses fails once for each. Drivers name host and port, never the password. */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');

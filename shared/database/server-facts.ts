@@ -9,6 +9,8 @@ export interface ServerFacts {
   database: string;
   /** Of these sessions: `on` or stricter, or a commit that was answered may be lost with the machine. */
   synchronousCommit: string;
+  /** Whether a transaction that is begun now could not write: a server in recovery, or so set for the role or database. */
+  readOnly: boolean;
   fsync: string;
   /** Of the database; in any but `UTF8` a character is not what the contract counts, or cannot be stored. */
   encoding: string;
@@ -21,6 +23,7 @@ export async function readServerFacts(database: Database): Promise<ServerFacts> 
     `SELECT current_setting('server_version') AS version, current_database() AS database,
             current_setting('server_version_num')::int / 10000 AS major,
             current_setting('synchronous_commit') AS "synchronousCommit", current_setting('fsync') AS fsync,
+            current_setting('transaction_read_only') = 'on' AS "readOnly",
             current_setting('server_encoding') AS encoding,
             current_setting('server_encoding') = 'UTF8' AND lower('Éß') = 'éß' AS "foldsCase"`,
   );

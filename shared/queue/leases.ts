@@ -87,9 +87,17 @@ export async function renewLeases(redis: Redis, held: Lease[]): Promise<void> {
   await runScript(redis, 'rmRenew', leaseMs, ...pairs(held));
 }
 
-/** Gives materials back, their jobs in order; with a delay the sweep of some worker makes them ready. */
-export async function giveBack(redis: Redis, held: Lease[], delayMs: number): Promise<void> {
-  if (held.length > 0) await runScript(redis, 'rmGiveBack', delayMs, 'counted', ...pairs(held));
+/**
+ * Gives materials back, their jobs in order; with a delay the sweep of some worker makes them ready. Their delivery counts
+ * unless it is said that it tried nothing of theirs.
+ */
+export async function giveBack(
+  redis: Redis,
+  held: Lease[],
+  delayMs: number,
+  delivery: 'counted' | 'uncounted' = 'counted',
+): Promise<void> {
+  if (held.length > 0) await runScript(redis, 'rmGiveBack', delayMs, delivery, ...pairs(held));
 }
 
 /** Likewise, queued on a pipeline, of materials for which nothing could be tried: their jobs' deliveries are not counted. */

@@ -25,6 +25,8 @@ export const keys = {
   wake: `${tag}:wake`,
   /** Sorted set of live workers; score: the millisecond at which each counts as gone. */
   workers: `${tag}:workers`,
+  /** Never written: by it is asked whether a write would be taken. */
+  nothing: `${tag}:nothing`,
 } as const;
 
 /** The channel on which an API process hears the outcomes of its operations. */

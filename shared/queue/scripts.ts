@@ -247,10 +247,13 @@ const beat = `${clock}
 const shopsAskedMax = 256;
 
 /**
- * KEYS: ready, since, workers. ARGV: the age in ms from which a shop's backlog is late. Answers the time, how many workers
- * live, for how many ms the oldest ready material waits, how many are ready, then the shops that are late.
+ * KEYS: ready, since, workers, nothing. ARGV: the age in ms from which a shop's backlog is late. Answers the time, how many
+ * workers live, for how many ms the oldest ready material waits, how many are ready, then the shops that are late. Fails
+ * where Redis refuses what is written (READONLY, OOM, MISCONF): nothing can be queued there. Of a key that is not there XX
+ * writes nothing, and is refused as any other write.
  */
 const status = `${clock}
+  redis.call('SET', KEYS[4], '', 'XX')
   local oldest, count, late = 0, 0, {}
   for _, shop in ipairs(redis.call('LRANGE', KEYS[1], 0, ${shopsAskedMax - 1})) do
     local list = KEYS[1] .. ':' .. shop
@@ -263,7 +266,7 @@ const status = `${clock}
   end
   return { now, redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf'), oldest, count, unpack(late) }`;
 
-const { scheduled, ready, leases, since, wake, workers } = keys;
+const { scheduled, ready, leases, since, wake, workers, nothing } = keys;
 
 /** Each script with the keys that it is always called with. */
 export const scripts = {
@@ -275,7 +278,7 @@ export const scripts = {
   rmSweep: { lua: sweep, keys: [scheduled, ready, leases, since, wake] },
   rmBury: { lua: bury, keys: [scheduled, ready, leases, since, wake, workers] },
   rmBeat: { lua: beat, keys: [workers] },
-  rmStatus: { lua: status, keys: [ready, since, workers] },
+  rmStatus: { lua: status, keys: [ready, since, workers, nothing] },
 } as const;
 
 export type ScriptName = keyof typeof scripts;

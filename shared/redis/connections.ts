@@ -58,8 +58,22 @@ export function connectQueuePageRedis(url: string, onError: OnError): Redis {
   return connect(url, { ...failFast, connectionName: 'raw-materials-queue-page' }, onError);
 }
 
+/**
+ * A primary that was demoted keeps its connections and refuses every write on them, for ever; where its address leads to
+ * the new primary by now, a new connection does. Not oftener than it is tried where there is none, since as long as the
+ * address leads to a replica it helps nothing.
+ */
+function leaveReplica(): (error: Error) => boolean {
+  let leftAtMs = -Infinity;
+  return (error) => {
+    if (!error.message.startsWith('READONLY') || performance.now() - leftAtMs < reconnectMsMax) return false;
+    leftAtMs = performance.now();
+    return true;
+  };
+}
+
 function connect(url: string, options: Options, onError: OnError): Redis {
-  const redis = new Redis(url, options);
+  const redis = new Redis(url, { ...options, reconnectOnError: leaveReplica() });
   // An `error` event without a listener ends the process.
   redis.on('error', onError);
   return redis;

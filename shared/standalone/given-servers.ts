@@ -32,10 +32,16 @@ export function checkGivenPostgres(url: string): Promise<Finding> {
 
 /** What a Postgres says of itself, judged. */
 export function judgePostgres(facts: ServerFacts, url: string): Finding {
-  const { version, major, database: name, synchronousCommit, fsync, encoding, foldsCase } = facts;
+  const { version, major, database: name, synchronousCommit, fsync, encoding, foldsCase, readOnly } = facts;
   const { hostname, port } = new URL(url);
   const where = `${version}, database ${name} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
   if (major < postgresMin) return bad(`${where} is too old: ${postgresMin} or newer is needed.`);
+  if (readOnly) {
+    return bad(
+      `${where} takes no writes: it is a standby, or default_transaction_read_only is on.\n` +
+        'Let DATABASE_URL lead to the primary, and see ALTER DATABASE and ALTER ROLE.',
+    );
+  }
   if (fsync !== 'on' || synchronousCommit === 'off') {
     return bad(
       `${where} may lose what it has answered: fsync is ${fsync}, synchronous_commit ${synchronousCommit}.\n` +

@@ -1,4 +1,5 @@
 import { Redis } from 'ioredis';
+import { keys } from '../queue/names.js';
 import { failed, type Outcome } from './outcome.js';
 
 export interface RedisFacts {
@@ -45,7 +46,7 @@ export async function questionRedis<T>(url: string, question: (redis: Redis) => 
   }
 }
 
-/** Whether a Redis that somebody gave us will do (platform §1): version 6.2 or newer, and it never evicts a key. */
+/** Whether a Redis that somebody gave us will do (platform §1): 6.2 or newer, it never evicts a key, and it takes writes. */
 export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
   const asked = await askRedis(url);
   if (!asked.ok)
@@ -60,7 +61,20 @@ export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
         'Run: redis-cli CONFIG SET maxmemory-policy noeviction   (and write it into its configuration file)',
     );
   }
+  const refusal = await askForRefusal(url);
+  if (refusal !== undefined) {
+    return failed(
+      `The Redis of REDIS_URL takes no writes: ${refusal}\n` +
+        'READONLY is a replica: let the address lead to its primary. OOM: give it more maxmemory. MISCONF: see its log and its disk.',
+    );
+  }
   return asked;
+}
+
+/** What Redis says to a write; nothing where it takes it, or is only about to. Of a key that is not there XX writes nothing. */
+async function askForRefusal(url: string): Promise<string | undefined> {
+  const asked = await questionRedis(url, (redis) => redis.set(keys.nothing, '', 'XX'));
+  return asked.ok || asked.problem.startsWith('LOADING') ? undefined : asked.problem;
 }
 
 function parseInfo(info: string): RedisFacts {

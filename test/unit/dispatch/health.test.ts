@@ -34,7 +34,9 @@ describe('what the API knows of the pipeline behind it', () => {
   });
 
   const start = async (answer: () => Promise<unknown> = () => Promise.resolve()) =>
-    (health = await startHealth(redis, { raw: answer } as unknown as Database));
+    (health = await startHealth(redis, {
+      raw: () => answer().then(() => ({ rows: [{ readOnly: 'off' }] })),
+    } as unknown as Database));
   const beat = () => runScript(redis, 'rmBeat', 'worker', hourMs);
 
   it('is the time by the clock of Redis, whatever the clock of this machine says', async () => {

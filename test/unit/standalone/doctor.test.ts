@@ -67,6 +67,15 @@ describe('npm run doctor', () => {
       expect(code).to.equal(1);
     });
 
+    it('says NO to a Postgres that takes no writes, and where to look', async () => {
+      const name = new URL(given.DATABASE_URL).pathname.slice(1);
+      await database.raw(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
+      const { code, lines } = await doctor(given);
+      await database.raw(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
+      expect(lines.get('Postgres')).to.match(/^NO .* takes no writes: /);
+      expect(code).to.equal(1);
+    });
+
     it('says that a queue without an append-only file is empty after a restart, which loses nothing', async () => {
       const redis = new Redis(given.REDIS_URL);
       await redis.config('SET', 'appendonly', 'no');
@@ -138,7 +147,7 @@ describe('npm run doctor', () => {
   ] as const) {
     it(`says ${verdict} to a Postgres ${major}`, () => {
       const facts = { version: `${major}.1`, major, database: 'x', synchronousCommit: 'on', fsync: 'on' };
-      const texts = { encoding: 'UTF8', foldsCase: true };
+      const texts = { encoding: 'UTF8', foldsCase: true, readOnly: false };
       expect(judgePostgres({ ...facts, ...texts }, 'postgres://u@127.0.0.1:1/x')).to.include({ verdict });
     });
   }

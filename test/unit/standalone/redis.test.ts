@@ -108,6 +108,17 @@ describe('the private Redis', () => {
     await ask(url, (redis) => redis.config('SET', 'maxmemory-policy', 'allkeys-lru'));
     expect(problem(await checkRedis(url))).to.match(/maxmemory-policy is allkeys-lru.*CONFIG SET/s);
   });
+
+  it('is refused, with what to do, while it takes no writes', async () => {
+    const { url } = await start();
+    await ask(url, (redis) => redis.config('SET', 'maxmemory', '1'));
+    expect(problem(await checkRedis(url))).to.match(/takes no writes: OOM .*more maxmemory/s);
+    await ask(url, (redis) => redis.config('SET', 'maxmemory', '0'));
+    await ask(url, (redis) => redis.replicaof('127.0.0.1', 1));
+    expect(problem(await checkRedis(url))).to.match(/takes no writes: READONLY .*primary/s);
+    await ask(url, (redis) => redis.replicaof('NO', 'ONE'));
+    expect(await checkRedis(url)).to.have.property('ok', true);
+  });
 });
 
 describe('where a Redis comes from', () => {

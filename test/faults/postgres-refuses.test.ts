@@ -1,0 +1,78 @@
+import { expect } from 'chai';
+import type { Database } from '../../shared/database/connect.js';
+import { checkLedger } from '../../shared/database/ledger-check.js';
+import { addOne, totalOf } from '../support/change.js';
+import { connectForTest } from '../support/fault-run.js';
+import { request } from '../support/http.js';
+import { startService, untilServing } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const soonMsMax = 20_000;
+const waitMs = 30_000;
+
+describe('a Postgres that answers, and refuses what is written', () => {
+  let service: Service;
+  let database: Database;
+  let shop: TestShop;
+
+  beforeEach(async () => {
+    service = await startService({ apiEnv: { WAIT_MS: String(waitMs), SHUTDOWN_TIMEOUT_MS: String(2 * waitMs) } });
+    database = connectForTest(service.databaseUrl);
+    shop = await createTestShop(database, { materials: 1 });
+  });
+  afterEach(async () => {
+    await database.destroy();
+    await service.stop();
+  });
+
+  const baseUrl = () => service.baseUrls[0] ?? '';
+  const said = () => [...service.apis, ...service.workers].flatMap((each) => each.logs()).join('\n');
+  /** As for sessions from now on; those of the processes are ended, so that they are such sessions too. */
+  const setReadOnly = async (value: 'on' | 'off') => {
+    await database.transaction(async (transaction) => {
+      await transaction.raw('SET TRANSACTION READ WRITE');
+      await transaction.raw('ALTER DATABASE ?? SET default_transaction_read_only = ??', [nameOfDatabase(), value]);
+    });
+    await database.raw(
+      `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name LIKE 'raw-materials%' AND pid <> pg_backend_pid()`,
+    );
+  };
+  const nameOfDatabase = () => new URL(service.databaseUrl).pathname.slice(1);
+  const expectSound = async (total: number) => {
+    await untilServing(service);
+    expect((await addOne(baseUrl(), shop)).status).to.equal(200);
+    expect(await totalOf(database, shop)).to.equal(total + 1);
+    expect(await checkLedger(database)).to.deep.include({ mismatchCount: 0 });
+  };
+
+  it('because it is read-only is away for writes and to /readyz, the log says why, and reads go on', async () => {
+    await setReadOnly('on');
+    const ready = () => request(baseUrl(), { path: '/readyz' });
+    await until(async () => (await ready()).status === 503, { deadlineMs: soonMsMax, what: '/readyz to say so' });
+    expect((await ready()).text).to.contain('Postgres does not answer, or takes no writes');
+    const refused = await addOne(baseUrl(), shop);
+    expect(refused.status).to.equal(503);
+    expect(refused.text).to.contain('The database is not reachable, or takes no writes.');
+    const read = await request(baseUrl(), { path: '/v1/raw-materials', key: shop.writeKey });
+    expect(read.status).to.equal(200);
+    expect(said()).to.contain('Postgres is read-only');
+    await setReadOnly('off');
+    await expectSound(0);
+  });
+
+  it('for a disk that is full, however often, is no fault of the operation: it waits, and is applied', async () => {
+    await database.raw(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`);
+    await database.raw('CREATE TRIGGER refuse BEFORE INSERT ON operations FOR EACH ROW EXECUTE FUNCTION refuse()');
+    const answer = addOne(baseUrl(), shop, { deadlineMs: 2 * waitMs });
+    const cycles = () => said().split('A cycle met a fault of Redis or Postgres').length - 1;
+    await until(() => cycles() > 30, { deadlineMs: waitMs, what: 'more deliveries than a job may have' });
+    await database.raw('DROP TRIGGER refuse ON operations');
+    expect(await answer).to.include({ status: 200 });
+    await expectSound(1);
+  });
+});

@@ -46,8 +46,8 @@ export function createTool<Args extends object>(definition: ToolDefinition<Args>
   const isValid = ajv.compile<Args>(judged);
   const read = (args: unknown): Result<Args> => {
     const fault = sizeFault(args, scope);
-    if (fault !== undefined) return refuseInput('arguments', [fault]);
-    return isValid(args) ? succeed(args) : refuseInput('arguments', faultsOf(isValid.errors ?? []));
+    if (fault !== undefined) return refuseInput('call', [fault]);
+    return isValid(args) ? succeed(args) : refuseInput('call', faultsOf(isValid.errors ?? []));
   };
   return {
     scope,

@@ -39,6 +39,7 @@ type StatusAnswer = [
 export async function startHealth(redis: Redis, database: Database, logger?: Logger): Promise<Health> {
   let redisAnsweredMs = -Infinity;
   let postgresAnsweredMs = -Infinity;
+  /** From the monotonic clock: one that is set meanwhile would date what is accepted until the next question. */
   let redisOffsetMs = 0;
   let liveWorkers = 0;
   let oldestReadyMs = 0;
@@ -47,10 +48,10 @@ export async function startHealth(redis: Redis, database: Database, logger?: Log
 
   const redisQuestion = keepAsking(
     async () => {
-      const sentMs = Date.now();
+      const sentMs = performance.now();
       const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax)) as StatusAnswer;
       const [nowMs, workers, ageMs, ready, ...late] = answer;
-      redisOffsetMs = nowMs - (sentMs + Date.now()) / 2;
+      redisOffsetMs = nowMs - (sentMs + performance.now()) / 2;
       liveWorkers = workers;
       oldestReadyMs = ageMs;
       readyMaterials = ready;
@@ -95,7 +96,7 @@ export async function startHealth(redis: Redis, database: Database, logger?: Log
       return undefined;
     },
     pipeline: () => (parts().redis ? { readyMaterials, oldestReadyMs, liveWorkers } : undefined),
-    redisNowMs: () => Math.round(Date.now() + redisOffsetMs),
+    redisNowMs: () => Math.round(performance.now() + redisOffsetMs),
     stop() {
       redisQuestion.stop();
       postgresQuestion.stop();

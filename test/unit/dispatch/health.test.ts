@@ -50,6 +50,14 @@ describe('what the API knows of the pipeline behind it', () => {
     }
   });
 
+  it('is that time still where the clock of this machine is set in between two questions', async () => {
+    const started = await start();
+    Date.now = () => now() + hourMs;
+    const toldMs = started.redisNowMs();
+    Date.now = now;
+    expect(Math.abs(toldMs - now()), 'an operation would expire an hour too late').to.be.below(nearMs);
+  });
+
   it('is nothing that was heard before the connection broke, from the moment that there is another', async () => {
     await beat();
     const started = await start();

@@ -96,6 +96,9 @@ async function settle(
  * Deletes a batch of operations that are older than anyone can still ask for; the ledger stays. Beside full load, and
  * beside another process that does the same: rows that someone holds are skipped.
  *
+ * All of it by Postgres' clock. An id is dated by the clock of the API process that made it, which may be wrong (a machine
+ * that woke up in 1970): such an operation was on record for a minute, and its key forgotten with it.
+ *
  * @param after the last id of the batch before this one: a scan from the start would walk over what it deleted, until
  *   the next vacuum
  * @returns the last id deleted, where the batch was full and there may be more
@@ -104,24 +107,27 @@ export async function pruneOperations(
   database: Database,
   { keptMs, batchSize, after = nilUuid }: { keptMs: number; batchSize: number; after?: string },
 ): Promise<string | undefined> {
-  // A UUIDv7 begins with its millisecond, so the primary key is also the order of time.
-  const oldest = Math.max(0, Date.now() - keptMs)
-    .toString(16)
-    .padStart(12, '0');
-  const boundary = `${oldest.slice(0, 8)}-${oldest.slice(8)}-7000-8000-000000000000`;
   const { rows } = await database.raw<{ rows: { count: string; last: string | null }[] }>(
     `WITH old AS (
-       SELECT op_id FROM operations WHERE op_id > :after AND op_id < :boundary
+       SELECT op_id FROM operations
+       WHERE op_id > :after AND op_id < ${firstIdOfKept} AND recorded_at < ${keptSince}
        ORDER BY op_id LIMIT :batchSize FOR UPDATE SKIP LOCKED
      ), deleted AS (
        DELETE FROM operations USING old WHERE operations.op_id = old.op_id
      )
      SELECT count(*), max(op_id::text) AS last FROM old`,
-    { after, boundary, batchSize },
+    { after, batchSize, keptMs },
   );
   const [{ count, last } = { count: '0', last: null }] = rows;
   return Number(count) === batchSize && last !== null ? last : undefined;
 }
+
+const keptSince = `statement_timestamp() - CAST(:keptMs AS bigint) * interval '1 millisecond'`;
+
+/** A UUIDv7 begins with its millisecond, so the primary key is also the order of time. */
+const firstIdOfKept = `CAST(
+  lpad(to_hex(greatest(0, CAST(extract(epoch FROM ${keptSince}) * 1000 AS bigint))), 12, '0') || '70008000000000000000'
+  AS uuid)`;
 
 const nilUuid = '00000000-0000-0000-0000-000000000000';
 

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { v7 as uuidv7 } from 'uuid';
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
@@ -270,13 +269,6 @@ describe('the apply step', () => {
       expect(executed(second)?.result).to.have.nested.property('material.sku', 'first');
       expect(await findMaterial(database, shop.shopId, materialId)).to.include({ sku: 'first', unit: 'kg' });
     });
-  });
-
-  it('keeps an operation for as long as it is told', async () => {
-    const [kept = '', gone = ''] = [40_000, 80_000].map((ageMs) => uuidv7({ msecs: Date.now() - ageMs }));
-    await apply({ ...book(here, 1), id: kept }, { ...book(here, 1), id: gone });
-    await pruneOperations(database, { keptMs: 60_000, batchSize: 1_000 });
-    expect([...(await findOutcomes(database, [kept, gone])).keys()]).to.deep.equal([kept]);
   });
 
   it('deletes operations by age, batch by batch, and never the ledger', async () => {

@@ -5,22 +5,55 @@ import { useDatabase } from '../../support/database.js';
 
 describe('the deletion of old operations', () => {
   const postgres = useDatabase({ poolMax: 2 });
+  const keptMs = 60_000;
+
+  /** Operations that were recorded so long ago, with ids that say when they were accepted. */
+  const record = async (recordedAgoMs: number, ...acceptedAtMs: number[]): Promise<string[]> => {
+    const ids = acceptedAtMs.map((msecs) => uuidv7({ msecs }));
+    const operations = ids.map((id) => ({ shopId: 1, materialId: 'VMAT-none', id }));
+    await cancelOperations(postgres.database, operations);
+    await postgres.database.raw(
+      `UPDATE operations SET recorded_at = recorded_at - ? * interval '1 millisecond' WHERE op_id = ANY (CAST(? AS uuid[]))`,
+      [recordedAgoMs, ids],
+    );
+    return ids;
+  };
+  const prune = () => pruneOperations(postgres.database, { keptMs, batchSize: 1_000 });
+  const onRecord = async (ids: string[]) => [...(await findOutcomes(postgres.database, ids)).keys()];
+
+  it('leaves an operation on record for as long as it is told', async () => {
+    const kept = await record(40_000, Date.now() - 40_000);
+    const gone = await record(80_000, Date.now() - 80_000);
+    await prune();
+    expect(await onRecord([...kept, ...gone])).to.deep.equal(kept);
+  });
+
+  it('leaves it there as long where its id says that it is older: the clock that dated it was wrong', async () => {
+    const now = await record(0, 0, Date.now() - 80_000);
+    const before = await record(80_000, 0, Date.now() - 80_000);
+    await prune();
+    expect((await onRecord([...now, ...before])).sort()).to.deep.equal(now.sort());
+  });
+
+  it('does not ask the clock of this machine', async () => {
+    const kept = await record(40_000, Date.now() - 40_000);
+    const now = Date.now;
+    Date.now = () => now() + 100 * keptMs;
+    await prune().finally(() => (Date.now = now));
+    expect(await onRecord(kept)).to.deep.equal(kept);
+  });
 
   it('waits for nobody: what another process deletes at the same time is left to it', async () => {
     const { database } = postgres;
-    const ids = [uuidv7({ msecs: 1 }), uuidv7({ msecs: 2 })] as const;
-    const [held, free] = ids;
-    await cancelOperations(
-      database,
-      ids.map((id) => ({ shopId: 1, materialId: 'VMAT-none', id })),
-    );
+    const ids = await record(2 * keptMs, 1, 2);
+    const [held = ''] = ids;
     await database.transaction(async (other) => {
       await other.raw('SELECT 1 FROM operations WHERE op_id = ? FOR UPDATE', [held]);
       await database.transaction(async (own) => {
         await own.raw(`SET LOCAL lock_timeout = '1s'`);
-        expect(await pruneOperations(own, { keptMs: 60_000, batchSize: 2 })).to.equal(undefined);
+        expect(await pruneOperations(own, { keptMs, batchSize: 2 })).to.equal(undefined);
       });
     });
-    expect([...(await findOutcomes(database, [held, free])).keys()]).to.deep.equal([held]);
+    expect(await onRecord(ids)).to.deep.equal([held]);
   });
 });

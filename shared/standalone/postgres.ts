@@ -25,8 +25,6 @@ export interface PostgresServer {
   stop(): Promise<void>;
   /** SIGKILL: the crash, for tests. */
   kill(): void;
-  /** Asks it to end and does not wait: for a process that is about to exit. */
-  endNow(): void;
 }
 
 /** The signal ends the start, and the server with it. */
@@ -228,23 +226,15 @@ function server(
   binaries: PostgresBinaries,
   adopted: boolean,
 ): PostgresServer {
-  let ended = false;
   return {
     url: `postgres://postgres:${folder.password}@127.0.0.1:${String(port)}/postgres`,
     port,
     pid,
     adopted,
     version: binaries.version,
-    stop: async () => {
-      await endProcess(pid, stopSteps);
-      ended = true;
-    },
+    stop: () => endProcess(pid, stopSteps),
     kill: () => {
       signal(pid, 'SIGKILL');
-    },
-    endNow: () => {
-      // The number may be another process's by now.
-      if (!ended) signal(pid, 'SIGINT');
     },
   };
 }

@@ -26,8 +26,6 @@ export interface RedisServer {
   stop(): Promise<void>;
   /** SIGKILL: the crash, for tests. */
   kill(): void;
-  /** Asks it to end and does not wait: for a process that is about to exit. */
-  endNow(): void;
 }
 
 export interface RedisOptions {
@@ -171,9 +169,8 @@ function isOurs(pid: number, dir: string, port: number): boolean {
   return at === undefined ? commandLine(pid).includes(`127.0.0.1:${String(port)}`) : sameFile(at, dir);
 }
 
-function server(facts: Omit<RedisServer, 'stop' | 'kill' | 'endNow'>): RedisServer {
+function server(facts: Omit<RedisServer, 'stop' | 'kill'>): RedisServer {
   const { url, port, pid, version, source, adopted } = facts;
-  let ended = false;
   return {
     url,
     port,
@@ -181,16 +178,9 @@ function server(facts: Omit<RedisServer, 'stop' | 'kill' | 'endNow'>): RedisServ
     version,
     source,
     adopted,
-    stop: async () => {
-      await endProcess(pid, stopSteps);
-      ended = true;
-    },
+    stop: () => endProcess(pid, stopSteps),
     kill: () => {
       signal(pid, 'SIGKILL');
-    },
-    endNow: () => {
-      // The number may be another process's by now.
-      if (!ended) signal(pid, 'SIGTERM');
     },
   };
 }

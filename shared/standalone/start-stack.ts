@@ -7,6 +7,7 @@ import type { Shutdown } from '../runtime/shutdown.js';
 import { keepPlatformTokenKey } from './data-folder.js';
 import { seedDemo } from './demo-data.js';
 import type { Demo, DemoAddresses } from './demo-file.js';
+import { keepServer } from './keep-server.js';
 import { failed, type Outcome } from './outcome.js';
 import { freePorts, portOrFree } from './ports.js';
 import { startPostgres } from './postgres.js';
@@ -74,62 +75,58 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
 }
 
 async function openDatabase(deps: StackDeps): Promise<Outcome<string>> {
-  const { databaseUrl, dataFolder, terminal, env, onProcess, abort } = deps;
+  const { databaseUrl, dataFolder, terminal, shutdown, env, onProcess, abort } = deps;
   if (databaseUrl !== undefined) {
     terminal.say('Postgres: the one of DATABASE_URL');
     return { ok: true, value: databaseUrl };
   }
-  const started = await startPostgres({
-    dataDir: join(dataFolder, 'postgres'),
-    say: terminal.say,
-    env,
-    signal: abort,
-    onSpawn: (pid) => {
-      onProcess(signalLater(pid, 'SIGINT'));
-    },
-  });
+  const start = (port: number, signal: AbortSignal) =>
+    startPostgres({
+      dataDir: join(dataFolder, 'postgres'),
+      port,
+      say: terminal.say,
+      env,
+      signal,
+      onSpawn: (pid) => {
+        onProcess(signalLater(pid, 'SIGINT'));
+      },
+    });
+  const started = await start(0, abort);
   if (!started.ok) return started;
   const server = started.value;
-  registerEnd(deps, 'Postgres', server);
+  // What an earlier start left running was not spawned by this one, and so is not among its processes yet.
+  if (server.adopted) onProcess(signalLater(server.pid, 'SIGINT'));
+  shutdown.register('Postgres', keepServer(server, { name: 'Postgres', start, say: terminal.say }));
   terminal.say(`Postgres: ${server.version} on port ${String(server.port)}`);
   return { ok: true, value: server.url };
 }
 
 async function openRedis(deps: StackDeps): Promise<Outcome<string>> {
-  const { redisUrl, dataFolder, terminal, env, onProcess, abort } = deps;
+  const { redisUrl, dataFolder, terminal, shutdown, env, onProcess, abort } = deps;
   if (redisUrl !== undefined) {
     const checked = await checkRedis(redisUrl);
     if (!checked.ok) return checked;
     terminal.say(`Redis: the one of REDIS_URL, version ${checked.value.version}`);
     return { ok: true, value: redisUrl };
   }
-  const started = await startRedis({
-    dir: join(dataFolder, 'redis'),
-    say: terminal.say,
-    env,
-    signal: abort,
-    onSpawn: (pid) => {
-      onProcess(signalLater(pid, 'SIGTERM'));
-    },
-  });
+  const start = (port: number, signal: AbortSignal) =>
+    startRedis({
+      dir: join(dataFolder, 'redis'),
+      port,
+      say: terminal.say,
+      env,
+      signal,
+      onSpawn: (pid) => {
+        onProcess(signalLater(pid, 'SIGTERM'));
+      },
+    });
+  const started = await start(0, abort);
   if (!started.ok) return started;
   const server = started.value;
-  registerEnd(deps, 'Redis', server);
+  if (server.adopted) onProcess(signalLater(server.pid, 'SIGTERM'));
+  shutdown.register('Redis', keepServer(server, { name: 'Redis', start, say: terminal.say }));
   terminal.say(`Redis: ${server.version} on port ${String(server.port)} (${server.source})`);
   return { ok: true, value: server.url };
-}
-
-/** What an earlier start left running was not spawned by this one, and so is not among its processes yet. */
-function registerEnd(
-  { shutdown, onProcess }: StackDeps,
-  name: string,
-  server: { adopted: boolean; stop: () => Promise<void>; endNow: () => void },
-): void {
-  shutdown.register(name, () => server.stop());
-  if (!server.adopted) return;
-  onProcess(() => {
-    server.endNow();
-  });
 }
 
 async function migrate(databaseUrl: string, say: (line: string) => void): Promise<Outcome<void>> {

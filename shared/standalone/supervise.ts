@@ -4,6 +4,7 @@ import type { Readable } from 'node:stream';
 import { heapArguments } from '../runtime/heap.js';
 import { openLogFile, type LogFile } from './log-file.js';
 import { endProcess, signal } from './processes.js';
+import { restartPauseMs } from './restart-pause.js';
 
 /** What a process says over its IPC channel once it serves: the API with its port, the worker without. */
 export interface ReadyReport {
@@ -47,8 +48,6 @@ const stopSteps = [
   { name: 'SIGTERM', msMax: 25_000 },
   { name: 'SIGKILL', msMax: 3_000 },
 ] as const;
-const restartMsMin = 250;
-const restartMsMax = 5_000;
 /** Having served this long, the next end counts as the first again. */
 const settledMs = 30_000;
 const firstAttemptsMax = 3;
@@ -127,7 +126,7 @@ function again(state: State, how: string, code: number | null, livedMs: number):
     state.settle.reject(new Error(`${options.name} does not start (${how}). It said:\n${state.lastLines.join('\n')}`));
     return;
   }
-  const waitMs = Math.min(restartMsMin * 2 ** (state.failures - 1), restartMsMax);
+  const waitMs = restartPauseMs(state.failures);
   options.print(`ended by itself (${how}); starting it again in ${String(waitMs)} ms`);
   state.timer = setTimeout(() => {
     launch(state);

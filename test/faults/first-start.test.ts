@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
-import { chmod, mkdir, readdir, readFile, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
 import { isAlive } from '../../shared/standalone/processes.js';
 import { countCases } from '../support/count-cases.js';
-import { closeConnections, request } from '../support/http.js';
-import { npmStart, npmStartBehindShell, type Demo, type Started } from '../support/npm-start.js';
+import { closeConnections } from '../support/http.js';
+import { adjust, levelOf, newestPidIn, processesOf } from '../support/npm-start-demo.js';
+import { npmStart, npmStartBehindShell, type Started } from '../support/npm-start.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
 
@@ -231,6 +232,20 @@ describe('T19: npm start', () => {
     await until(async () => !isAlive(api) && (await answers()), { deadlineMs: 15_000, what: 'the next API' });
   });
 
+  it('starts its Postgres and its Redis again, and ends those as well', async () => {
+    running = npmStart(dataDir);
+    const demo = await running.ready();
+    const level = await levelOf(demo);
+    const { servers } = await processesOf(dataDir);
+    for (const server of servers) process.kill(server, 'SIGKILL');
+    const works = async () => (await adjust(demo)) === 200;
+    await until(works, { deadlineMs: 60_000, what: () => `a change; npm start said:\n${running?.output()}` });
+    expect(await levelOf(demo)).to.be.at.least(level + 5);
+    const { servers: next } = await processesOf(dataDir);
+    expect(next.map((pid, index) => isAlive(pid) && pid !== servers[index])).to.deep.equal([true, true]);
+    await stopsClean(running, 'SIGTERM');
+  });
+
   async function stopsClean(started: Started, signal: NodeJS.Signals): Promise<void> {
     const demo = await started.ready();
     const { servers, service } = await processesOf(dataDir);
@@ -262,38 +277,4 @@ async function refusal(started: Started): Promise<Refusal> {
     await started.exited;
   }
   return { code: code ?? null, output: started.output() };
-}
-
-async function adjust({ baseUrl, writeKey, virtualMaterialIds, locationIds }: Demo): Promise<number> {
-  const path = `/v1/raw-materials/${virtualMaterialIds[0] ?? ''}/inventory`;
-  const body = { updates: [{ locationId: locationIds[0], delta: 5 }] };
-  const answer = await request(baseUrl, { method: 'PATCH', path, key: writeKey, body });
-  return answer.status;
-}
-
-async function levelOf({ baseUrl, readKey, virtualMaterialIds, locationIds }: Demo): Promise<number> {
-  const path = `/v1/raw-materials/${virtualMaterialIds[0] ?? ''}/inventory?locationIds=${locationIds[0] ?? ''}`;
-  const answer = await request(baseUrl, { path, key: readKey });
-  const { data } = answer.body as { data: { levels: { quantity: number }[] } };
-  return data.levels[0]?.quantity ?? NaN;
-}
-
-async function processesOf(dataDir: string): Promise<{ servers: number[]; service: number[] }> {
-  const postgres = Number.parseInt(await readFile(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10);
-  const redis = Number.parseInt(await readFile(join(dataDir, 'redis', 'redis.pid'), 'utf8'), 10);
-  const logs = await readdir(join(dataDir, 'logs'));
-  const service = await Promise.all(logs.map((name) => newestPidIn(join(dataDir, 'logs', name))));
-  return { servers: [postgres, redis], service };
-}
-
-/** The process that wrote the newest line of a log; its first may be written just after it says that it is ready. */
-async function newestPidIn(log: string): Promise<number> {
-  let newest: number | undefined;
-  const look = async () => {
-    const pids = (await readFile(log, 'utf8')).matchAll(/"pid":(\d+)/g);
-    newest = [...pids].map((match) => Number(match[1])).at(-1);
-    return newest !== undefined;
-  };
-  await until(look, { deadlineMs: 10_000, what: `a line in ${log}` });
-  return newest ?? NaN;
 }

@@ -36,7 +36,7 @@ type StatusAnswer = [
   ...lateShops: string[],
 ];
 
-export async function startHealth(redis: Redis, database: Database, logger?: Logger): Promise<Health> {
+export async function startHealth(redis: Redis, database: Database, logger: Logger): Promise<Health> {
   let redisAnsweredMs = -Infinity;
   let postgresAnsweredMs = -Infinity;
   /** From the monotonic clock: one that is set meanwhile would date what is accepted until the next question. */
@@ -106,11 +106,11 @@ export async function startHealth(redis: Redis, database: Database, logger?: Log
 }
 
 /** Logs what a question fails of, once for each reason, until it is answered again: it is asked ten times a second. */
-function logChange(logger: Logger | undefined, what: string): (error?: unknown) => void {
+function logChange(logger: Logger, what: string): (error?: unknown) => void {
   let logged: string | undefined;
   return (error) => {
     const reason = error === undefined ? undefined : reasonWithoutStatement(error);
-    if (reason !== undefined && reason !== logged) logger?.warn({ err: error }, what);
+    if (reason !== undefined && reason !== logged) logger.warn({ err: error }, what);
     logged = reason;
   };
 }

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
+import { pino } from 'pino';
 import { startHealth } from '../../../api/dispatch/health.js';
 import type { Health } from '../../../api/dispatch/health.js';
 import type { Database } from '../../../shared/database/connect.js';
@@ -34,9 +35,11 @@ describe('what the API knows of the pipeline behind it', () => {
   });
 
   const start = async (answer: () => Promise<unknown> = () => Promise.resolve()) =>
-    (health = await startHealth(redis, {
-      raw: () => answer().then(() => ({ rows: [{ readOnly: 'off' }] })),
-    } as unknown as Database));
+    (health = await startHealth(
+      redis,
+      { raw: () => answer().then(() => ({ rows: [{ readOnly: 'off' }] })) } as unknown as Database,
+      pino({ level: 'silent' }),
+    ));
   const beat = () => runScript(redis, 'rmBeat', 'worker', hourMs);
 
   it('is the time by the clock of Redis, whatever the clock of this machine says', async () => {

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import createKnex from 'knex';
 import type { Knex } from 'knex';
+import { withIsoDates } from './dates-in-iso.js';
 import { isInfrastructureError } from './errors.js';
 import { migrationSource } from './migration-source.js';
 import { onServerError, streamOf } from './raw-connection.js';
@@ -29,11 +30,11 @@ const connectTimeoutMs = 2_000;
 const acquireTimeoutMs = 3_000;
 
 /**
- * Opens a pool. Nothing is set on the session, so that PgBouncer in transaction mode stays possible (pipeline §4):
- * `answerMsMax` is the driver's own.
+ * Opens a pool. Nothing is set on the session but the form of dates, which PgBouncer keeps for each of its clients, so that
+ * its transaction mode stays possible (pipeline §4): `answerMsMax` is the driver's own.
  */
 export function connectDatabase(options: ConnectOptions): Database {
-  return createKnex(knexConfig(options));
+  return withIsoDates(createKnex(knexConfig(options)));
 }
 
 /** A process that starts waits so long for Postgres, for some tries of `connectTimeoutMs`, and then says what is wrong. */

@@ -160,6 +160,30 @@ describe('GET /v1/raw-materials/{variantId}/inventory: 200', () => {
       ]);
     });
 
+    it('are sorted by id as those of a virtual material, bytewise, in whatever order the platform lists them', async () => {
+      const ids = ['9', '70003', '80', '70001'];
+      const nodes = ids.map((id) => ({
+        location: { id: `gid://shopify/Location/${id}` },
+        quantities: [{ name: 'available', quantity: 1, updatedAt: null }],
+      }));
+      const pageInfo = { hasNextPage: false, endCursor: null };
+      const data = { productVariant: { inventoryItem: { inventoryLevels: { nodes, pageInfo } } } };
+      const other = await startScriptedPlatform((_request, response) =>
+        response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify({ data })),
+      );
+      try {
+        const own = await createTestShop(http.database, { materials: 0, locations: 0, defaultLocation: false });
+        await connectPlatform(http.database, own.shopId, other.url);
+        await createMaterials(http.database, own.shopId, [{ id: '8001', origin: 'platform', productName: 'Lamp' }]);
+        const sorted = ['70001', '70003', '80', '9'];
+        for (const query of ['', `?${ids.map((id) => `locationIds=${id}`).join('&')}`]) {
+          expect((await levels(own, '8001', query)).levels.map(({ locationId }) => locationId)).to.deep.equal(sorted);
+        }
+      } finally {
+        await other.stop();
+      }
+    });
+
     it('with locationIds hide none that the platform has a level at, though the mirror does not know it yet', async () => {
       const fresh = await createTestShop(http.database, { materials: 0, locations: 0, defaultLocation: false });
       await connectPlatform(http.database, fresh.shopId, platform.url);

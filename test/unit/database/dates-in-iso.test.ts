@@ -1,0 +1,30 @@
+import { expect } from 'chai';
+import { findKeyWithShop, insertKey, revokeKey } from '../../../shared/database/api-keys.js';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { mintKey } from '../../../shared/keys/api-key-format.js';
+import { useDatabase } from '../../support/database.js';
+
+describe('a database or role with another DateStyle', () => {
+  const used = useDatabase();
+  const expiresAt = new Date('2026-01-02T03:04:05.678Z');
+  const revokedAt = new Date('2026-01-01T00:00:00.000Z');
+
+  for (const style of ['German', 'SQL, DMY', 'Postgres, MDY', 'ISO, DMY']) {
+    it(`as ${style}: a key that was revoked and has expired is known as such`, async () => {
+      const { database } = used;
+      const { id: shopId } = await createShop(database, { name: style, plan: 'enhanced' });
+      const { id, secretHash } = mintKey();
+      await insertKey(database, shopId, { id, label: style, scope: 'write', secretHash, expiresAt });
+      await revokeKey(database, shopId, id, revokedAt);
+      await database.raw('ALTER DATABASE ?? SET DateStyle = ??', [new URL(used.url).pathname.slice(1), style]);
+      // The setting holds for the sessions that are opened from now on.
+      const later = connectDatabase({ url: used.url, poolMax: 1, applicationName: 'test' });
+      try {
+        expect(await findKeyWithShop(later, id)).to.deep.include({ expiresAt, revokedAt });
+      } finally {
+        await later.destroy();
+      }
+    });
+  }
+});

@@ -23,10 +23,11 @@ const leftOutRetryMs = 100;
  * Everything after the transaction is one round trip, in this order. What is finished, what is left and what comes next
  * is one script: nothing can come between a finish and the look for more.
  *
+ * @param mayTakeMore asked once the transactions are over, which take as long as they do
  * @returns what the lane holds after it
  * @throws what Redis or Postgres answers; nothing that was acknowledged is lost by it, and the leases run out
  */
-export async function runCycle(deps: WorkerDeps, held: Held, takeMore: boolean): Promise<Held> {
+export async function runCycle(deps: WorkerDeps, held: Held, mayTakeMore: () => boolean): Promise<Held> {
   /** Queues of the materials that another session holds. */
   const leftOut = new Set<string>();
   const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
@@ -54,7 +55,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, takeMore: boolean):
   const worked = held.materials
     .filter(({ queue }) => !leftOut.has(queue))
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
-  const token = advanceOn(pipeline, deps.presence, worked, takeMore ? materialsACycleMax : 0);
+  const token = advanceOn(pipeline, deps.presence, worked, mayTakeMore() ? materialsACycleMax : 0);
   const answers = await answersOf(pipeline);
   // fail-point: after-reply
   const { lost, ...next } = readAdvanced(token, worked, answers.pop());

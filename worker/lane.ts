@@ -3,6 +3,7 @@ import { isRefusalOfAll } from '../shared/database/errors.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, renewLeases, takeMaterials } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
+import { keys } from '../shared/queue/names.js';
 import { materialsACycleMax, runCycle } from './cycle.js';
 import type { WorkerDeps } from './deps.js';
 import type { Waker } from './waker.js';
@@ -29,7 +30,7 @@ const faultRetryMs = 250;
 
 /**
  * One line of work in a worker process: take materials, run cycles until they are worked off, wait for more. A lane
- * never stops of a fault: it gives back what it holds and tries anew once Redis and Postgres answer.
+ * never stops of a fault: it gives back what it holds and tries anew once Redis and Postgres take writes.
  */
 export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   let isStopping = false;
@@ -50,7 +51,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     if (held.materials.length === 0) held = await takeMaterials(deps.redis, deps.presence, materialsACycleMax);
     if (held.materials.length === 0) return waker.wait();
     // fail-point: after-take
-    held = await runCycle(deps, held, !isStopping);
+    held = await runCycle(deps, held, () => !isStopping);
   }
 
   async function recoverFrom(error: unknown): Promise<void> {
@@ -65,26 +66,28 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
       () => true,
       () => false,
     );
-    await untilBothAnswer();
+    await untilBothTakeWrites();
     // A Redis that comes back from its file still has our leases: without this their materials would wait them out.
     if (!isGivenBack) await giveAllBack().catch(() => undefined);
   }
 
-  async function untilBothAnswer(): Promise<void> {
+  async function untilBothTakeWrites(): Promise<void> {
     while (!isStopping) {
       await sleep(faultPauseMs);
       try {
-        await Promise.all([deps.redis.ping(), assertTakesWrites(deps.database)]);
+        // A replica answers a question. One whose memory is full takes this write, and a lane frees memory.
+        await Promise.all([deps.redis.del(keys.nothing), assertTakesWrites(deps.database)]);
         return;
       } catch {
-        // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery.
+        // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery, and fill the log.
       }
     }
   }
 
   async function run(): Promise<void> {
     while (!isStopping) await step().catch(recoverFrom);
-    await giveBack(deps.redis, held.materials, 0).catch(() => undefined);
+    // Of what is held now nothing was tried: whoever is stopped again and again must not use up its deliveries.
+    await giveBack(deps.redis, held.materials, 0, 'uncounted').catch(() => undefined);
     held = nothingHeld;
     clearInterval(renewal);
   }

@@ -21,7 +21,7 @@ export interface Decision {
  * Decides every operation of a cycle, in order, from what was read under the locks (pipeline §2.6): on record already;
  * its key executed before; expired; else run. Pure but for the states it folds.
  *
- * @param nowMs the moment of the take in the clock of Redis, which is the clock of `acceptedAtMs`
+ * @param nowMs now, in the clock of Redis, which is the clock of `acceptedAtMs`: that of the take and what has gone by since
  */
 export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs: number): Decision {
   const cycle: Cycle = { snapshot, nowMs, outcomes: new Map(), executed: new Map(snapshot.executedByScope) };

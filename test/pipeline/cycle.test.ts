@@ -98,7 +98,7 @@ describe('a cycle that takes more than one transaction', () => {
       metrics: createWorkerMetrics(),
       ledgerWatch: { changed: () => undefined, stop: () => Promise.resolve() },
     };
-    await runCycle(deps, await takeMaterials(room.redis, presence, 32), false);
+    await runCycle(deps, await takeMaterials(room.redis, presence, 32), () => false);
     return transactions;
   }
 

@@ -1,20 +1,24 @@
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import type { Database } from '../../shared/database/connect.js';
 import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
-import { keys, queueName } from '../../shared/queue/names.js';
+import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
+import type { WorkerDeps } from '../../worker/deps.js';
 import { startLane } from '../../worker/lane.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
+import { useDatabase } from '../support/database.js';
 import { useQueueRoom } from '../support/queue-room.js';
-import { operationOf } from '../support/shop.js';
+import type { QueueRoom } from '../support/queue-room.js';
+import { createTestShop, operationOf } from '../support/shop.js';
 import { until } from '../support/until.js';
 
 /** Longer than a cycle may take; then its lane counts as stuck. */
 const stuckMs = 30_000;
 const soonMsMax = 15_000;
 
-describe('a lane whose Postgres does not answer', () => {
+describe('a lane whose Postgres does not answer, or refuses', () => {
   const room = useQueueRoom();
   const now = performance.now.bind(performance);
   afterEach(() => (performance.now = now));
@@ -53,23 +57,34 @@ describe('a lane whose Postgres does not answer', () => {
     });
   });
 
+  for (const [what, code, counted] of [
+    ['refuses everybody', '53100', '0'],
+    ['fails a transaction', '40P01', '1'],
+  ] as const) {
+    it(`counts a delivery of the jobs it gives back as ${counted} where Postgres ${what}`, async () => {
+      const job = await addJob();
+      await withLane(async (fail) => {
+        await until(async () => (await room.redis.hlen(keys.leases)) === 1, {
+          deadlineMs: soonMsMax,
+          what: 'the take',
+        });
+        fail(Object.assign(new Error('refused'), { code }));
+        await until(async () => (await room.redis.hlen(keys.leases)) === 0, { deadlineMs: soonMsMax, what: 'the end' });
+        expect(await room.jobs(ref, 'wait')).to.deep.equal([job]);
+        expect(await room.redis.hget(`${queuePrefix}:${queueName(ref)}:${job}`, 'ats')).to.equal(counted);
+      });
+    });
+  }
+
   /** A lane for which Postgres is silent as long as it is used. */
-  async function withLane(use: () => Promise<void>): Promise<void> {
+  async function withLane(use: (fail: (error: Error) => void) => Promise<void>): Promise<void> {
     let fail: (error: Error) => void = () => undefined;
     const silence = new Promise<never>((_, reject) => (fail = reject));
-    const database = { client: { acquireConnection: () => silence }, raw: () => Promise.resolve() };
-    const deps = {
-      redis: room.redis,
-      presence: await createWorkerPresence(room.redis),
-      database: database as unknown as Database,
-      logger: pino({ level: 'silent' }),
-      keyMemoryMs: keyMemoryMsDefault,
-      metrics: createWorkerMetrics(),
-      ledgerWatch: { changed: () => undefined, stop: () => Promise.resolve() },
-    };
-    const lane = startLane(deps, { wait: () => Promise.resolve(), close: () => undefined });
+    // It may fail before the lane has come to it.
+    silence.catch(() => undefined);
+    const lane = startLane(await depsOf(room, { database: databaseWhose(silence) }), wakeful);
     try {
-      await use();
+      await use(fail);
     } finally {
       lane.stop();
       fail(new Error('Connection terminated'));
@@ -77,3 +92,90 @@ describe('a lane whose Postgres does not answer', () => {
     }
   }
 });
+
+describe('a lane whose Redis became a replica', () => {
+  const room = useQueueRoom();
+  let operator: Redis;
+  before(() => (operator = new Redis(room.server.url)));
+  after(() => operator.disconnect());
+
+  const refusedQuestions = async (): Promise<number> => {
+    const stats = await operator.info('commandstats');
+    return Number(/^cmdstat_del:.*\brejected_calls=(\d+)/m.exec(stats)?.[1] ?? 0);
+  };
+
+  it('says so once, asks until it takes writes again, and works then', async () => {
+    const operations = [operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] })];
+    await room.add({ shopId: 1, materialId: 'VMAT-VAR-a' }, { operations });
+    const warned: string[] = [];
+    let fail: (error: Error) => void = () => undefined;
+    const deps = await depsOf(room, {
+      database: databaseWhose(new Promise<never>((_, reject) => (fail = reject))),
+      logger: pino({}, { write: (line) => warned.push(line) }),
+    });
+    await operator.config('RESETSTAT');
+    await operator.replicaof('127.0.0.1', '1');
+    const lane = startLane(deps, wakeful);
+    await until(async () => (await refusedQuestions()) >= 5, { deadlineMs: soonMsMax, what: 'the fifth question' });
+    expect(warned).to.have.length(1);
+    expect(warned[0]).to.contain('READONLY');
+
+    await operator.replicaof('NO', 'ONE');
+    await until(async () => (await operator.hlen(keys.leases)) === 1, { deadlineMs: soonMsMax, what: 'the take' });
+    lane.stop();
+    fail(new Error('Connection terminated'));
+    await lane.done;
+  });
+});
+
+describe('a lane that is stopped', () => {
+  const room = useQueueRoom();
+  const postgres = useDatabase({ poolMax: 3, pipeline: true });
+  /** Jobs of one material that a cycle takes on. */
+  const jobsACycle = 64;
+
+  it('ends its cycle, and leaves what is behind it to the next at once, as if it had never had it', async () => {
+    const shop = await createTestShop(postgres.database);
+    const ref = { shopId: shop.shopId, materialId: shop.materialIds[0] ?? '' };
+    const row = { locationId: shop.locationIds[0] ?? '', delta: 1 };
+    const jobs: string[] = [];
+    for (let count = 0; count < jobsACycle + 1; count += 1) {
+      jobs.push(await room.add(ref, { operations: [operationOf({ kind: 'adjust', rows: [row] })] }));
+    }
+    const deps = await depsOf(room, {
+      database: postgres.database,
+      // Told within the cycle, once its transaction is committed.
+      ledgerWatch: { changed: () => lane.stop(), stop: () => Promise.resolve() },
+    });
+    const lane = startLane(deps, wakeful);
+    await lane.done;
+    const last = jobs.at(-1) ?? '';
+    expect(await room.jobs(ref, 'wait')).to.deep.equal([last]);
+    expect(await room.jobs(ref, 'active')).to.deep.equal([]);
+    expect(await room.redis.hlen(keys.leases)).to.equal(0);
+    expect(await room.ready(ref.shopId)).to.deep.equal([queueName(ref)]);
+    // Each delivery brings a job nearer to its end as a failure of ours.
+    expect(await room.redis.hget(`${queuePrefix}:${queueName(ref)}:${last}`, 'ats')).to.equal(null);
+  });
+});
+
+/** Nobody has to wake its lane. */
+const wakeful = { wait: () => Promise.resolve(), close: () => undefined };
+
+/** A Postgres that takes writes, and whose connections are as told. */
+function databaseWhose(connection: Promise<never>): Database {
+  const database = { client: { acquireConnection: () => connection }, raw: () => Promise.resolve({ rows: [] }) };
+  return database as unknown as Database;
+}
+
+async function depsOf(room: QueueRoom, own: Pick<WorkerDeps, 'database'> & Partial<WorkerDeps>): Promise<WorkerDeps> {
+  return {
+    redis: room.redis,
+    presence: await createWorkerPresence(room.redis),
+    logger: pino({ level: 'silent' }),
+    keyMemoryMs: keyMemoryMsDefault,
+    metrics: createWorkerMetrics(),
+    ledgerWatch: { changed: () => undefined, stop: () => Promise.resolve() },
+    ...own,
+  };
+}

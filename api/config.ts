@@ -1,5 +1,5 @@
 import { platformSettings } from '../shared/platform/platform-settings.js';
-import { processSettings } from '../shared/runtime/process-settings.js';
+import { processSettings, rateLimitSettings } from '../shared/runtime/process-settings.js';
 import type { SettingsDeclaration, SettingsValues } from '../shared/runtime/settings.js';
 import { dispatchSettings, graceMs } from './dispatch/settings.js';
 import { trustedProxiesProblem } from './trusted-proxies.js';
@@ -9,7 +9,6 @@ const adminTokenMin = 16;
 
 /** A timer of Node ends at once when it is set beyond 2^31 ms: then every query would be cut off, or every stop. */
 const dayMs = 86_400_000;
-const timerSecondsMax = 2_147_483;
 
 /** The environment of the API process. */
 export const settings = {
@@ -35,19 +34,7 @@ export const settings = {
     check: trustedProxiesProblem,
     description: 'Addresses and CIDR ranges whose X-Forwarded-For is believed, separated by commas; by default none.',
   },
-  RATE_LIMIT_POINTS: {
-    type: 'integer',
-    default: 600,
-    minimum: 1,
-    description: 'Requests a shop may make in a window, unless it has a limit of its own.',
-  },
-  RATE_LIMIT_WINDOW_SECONDS: {
-    type: 'integer',
-    default: 60,
-    minimum: 1,
-    maximum: timerSecondsMax,
-    description: 'The length of that window.',
-  },
+  ...rateLimitSettings,
   DATABASE_POOL_MAX: {
     type: 'integer',
     default: 10,

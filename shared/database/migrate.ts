@@ -1,7 +1,7 @@
 import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import type { SettingsDeclaration } from '../runtime/settings.js';
-import { isInfrastructureError } from './errors.js';
+import { isAnswerOfServer, isInfrastructureError, reasonOf, reasonWithoutStatement } from './errors.js';
 import { migrateDatabase } from './migrate-database.js';
 
 /** The entry of `npm run migrate`. */
@@ -23,6 +23,9 @@ const exitCodeFailed = 70;
 
 const { DATABASE_URL: url } = settingsOrExit(settings, process.env);
 
+// What was migrated is, also where nobody reads of it (`| head`, a full disk): a deployment goes by the exit code.
+process.stdout.on('error', () => undefined);
+
 try {
   const migrated = await migrateDatabase(url, (line) => process.stdout.write(`${line}\n`));
   if (!migrated.ok) {
@@ -30,9 +33,13 @@ try {
     process.stderr.write(`${migrated.problem}\n`);
   }
 } catch (error) {
-  const isAway = isInfrastructureError(error);
-  process.exitCode = isAway ? exitCodeUnavailable : exitCodeFailed;
-  // Messages of the driver name host and port, never the password.
-  const reason = error instanceof AggregateError ? error.errors.map(String).join('; ') : String(error);
-  process.stderr.write(`${isAway ? 'The database could not be reached' : 'The migration failed'}: ${reason}\n`);
+  const mayPass = isInfrastructureError(error);
+  process.exitCode = mayPass ? exitCodeUnavailable : exitCodeFailed;
+  process.stderr.write(`${mayPass ? unavailable(error) : `The migration failed: ${reasonOf(error)}`}\n`);
+}
+
+/** One that answers is looked at for what it says, as a standby or a full disk, and not for the way to it. */
+function unavailable(error: unknown): string {
+  const what = isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
+  return `The database ${what}: ${reasonWithoutStatement(error)}`;
 }

@@ -38,7 +38,7 @@ const help = `
 Fields are those of the API: productName, variantName, sku, unit, unitCost, unitPrice, vendor, specifications, imageUrl,
 isNonEssentialMaterial, weightValue, weightUnitId; and
   id                 VMAT-…; drawn where it is not given. One that the shop has makes its line bad
-  inventoryQuantity  opening stock at the default location, or
+  inventoryQuantity  opening stock at the default location (shops set --default-location), or
   levels             opening stock by location: 70001:12.5;70002:3, or {"70001":12.5,"70002":3}`;
 
 async function importFile(

@@ -47,7 +47,11 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
         .default(overlapDefaultMs, '24h')
         .argParser(duration(overlapDaysMax)),
     )
-    .option('--expires <moment>', 'when the new key ends; without, never', moment)
+    .option(
+      '--expires <moment>',
+      'when the new key ends; without, never, but must be said where the old one ends',
+      moment,
+    )
     .option('--no-expires', 'never, though the old key does')
     .action((keyId: string, options: RotateOptions) => run(options, (context) => rotate(context, keyId, options)));
   shopOption(keys.command('revoke').description('Ends a key for good, everywhere within a second.'))

@@ -1,6 +1,8 @@
 import { Command, CommanderError } from 'commander';
+import { outliveLostOutput } from '../runtime/lost-output.js';
 import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
+import type { SettingsDeclaration } from '../runtime/settings.js';
 import { addKeyCommands } from './key-commands.js';
 import { addLocationCommands } from './location-commands.js';
 import { addMaterialCommands } from './material-commands.js';
@@ -10,35 +12,34 @@ import { addShopCommands } from './shop-commands.js';
 import { addVerifyCommand } from './verify-command.js';
 
 /** The entry of `npm run manage -- …`, the operators' command line (platform §3). */
-const settings = settingsOrExit(
-  {
-    DATABASE_URL: {
-      type: 'string',
-      secret: true,
-      check: databaseAddress,
-      description: 'The Postgres database; absent, that of npm start.',
-    },
-    DATA_DIR: { type: 'string', default: '.data', description: 'Where npm start keeps its data.' },
-    PLATFORM_TOKEN_KEY: {
-      type: 'string',
-      secret: true,
-      description: "The key that shops' platform tokens are sealed with.",
-    },
-    PLATFORM_ALLOW_LOOPBACK: {
-      type: 'boolean',
-      description: "Whether a shop's platform may be a server on 127.0.0.1; absent, only beside npm start.",
-    },
-    PLATFORM_TOKEN: { type: 'string', secret: true, description: "A shop's platform token, for shops create and set." },
+const declared = {
+  DATABASE_URL: {
+    type: 'string',
+    secret: true,
+    check: databaseAddress,
+    description: 'The Postgres database; absent, that of npm start.',
   },
-  process.env,
-);
+  DATA_DIR: { type: 'string', default: '.data', description: 'Where npm start keeps its data.' },
+  PLATFORM_TOKEN_KEY: {
+    type: 'string',
+    secret: true,
+    description: "The key that shops' platform tokens are sealed with.",
+  },
+  PLATFORM_ALLOW_LOOPBACK: {
+    type: 'boolean',
+    description: "Whether a shop's platform may be a server on 127.0.0.1; absent, only beside npm start.",
+  },
+  PLATFORM_TOKEN: { type: 'string', secret: true, description: 'The token of a --platform-domain that is given.' },
+} as const satisfies SettingsDeclaration;
+const settings = settingsOrExit(declared, process.env);
 
 const exitCodeUsage = 2;
 
 const program = new Command('manage')
   .description('Shops, keys, locations and materials, the mirror of the platform, and the check of the ledger.')
   .exitOverride()
-  .showHelpAfterError('(--help tells more)');
+  .showHelpAfterError('(--help tells more)')
+  .addHelpText('after', variablesHelp());
 const run = createRunCommand({
   databaseUrl: settings.DATABASE_URL,
   platformTokenKey: settings.PLATFORM_TOKEN_KEY,
@@ -54,12 +55,7 @@ addPlatformCommands(program, run, {
   allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK ?? settings.DATABASE_URL === undefined,
 });
 
-// A reader that went away (`| head`) has what it wanted.
-process.stdout.on('error', (error: NodeJS.ErrnoException) => {
-  if (error.code === 'EPIPE') return;
-  process.stderr.write(`The answer could not be written: ${error.message}.\n`);
-  process.exitCode = 1;
-});
+outliveLostOutput(process);
 
 try {
   await program.parseAsync();
@@ -67,4 +63,10 @@ try {
   if (!(error instanceof CommanderError)) throw error;
   // Commander has printed what is wrong; its own code would be 1, which is that of a command that failed.
   process.exitCode = error.exitCode === 0 ? 0 : exitCodeUsage;
+}
+
+/** Beside the options, what a command takes from the environment. */
+function variablesHelp(): string {
+  const lines = Object.entries(declared).map(([name, { description }]) => `  ${name.padEnd(25)}${description}`);
+  return ['', 'Environment:', ...lines].join('\n');
 }

@@ -26,7 +26,9 @@ export function addShopCommands(program: Command, run: RunCommand): void {
   const shops = program
     .command('shops')
     .description('Shops: plan, negative inventory, default location, limit, platform.');
-  shopOptions(shops.command('create').description('Adds a shop.'))
+  shopOptions(
+    shops.command('create').description('Adds a shop: enhanced, and without negative inventory, unless said.'),
+  )
     .requiredOption('--name <name>', 'up to 255 characters', shortText(255))
     .action((options: ShopOptions & { name: string }) => run(options, (context) => create(context, options)));
   shops

@@ -39,3 +39,23 @@ export const processSettings = {
     description: 'The port of /metrics, one for each process; 0 takes a free one. Without it there is none.',
   },
 } as const satisfies SettingsDeclaration;
+
+/** A timer of Node ends at once when it is set beyond 2^31 ms. */
+const timerSecondsMax = 2_147_483;
+
+/** The budget of a shop without one of its own: the API grants it, and doctor says what it is. */
+export const rateLimitSettings = {
+  RATE_LIMIT_POINTS: {
+    type: 'integer',
+    default: 600,
+    minimum: 1,
+    description: 'Requests a shop may make in a window, unless it has a limit of its own.',
+  },
+  RATE_LIMIT_WINDOW_SECONDS: {
+    type: 'integer',
+    default: 60,
+    minimum: 1,
+    maximum: timerSecondsMax,
+    description: 'The length of that window.',
+  },
+} as const satisfies SettingsDeclaration;

@@ -1,7 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import { databaseAddress, redisAddress } from '../runtime/process-settings.js';
+import { outliveLostOutput } from '../runtime/lost-output.js';
+import { databaseAddress, rateLimitSettings, redisAddress } from '../runtime/process-settings.js';
 import { readSettings } from '../runtime/settings.js';
 import { openDataFolder } from './data-folder.js';
 import { failed, type Outcome } from './outcome.js';
@@ -60,6 +61,8 @@ const checks: readonly Check[] = [
 
 const marks: Record<Finding['verdict'], string> = { good: 'ok ', note: 'but', bad: 'NO ' };
 
+outliveLostOutput(process);
+
 let allGood = true;
 for (const { name, check } of checks) {
   const { verdict, text } = await check();
@@ -68,18 +71,23 @@ for (const { name, check } of checks) {
 }
 const ready = isForStart ? 'All is there: npm start.' : 'All is there: npm run api, npm run worker.';
 process.stdout.write(`${allGood ? ready : 'What says NO above must be mended first.'}\n`);
-process.exitCode = allGood ? 0 : 1;
+if (!allGood) process.exitCode = 1;
 
 function givenPostgresChecks(url: string): Check[] {
   const problem = databaseAddress(url);
   if (problem !== undefined) return [notAnAddress('Postgres', `DATABASE_URL ${problem}.`)];
-  // Empty counts as absent, as for the API.
-  const points = process.env.RATE_LIMIT_POINTS || '600';
-  const windowSeconds = process.env.RATE_LIMIT_WINDOW_SECONDS || '60';
+  const limits = readSettings(rateLimitSettings, process.env);
   return [
     { name: 'Postgres', check: () => checkGivenPostgres(url) },
     { name: 'Schema', check: () => checkSchema(url, { isForStart }) },
-    { name: 'Limits', check: () => checkLimits(url, { points, windowSeconds, isForStart }) },
+    {
+      name: 'Limits',
+      // The API would end with the same words.
+      check: () =>
+        limits.ok
+          ? checkLimits(url, { limit: limits.values, isForStart })
+          : Promise.resolve(bad(limits.problems.join('\n'))),
+    },
   ];
 }
 

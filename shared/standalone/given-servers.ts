@@ -6,6 +6,8 @@ import { readServerFacts } from '../database/server-facts.js';
 import type { ServerFacts } from '../database/server-facts.js';
 import { listShops } from '../database/shops.js';
 import { keys } from '../queue/names.js';
+import type { rateLimitSettings } from '../runtime/process-settings.js';
+import type { SettingsValues } from '../runtime/settings.js';
 import { checkRedis, questionRedis } from './redis-check.js';
 
 /** What was found of one thing: good, good with something to know, or to be mended first. */
@@ -74,18 +76,18 @@ export function checkSchema(url: string, { isForStart }: { isForStart: boolean }
 /** How many requests a shop may make: the limit of all, and the shops that have another. */
 export function checkLimits(
   url: string,
-  all: { points: string; windowSeconds: string; isForStart: boolean },
+  { limit, isForStart }: { limit: SettingsValues<typeof rateLimitSettings>; isForStart: boolean },
 ): Promise<Finding> {
   const question = async (database: Database) => {
     const { pending } = await readSchemaState(database);
-    if (pending.length > 0 && all.isForStart) return note('unknown until npm start has migrated');
+    if (pending.length > 0 && isForStart) return note('unknown until npm start has migrated');
     const shops = await listShops(database);
     const own = shops.filter(({ rateLimitPoints }) => rateLimitPoints !== null);
     const shown = own.slice(0, shopsShownMax).map(({ id, rateLimitPoints }) => `shop ${id} ${String(rateLimitPoints)}`);
     if (own.length > shown.length) shown.push(`${own.length - shown.length} more`);
     const others = shown.length === 0 ? '' : `; limits of their own: ${shown.join(', ')}`;
     return good(
-      `${all.points} requests in ${all.windowSeconds} s for each shop (RATE_LIMIT_POINTS, RATE_LIMIT_WINDOW_SECONDS)${others}`,
+      `${limit.RATE_LIMIT_POINTS} requests in ${limit.RATE_LIMIT_WINDOW_SECONDS} s for each shop (RATE_LIMIT_POINTS, RATE_LIMIT_WINDOW_SECONDS)${others}`,
     );
   };
   return askDatabase(url, question, postgresAway);

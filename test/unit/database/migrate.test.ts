@@ -10,6 +10,13 @@ describe('npm run migrate', () => {
     await database.drop();
   });
 
+  it('ends with 0 also where nobody reads what it says', async () => {
+    const database = await createTestDatabase();
+    const { code, stderr } = await runMigrate(database.url, false);
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    await database.drop();
+  });
+
   it('may run in several places at once on an empty database: one migrates, and all end with 0', async () => {
     const database = await createEmptyDatabase();
     const runs = await Promise.all(Array.from({ length: 4 }, () => runMigrate(database.url)));
@@ -36,5 +43,15 @@ describe('npm run migrate', () => {
     expect(stderr)
       .to.match(/^The database could not be reached: .*ECONNREFUSED/m)
       .and.not.contain('p4ss');
+  });
+
+  it('ends with 69 where the database takes no writes, and does not say that it could not be reached', async () => {
+    const database = await createEmptyDatabase();
+    const readOnly = new URL(database.url);
+    readOnly.searchParams.set('options', '-c default_transaction_read_only=on');
+    const { code, stderr } = await runMigrate(readOnly.href);
+    await database.drop();
+    expect(code).to.equal(69);
+    expect(stderr).to.match(/^The database could not do it: cannot execute CREATE \w+ in a read-only transaction$/m);
   });
 });

@@ -58,6 +58,11 @@ describe('npm run manage', () => {
       expect(stdout).to.contain('--platform-token-stdin');
     });
 
+    it('--help names what is read from the environment', async () => {
+      const { stdout } = await cli.run(['--help']);
+      expect(stdout).to.contain('\nEnvironment:\n  DATABASE_URL ').and.contain('\n  PLATFORM_TOKEN ');
+    });
+
     it('without --json prints tables for people', async () => {
       const { code, stdout } = await cli.run(['locations', 'list', '--shop', shopId]);
       expect(code).to.equal(0);

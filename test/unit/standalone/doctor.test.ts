@@ -1,4 +1,7 @@
 import { spawn } from 'node:child_process';
+import type { ChildProcessByStdio } from 'node:child_process';
+import { once } from 'node:events';
+import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
@@ -56,6 +59,12 @@ describe('npm run doctor', () => {
     it('takes an empty limit for the default, as the API does', async () => {
       const { lines } = await doctor({ ...given, RATE_LIMIT_POINTS: '', RATE_LIMIT_WINDOW_SECONDS: '' });
       expect(lines.get('Limits')).to.match(/^ok 600 requests in 60 s for each shop/);
+    });
+
+    it('says NO to a limit that the API would not start with, and why', async () => {
+      const { code, lines } = await doctor({ ...given, RATE_LIMIT_POINTS: '6oo' });
+      expect(lines.get('Limits')).to.match(/^NO RATE_LIMIT_POINTS is "6oo", but must be a whole number from 1\./);
+      expect(code).to.equal(1);
     });
 
     it('says what a commit is not worth without synchronous_commit', async () => {
@@ -206,6 +215,16 @@ describe('npm run doctor', () => {
     expect(code).to.equal(1);
   });
 
+  it('a reader that went away before the end, as of "| head", gets no stack trace', async () => {
+    const away = { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
+    const child = startDoctor(away);
+    child.stdout.destroy();
+    let complaint = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text));
+    const [code] = (await once(child, 'close')) as [number | null];
+    expect({ code, complaint }).to.deep.equal({ code: 1, complaint: '' });
+  });
+
   it('without any server given names the programs that npm start would run, and where they are', async () => {
     const folder = await temporaryFolder();
     const { code, lines } = await doctor({ DATA_DIR: `${folder.path}/data`, HOME: process.env.HOME });
@@ -225,9 +244,13 @@ interface Diagnosis {
   lines: Map<string, string>;
 }
 
-function doctor(env: Record<string, string | undefined>): Promise<Diagnosis> {
+function startDoctor(env: Record<string, string | undefined>): ChildProcessByStdio<null, Readable, Readable> {
   const given = { PATH: process.env.PATH, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, ...env };
-  const child = spawn(process.execPath, [entry], { env: given, stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000 });
+  return spawn(process.execPath, [entry], { env: given, stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000 });
+}
+
+function doctor(env: Record<string, string | undefined>): Promise<Diagnosis> {
+  const child = startDoctor(env);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));

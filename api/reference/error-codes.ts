@@ -10,7 +10,7 @@ interface ErrorCodeText {
 export const errorCodes: Record<ErrorCode, ErrorCodeText> = {
   INVALID_INPUT: {
     when: 'Something about the request is not valid; `details` names each fault. Nothing was applied.',
-    headers: ['Idempotency-Replayed', 'Preference-Applied'],
+    headers: ['Idempotency-Replayed'],
   },
   UNAUTHORIZED: {
     when: 'No API key, or one that is malformed, unknown, expired or revoked.',
@@ -20,7 +20,7 @@ export const errorCodes: Record<ErrorCode, ErrorCodeText> = {
   PLAN_REQUIRED: { when: 'The key is good, but its shop is not on the Enhanced plan.' },
   NOT_FOUND: {
     when: 'There is no such material, for this shop; or every row of a batch named a location that it does not have.',
-    headers: ['Idempotency-Replayed', 'Preference-Applied'],
+    headers: ['Idempotency-Replayed'],
   },
   METHOD_NOT_ALLOWED: {
     when: 'Any method that the path does not have; `Allow` lists those it has.',
@@ -29,11 +29,11 @@ export const errorCodes: Record<ErrorCode, ErrorCodeText> = {
   REQUEST_TIMEOUT: { when: 'The request took too long to arrive.' },
   CONFLICT: {
     when: 'Every row of the batch expected another level than the one it met.',
-    headers: ['Idempotency-Replayed', 'Preference-Applied'],
+    headers: ['Idempotency-Replayed'],
   },
   PRECONDITION_FAILED: {
     when: 'The material is at another version than `If-Match` says. Nothing was applied.',
-    headers: ['Idempotency-Replayed', 'Preference-Applied'],
+    headers: ['Idempotency-Replayed'],
   },
   PAYLOAD_TOO_LARGE: { when: 'The body is larger than 1 MiB.' },
   UNSUPPORTED_MEDIA_TYPE: {

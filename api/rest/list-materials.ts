@@ -22,11 +22,15 @@ export async function getMaterials(services: Services, { caller, path, query }: 
  */
 const linkBytesMax = 3_072;
 
+/** A shop of more materials than that has more pages than may be asked for, where each holds one. */
+const { maximum: pageMax } = listQuerySchema.properties.page;
+
 /**
  * `first`, `prev`, `next` and `last` (RFC 8288), relative to the request's own address: what the client sees as host may
  * be a proxy's. Past the end, `prev` is the last page that there is.
  *
- * @returns only `prev` and `next` where all would be too long, and undefined where those are too, or are not there
+ * @returns only `prev` and `next` where all would be too long, and undefined where those are too, or are not there; none
+ *   leads to a page that would be refused
  */
 export function pageLinks(
   path: string,
@@ -38,9 +42,9 @@ export function pageLinks(
   const link = (rel: string, target: number) => `<${path}?page=${target}${rest}>; rel="${rel}"`;
   const near = [
     ...(page > 1 ? [link('prev', Math.min(page - 1, last))] : []),
-    ...(page < totalPages ? [link('next', page + 1)] : []),
+    ...(page < Math.min(totalPages, pageMax) ? [link('next', page + 1)] : []),
   ];
-  const candidates = [[link('first', 1), ...near, link('last', last)], near];
+  const candidates = [[link('first', 1), ...near, ...(last <= pageMax ? [link('last', last)] : [])], near];
   return candidates.map((links) => links.join(', ')).find(({ length }) => length > 0 && length <= linkBytesMax);
 }
 

@@ -84,6 +84,13 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('promises Preference-Applied with no error, since an error shows nothing that was preferred', () => {
+    const promising = Object.entries(document.components.responses).filter(
+      ([, { headers }]) => 'Preference-Applied' in (headers as object),
+    );
+    expect(promising.map(([name]) => name)).to.deep.equal([]);
+  });
+
   it('names every schema once, and each reference in it leads somewhere', () => {
     for (const { $ref } of objectsIn(document)) {
       if (typeof $ref !== 'string') continue;

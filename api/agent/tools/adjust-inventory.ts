@@ -1,6 +1,6 @@
 import { batchQuerySchema } from '../../../shared/contract/batch-query.js';
 import { reportedBatchResultSchema } from '../../../shared/contract/batch-result.js';
-import { inventoryBatchSchema } from '../../../shared/contract/inventory-batch.js';
+import { inventoryBatchSchema, inventoryRowSchema } from '../../../shared/contract/inventory-batch.js';
 import { readInventoryBatch } from '../../../shared/contract/read-inventory-batch.js';
 import { adjustInventory as adjust } from '../../operations/adjust-inventory.js';
 import { answered } from '../../operations/dispatch-answer.js';
@@ -18,6 +18,15 @@ interface Arguments {
 
 const name = 'adjust_inventory';
 
+/** The row of REST, whose own words for its `variantId` are of a path. */
+const rowArgument = {
+  ...inventoryRowSchema,
+  properties: {
+    ...inventoryRowSchema.properties,
+    variantId: { type: 'string', description: 'May be left out; must equal the `variantId` beside `updates`.' },
+  },
+} as const;
+
 const input = {
   type: 'object',
   required: ['variantId', 'updates'],
@@ -25,6 +34,7 @@ const input = {
     variantId: virtualIdArgument,
     updates: {
       ...inventoryBatchSchema.properties.updates,
+      items: rowArgument,
       description: 'Applied in this order; a location may come again and then starts from what the row before it left.',
     },
     dryRun: {

@@ -5,6 +5,8 @@ import { answered } from '../../operations/dispatch-answer.js';
 import { listMaterials } from '../../operations/list-materials.js';
 import { createTool } from '../tool.js';
 
+const { properties } = listQuerySchema;
+
 /** GET /v1/raw-materials as a tool. */
 export const listRawMaterials = createTool<ListQuery>({
   name: 'list_raw_materials',
@@ -15,7 +17,14 @@ export const listRawMaterials = createTool<ListQuery>({
     'all locations (`inventoryQuantity`) and how often it is used; for the stock of each location ask get_inventory.',
   scope: 'read',
   idempotent: true,
-  input: { ...listQuerySchema, additionalProperties: false },
+  input: {
+    ...listQuerySchema,
+    properties: {
+      ...properties,
+      vendorFilter: { ...properties.vendorFilter, description: 'Exact vendor names: materials of any of these.' },
+    },
+    additionalProperties: false,
+  },
   output: listPageSchema,
   run: async (services, caller, query) => answered(await listMaterials(services, caller, query)),
 });

@@ -49,6 +49,19 @@ describe('POST /mcp: the tools', () => {
     });
   });
 
+  it('what is published speaks of arguments, and not of the paths, parameters and headers of REST', async () => {
+    const shop = await createTestShop(http.database);
+    await withAgent({ baseUrl: http.baseUrl, key: shop.writeKey }, async (client) => {
+      const { tools } = await client.listTools();
+      const descriptions = [...JSON.stringify(tools).matchAll(/"description":"((?:[^"\\]|\\.)*)"/g)].map(
+        ([, text]) => text!,
+      );
+      const ofRest = /\b(paths?|parameters?|headers?|quer(?:y|ies)|Prefer|Idempotency-Key|If-Match)\b|\/v1/;
+      expect(descriptions.filter((text) => ofRest.test(text))).to.deep.equal([]);
+      expect(descriptions).to.have.length.above(30);
+    });
+  });
+
   it('a key that may only read does not see the tools that write', async () => {
     const shop = await createTestShop(http.database);
     await withAgent({ baseUrl: http.baseUrl, key: shop.readKey }, async (client) => {

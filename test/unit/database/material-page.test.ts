@@ -128,6 +128,8 @@ describe('the ways to a page of the list', () => {
     ['a search in other letters', all, 'BOARD'],
     ['a search too short for a trigram', all, 'Oa'],
     ['a search for one letter, which is no ASCII', all, 'Ä'],
+    ['a search among those of one origin', { ...all, originFilter: 'virtual' }, 'oa'],
+    ['a search among the unused', { ...all, usageFilter: 'unused' }, 'oa'],
     ['a search among filters', { ...all, originFilter: 'platform', vendorFilter: ['Board & Co'] }, 'oa'],
   ];
   for (const sortBy of sortKeys) {

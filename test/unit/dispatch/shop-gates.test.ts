@@ -1,6 +1,14 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { besideMs, createShopGates, writesInHandBesideMax, writesInHandMax } from '../../../api/dispatch/shop-gates.js';
+import {
+  besideMs,
+  createShopGates,
+  jobsSentMax,
+  writesInHandBesideMax,
+  writesInHandMax,
+} from '../../../api/dispatch/shop-gates.js';
+import type { ShopGates } from '../../../api/dispatch/shop-gates.js';
+import type { SentJob } from '../../../api/dispatch/waiter.js';
 
 describe('the writes that are worth holding of a shop', () => {
   it('are fewer from the first write of another shop on, and as many again once that has been quiet', async () => {
@@ -14,5 +22,66 @@ describe('the writes that are worth holding of a shop', () => {
     gates.markDue(1, 'one');
     await turn();
     expect(gates.inHandMax()).to.equal(writesInHandMax);
+  });
+});
+
+describe('the gate of a shop', () => {
+  /** The queues whose jobs were let out, in their order. */
+  let sent: string[];
+  /** Queues of materials that have nothing to send when they are asked. */
+  let empty: Set<string>;
+  let gates: ShopGates;
+  const now = performance.now.bind(performance);
+  beforeEach(() => {
+    [sent, empty] = [[], new Set()];
+    gates = createShopGates({
+      form: (queue) => (empty.has(queue) ? undefined : ({ id: queue } as SentJob)),
+      send: (jobs) => sent.push(...jobs.map(({ id }) => id)),
+    });
+  });
+  afterEach(() => (performance.now = now));
+
+  const namesOf = (count: number) => Array.from({ length: count }, (_, index) => `queue ${index}`);
+  /** As after a time in which nothing of this process ran. */
+  const standStill = () => (performance.now = () => now() + 2 * besideMs);
+
+  it('lets so many jobs out, the material that has waited longest first, and another for each that comes back', async () => {
+    const names = namesOf(jobsSentMax + 2);
+    for (const name of names) gates.markDue(1, name);
+    await turn();
+    expect(sent).to.deep.equal(names.slice(0, jobsSentMax));
+    for (const left of [1, 0]) {
+      gates.leave(1);
+      await turn();
+      expect(sent).to.deep.equal(names.slice(0, names.length - left));
+    }
+  });
+
+  it('keeps no place for a material that had nothing to send when its turn came', async () => {
+    const idle = namesOf(jobsSentMax);
+    empty = new Set(idle);
+    for (const name of [...idle, 'busy']) gates.markDue(1, name);
+    await turn();
+    expect(sent).to.deep.equal(['busy']);
+    for (const name of namesOf(2 * jobsSentMax).slice(jobsSentMax)) gates.markDue(1, name);
+    await turn();
+    expect(sent).to.have.length(jobsSentMax);
+  });
+
+  it('lets out what was due before the process stood still', async () => {
+    gates.markDue(1, 'one');
+    standStill();
+    await turn();
+    expect(sent).to.deep.equal(['one']);
+  });
+
+  it('remembers a shop whose jobs are in flight, however long they take, as one that is beside the others', async () => {
+    gates.markDue(2, 'slow');
+    await turn();
+    standStill();
+    gates.markDue(1, 'one');
+    await turn();
+    expect(gates.inHandMax()).to.equal(writesInHandBesideMax);
+    expect(sent).to.deep.equal(['slow', 'one']);
   });
 });

@@ -3,12 +3,17 @@ import { Agent, createServer, request } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-turns.js';
 import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
 import type { RequestState } from '../../../api/http/request-state.js';
 import { until } from '../../support/until.js';
+
+const soonMsMax = 10 * turnMsMax;
+/** How often it is looked for what is free. */
+const lookEveryMs = 5;
 
 /** A client of one connection, which it keeps. */
 interface Client {
@@ -222,6 +227,21 @@ describe('the connections of a shop', () => {
     const [other] = await waiting('other');
     await other?.ask();
     expect(read).to.deep.equal(['other']);
+  });
+
+  it('wait no longer than that either after a time in which none of them waited', async () => {
+    const [one] = await waiting('one');
+    held = [];
+    const asked = one?.ask();
+    await until(() => held?.length === 1, { deadlineMs: soonMsMax, what: 'the turn that comes in any case' });
+    // Looked through by now, and nobody there: the looking has ended.
+    await delay(10 * lookEveryMs);
+    for (const answer of held.splice(0)) answer();
+    held = undefined;
+    await asked;
+    const again = one?.ask();
+    await until(() => read.length === 2, { deadlineMs: soonMsMax, what: 'the next turn' });
+    await again;
   });
 
   it('are read whatever they wait for once the server closes, and from then on', async () => {

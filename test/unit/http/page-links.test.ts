@@ -33,6 +33,15 @@ describe('the links of a page', () => {
     });
   });
 
+  it('lead to no page beyond the last that may be asked for', () => {
+    const relationsAt = (page: number) =>
+      Object.keys(relations(pageLinks(path, new Map(), { page, totalPages: 1_000_001 })));
+    expect(relationsAt(999_999)).to.deep.equal(['first', 'prev', 'next']);
+    expect(relationsAt(1_000_000)).to.deep.equal(['first', 'prev']);
+    const atMost = { page: 999_999, totalPages: 1_000_000 };
+    expect(relations(pageLinks(path, new Map(), atMost))).to.include({ last: `${path}?page=1000000` });
+  });
+
   it('are only those of the pages beside it where all would be longer than 3 KiB, and none where those are too', () => {
     const linksOf = (length: number, of: { page: number; totalPages: number }) =>
       pageLinks(path, new Map([['search', ['x'.repeat(length)]]]), of);

@@ -4,6 +4,7 @@ import { reasonWithoutStatement } from '../../shared/database/errors.js';
 import { assertTakesWrites } from '../../shared/database/takes-writes.js';
 import { runScript } from '../../shared/queue/run-script.js';
 import type { Logger } from '../../shared/runtime/logger.js';
+import { startRunningClock } from '../../shared/runtime/running-clock.js';
 import type { DispatchState } from './dispatch-metrics.js';
 import { keepAsking } from './keep-asking.js';
 
@@ -23,7 +24,10 @@ export interface Health {
 
 /** While a part is away every write is refused, so its return is looked for more often. */
 const askEvery = { wellMs: 500, unwellMs: 100 };
-/** An answer older than this is none: a part may fail for a moment, or take one to answer, before it counts as away. */
+/**
+ * An answer older than this is none: a part may fail for a moment, or take one to answer, before it counts as away, and so
+ * may the last worker. In the time that this process ran: what stands still here was not away.
+ */
 const answerLastsMs = 1_500;
 /** A shop's oldest ready material may wait this long before its new work is refused (pipeline §2 "Limits"). */
 const backlogAgeMsMax = 3_000;
@@ -37,7 +41,9 @@ type StatusAnswer = [
 ];
 
 export async function startHealth(redis: Redis, database: Database, logger: Logger): Promise<Health> {
+  const clock = startRunningClock();
   let redisAnsweredMs = -Infinity;
+  let workerSeenMs = -Infinity;
   let postgresAnsweredMs = -Infinity;
   /** From the monotonic clock: one that is set meanwhile would date what is accepted until the next question. */
   let redisOffsetMs = 0;
@@ -56,21 +62,22 @@ export async function startHealth(redis: Redis, database: Database, logger: Logg
       oldestReadyMs = ageMs;
       readyMaterials = ready;
       lateShops = new Set(late.map(Number));
-      redisAnsweredMs = performance.now();
+      redisAnsweredMs = clock.nowMs();
+      if (workers > 0) workerSeenMs = redisAnsweredMs;
       return workers > 0;
     },
     askEvery,
     logChange(logger, 'Redis does not serve the queue.'),
   );
   // What was heard before the connection broke says nothing of the Redis behind the next one, nor of its workers.
-  const forget = () => (redisAnsweredMs = -Infinity);
+  const forget = () => (redisAnsweredMs = workerSeenMs = -Infinity);
   const askAfresh = () => void redisQuestion.now();
   redis.on('close', forget).on('ready', askAfresh);
 
   const postgresQuestion = keepAsking(
     async () => {
       await assertTakesWrites(database);
-      postgresAnsweredMs = performance.now();
+      postgresAnsweredMs = clock.nowMs();
       return true;
     },
     askEvery,
@@ -78,11 +85,11 @@ export async function startHealth(redis: Redis, database: Database, logger: Logg
   );
   await Promise.all([redisQuestion.now(), postgresQuestion.now()]);
 
-  const isRecent = (answeredMs: number) => performance.now() - answeredMs < answerLastsMs;
+  const isRecent = (answeredMs: number) => clock.nowMs() - answeredMs < answerLastsMs;
   const parts = () => ({
     postgres: isRecent(postgresAnsweredMs),
     redis: redis.status === 'ready' && isRecent(redisAnsweredMs),
-    worker: isRecent(redisAnsweredMs) && liveWorkers > 0,
+    worker: isRecent(workerSeenMs),
   });
 
   return {
@@ -100,6 +107,7 @@ export async function startHealth(redis: Redis, database: Database, logger: Logg
     stop() {
       redisQuestion.stop();
       postgresQuestion.stop();
+      clock.stop();
       redis.off('close', forget).off('ready', askAfresh);
     },
   };

@@ -8,7 +8,10 @@ import type { CommonRedisOptions } from 'ioredis';
  * never sent twice (a fetch that is sent again takes a second job ahead of the first, pipeline §2.5), and a socket that
  * owes an answer and is silent for two seconds is given up, which also ends half-open connections.
  */
-type Options = Omit<CommonRedisOptions, 'replyMapping'>;
+interface Options extends Omit<CommonRedisOptions, 'replyMapping'> {
+  /** Another bound than the two seconds. */
+  silenceMs?: number;
+}
 
 const reconnectMsMax = 500;
 const silenceMsMax = 2_000;
@@ -20,7 +23,6 @@ const common: Options = {
   maxLoadingRetryTime: reconnectMsMax,
   autoResendUnfulfilledCommands: false,
   connectTimeout: 2_000,
-  socketTimeout: silenceMsMax,
   // Not null: with it, and without resending, ioredis forgets the commands in flight on a lost connection, and their
   // promises never settle (closeHandler in redis/event_handler.js). 0 rejects them at every loss.
   maxRetriesPerRequest: 0,
@@ -53,7 +55,7 @@ export function connectWorkerRedis(url: string, onError: OnError): Redis {
 
 /** The worker's connection that waits for work; its silence is bounded by the wait itself. */
 export function connectWakeRedis(url: string, onError: OnError): Redis {
-  return connect(url, { ...failFast, socketTimeout: 2 * silenceMsMax, connectionName: 'raw-materials-wake' }, onError);
+  return connect(url, { ...failFast, silenceMs: 2 * silenceMsMax, connectionName: 'raw-materials-wake' }, onError);
 }
 
 /** The queue page's own, opened when somebody looks: looking must not stand in the way of what is looked at. */
@@ -75,8 +77,36 @@ function leaveReplica(): (error: Error) => boolean {
   };
 }
 
-function connect(url: string, options: Options, onError: OnError): Redis {
+const lookEveryMs = 100;
+
+/**
+ * Gives a connection up whose socket owes an answer and is silent, counted in looks: ioredis' own `socketTimeout` ends
+ * those of a process that stood still at once, before it has read the answers that lie there, and all that is in flight
+ * is lost.
+ */
+function endSilence(redis: Redis, silenceMs: number): void {
+  let heardBytes = 0;
+  let silentLooks = 0;
+  const looking = setInterval(() => {
+    const { status, stream, commandQueue } = redis;
+    const isOwed = (status === 'connect' || status === 'ready') && commandQueue.length > 0;
+    const isSilent = isOwed && stream.bytesRead === heardBytes;
+    silentLooks = isSilent ? silentLooks + 1 : 0;
+    if (isOwed) heardBytes = stream.bytesRead;
+    if (silentLooks * lookEveryMs < silenceMs) return;
+    stream.destroy(new Error(`Redis owed an answer for ${silenceMs} ms.`));
+    silentLooks = 0;
+  }, lookEveryMs);
+  // It looks after the connection, and must not be what keeps a process from its end.
+  looking.unref();
+  redis.once('end', () => {
+    clearInterval(looking);
+  });
+}
+
+function connect(url: string, { silenceMs = silenceMsMax, ...options }: Options, onError: OnError): Redis {
   const redis = new Redis(url, { ...options, reconnectOnError: leaveReplica() });
+  endSilence(redis, silenceMs);
   // One that is away is tried twice a second, by each connection: that it is is said once for each reason, until it is back.
   let said: string | undefined;
   redis.on('ready', () => (said = undefined));

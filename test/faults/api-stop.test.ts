@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { addOne, totalOf } from '../support/change.js';
 import { withLockedTable } from '../support/broken-storage.js';
@@ -130,6 +131,34 @@ describe('T14: an API that is told to stop', () => {
     const { apis, baseUrls } = http.service;
     apis.splice(apis.indexOf(api), 1);
     baseUrls.splice(baseUrls.indexOf(api.baseUrl ?? ''), 1);
+  }
+});
+
+describe('T7: an API that stands still and goes on', () => {
+  const http = useOwnHttpService({ apis: 1, workers: 1 });
+
+  for (const ms of [1_700, 3_000]) {
+    it(`after ${ms} ms refuses nothing: nobody was away, but for itself`, async () => {
+      const shop = await createTestShop(http.database, { materials: 20 });
+      let isOver = false;
+      const statuses: number[] = [];
+      const clients = shop.materialIds.map(async (materialId) => {
+        while (!isOver) statuses.push((await addOne(http.baseUrl, shop, { materialId })).status);
+      });
+      const answersMore = (count: number) => {
+        const before = statuses.length;
+        return until(() => statuses.length >= before + count, { deadlineMs: soonMsMax, what: `${count} answers` });
+      };
+      await answersMore(100);
+      const [api] = http.service.apis;
+      api?.kill('SIGSTOP');
+      await delay(ms);
+      api?.kill('SIGCONT');
+      await answersMore(200);
+      isOver = true;
+      await Promise.all(clients);
+      expect(statuses.filter((status) => status !== 200)).to.deep.equal([]);
+    });
   }
 });
 

@@ -8,6 +8,7 @@ import { defineScripts, runScript } from '../../../shared/queue/run-script.js';
 import { connectProducerRedis, untilReady } from '../../../shared/redis/connections.js';
 import { startTestRedis } from '../../support/servers.js';
 import type { TestRedis } from '../../support/servers.js';
+import { standStill } from '../../support/stand-still.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 10_000;
@@ -91,6 +92,26 @@ describe('what the API knows of the pipeline behind it', () => {
     await server.kill();
     await until(() => refusal(1)?.includes('queue'), { deadlineMs: soonMsMax, what: 'Redis to be seen away' });
     await server.restart();
+  });
+
+  it('is still so for a process that stood still, which has not been there to hear', async () => {
+    await beat();
+    const started = await start();
+    standStill(3_000);
+    expect(started.refusal(1)).to.equal(undefined);
+  });
+
+  it('is that workers live also after a time in which the whole machine stood still, and their beats ran out', async () => {
+    await runScript(redis, 'rmBeat', 'worker', 1_000);
+    const started = await start();
+    expect(started.refusal(1)).to.equal(undefined);
+    standStill(1_500);
+    await until(() => started.pipeline()?.liveWorkers === 0, { deadlineMs: soonMsMax, what: 'the next question' });
+    expect(started.refusal(1)).to.equal(undefined);
+    await until(() => started.refusal(1)?.includes('worker'), {
+      deadlineMs: soonMsMax,
+      what: 'that none has come back',
+    });
   });
 
   it('is out of date soon: a Postgres that falls silent counts as away, though it has refused nothing', async () => {

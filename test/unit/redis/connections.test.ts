@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { connectProducerRedis, untilReady } from '../../../shared/redis/connections.js';
 import { startTestRedis } from '../../support/servers.js';
+import { standStill } from '../../support/stand-still.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 15_000;
@@ -28,6 +29,47 @@ describe('a Redis that is away', () => {
       expect(refusals()).to.equal(2);
     } finally {
       redis.disconnect();
+      await server.stop();
+    }
+  });
+});
+
+describe('a connection to Redis that owes an answer', () => {
+  it('is kept by a process that stood still for longer than a silence may be: the answer lies there', async () => {
+    const server = await startTestRedis();
+    let losses = 0;
+    const redis = connectProducerRedis(server.url, () => undefined);
+    redis.on('close', () => (losses += 1));
+    try {
+      await untilReady(redis);
+      const asked = redis.ping();
+      standStill(3_000);
+      expect(await asked).to.equal('PONG');
+      expect(losses).to.equal(0);
+    } finally {
+      redis.disconnect();
+      await server.stop();
+    }
+  });
+
+  it('is given up where it stays silent; one that owes nothing is not', async () => {
+    const server = await startTestRedis();
+    const asking = connectProducerRedis(server.url, () => undefined);
+    const idle = connectProducerRedis(server.url, () => undefined);
+    let idleLosses = 0;
+    idle.on('close', () => (idleLosses += 1));
+    try {
+      await Promise.all([untilReady(asking), untilReady(idle)]);
+      process.kill(server.pid, 'SIGSTOP');
+      expect(await asking.ping().catch((error: unknown) => error)).to.be.instanceOf(Error);
+      process.kill(server.pid, 'SIGCONT');
+      await untilReady(asking);
+      expect(await asking.ping()).to.equal('PONG');
+      expect(idleLosses).to.equal(0);
+    } finally {
+      asking.disconnect();
+      idle.disconnect();
+      process.kill(server.pid, 'SIGCONT');
       await server.stop();
     }
   });

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Socket } from 'node:net';
 import { untilPassable } from './fault.js';
 import type { Direction, FaultState } from './fault.js';
+import { resetSocket } from './reset-socket.js';
 
 /** One direction of a proxied connection. */
 export interface Flow {
@@ -45,7 +46,7 @@ export function createFlow(deps: FlowDeps): Flow {
         queuedBytes -= piece.bytes.length;
         await deliver(piece.bytes);
       } else if (piece.end === 'fin') sink.end();
-      else sink.resetAndDestroy();
+      else resetSocket(sink);
       if (queuedBytes <= queuedBytesMax) source.resume();
     }
     isPumping = false;

@@ -5,6 +5,7 @@ import { untilPassable } from './fault.js';
 import type { Fault, FaultState } from './fault.js';
 import { createFlow } from './fault-flow.js';
 import type { Flow } from './fault-flow.js';
+import { resetSocket } from './reset-socket.js';
 
 /** A TCP proxy in front of one server, whose link can be made to fail while connections live. */
 export interface FaultProxy {
@@ -96,7 +97,7 @@ export async function startFaultProxy(target: { host?: string; port: number }): 
     close: async () => {
       end();
       for (const link of links) reset(link);
-      for (const client of clients) client.resetAndDestroy();
+      for (const client of clients) resetSocket(client);
       const closing = listener;
       if (closing !== undefined) await new Promise((resolve) => closing.close(resolve));
     },
@@ -126,13 +127,13 @@ function createLink(state: FaultState, client: Socket, server: Socket, onClosed:
 function loseEnd(link: Link, gone: 'client' | 'server'): void {
   link.gone = gone;
   for (const flow of link.flows) flow.discard();
-  link[gone].resetAndDestroy();
+  resetSocket(link[gone]);
 }
 
 function reset({ client, server, flows }: Link): void {
   for (const flow of flows) flow.discard();
-  client.resetAndDestroy();
-  server.resetAndDestroy();
+  resetSocket(client);
+  resetSocket(server);
 }
 
 function listen(port: number, onClient: (client: Socket) => void): Promise<Server> {

@@ -4,6 +4,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { expect } from 'chai';
 import { startFaultProxy } from '../../support/fault-proxy.js';
 import type { FaultProxy } from '../../support/fault-proxy.js';
+import { resetSocket } from '../../support/reset-socket.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 5_000;
@@ -68,7 +69,7 @@ describe('the fault proxy', () => {
   it('a held link hides that the other end is gone, and takes no new connection to the server', async () => {
     const [client, end] = await pair();
     await proxy.inject({ kind: 'hold' });
-    end.socket.resetAndDestroy();
+    resetSocket(end.socket);
     const late = watch(connect(proxy.port, '127.0.0.1'));
     late.socket.write('late');
     await passes(quietMs);

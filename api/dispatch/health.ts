@@ -4,9 +4,9 @@ import { reasonWithoutStatement } from '../../shared/database/errors.js';
 import { assertTakesWrites } from '../../shared/database/takes-writes.js';
 import { runScript } from '../../shared/queue/run-script.js';
 import type { Logger } from '../../shared/runtime/logger.js';
-import { startRunningClock } from '../../shared/runtime/running-clock.js';
 import type { DispatchState } from './dispatch-metrics.js';
 import { keepAsking } from './keep-asking.js';
+import { startRunningClock } from './running-clock.js';
 
 /**
  * What the API knows of the pipeline behind it: each part is asked twice a second, and more often while it is away or did

@@ -149,15 +149,20 @@ describe('T7: an API that stands still and goes on', () => {
         const before = statuses.length;
         return until(() => statuses.length >= before + count, { deadlineMs: soonMsMax, what: `${count} answers` });
       };
-      await answersMore(100);
-      const [api] = http.service.apis;
-      api?.kill('SIGSTOP');
-      await delay(ms);
-      api?.kill('SIGCONT');
-      await answersMore(200);
-      isOver = true;
-      await Promise.all(clients);
+      try {
+        await answersMore(100);
+        const [api] = http.service.apis;
+        api?.kill('SIGSTOP');
+        await delay(ms);
+        api?.kill('SIGCONT');
+        await answersMore(200);
+      } finally {
+        isOver = true;
+        await Promise.all(clients);
+      }
       expect(statuses.filter((status) => status !== 200)).to.deep.equal([]);
+      const totals = await Promise.all(shop.materialIds.map((id) => totalOf(http.database, shop, id)));
+      expect(totals.reduce((sum, total) => sum + total)).to.equal(statuses.length);
     });
   }
 });

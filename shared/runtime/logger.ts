@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
+import { createRequire } from 'node:module';
 import { pino, stdSerializers, type DestinationStream, type Logger as PinoLogger } from 'pino';
-import { prettyFactory } from 'pino-pretty';
+import type PinoPretty from 'pino-pretty';
 
 /** Structured log of a process; the fields come first, the sentence second: `logger.info({ port }, 'listening')`. */
 export type Logger = PinoLogger;
@@ -22,10 +23,17 @@ function withoutBindings(error: unknown): unknown {
   return error instanceof Error ? { ...stdSerializers.err(error), bindings: undefined } : error;
 }
 
+const require = createRequire(import.meta.url);
+
 function createDestination(): DestinationStream {
   const readable = process.stdout.isTTY && process.env.NODE_ENV !== 'production';
-  const pretty = readable ? prettyFactory({ singleLine: true }) : undefined;
-  return createLineWriter(1, pretty);
+  return createLineWriter(1, readable ? createPretty() : undefined);
+}
+
+/** Loaded where it is wanted only: these are 30 files that each start would read. */
+function createPretty(): (line: string) => string {
+  const { prettyFactory } = require('pino-pretty') as typeof PinoPretty;
+  return prettyFactory({ singleLine: true });
 }
 
 /** A reader that is behind is waited for so long at a time: what waits is the whole process. */

@@ -7,6 +7,7 @@ import { keys, queueName } from '../../shared/queue/names.js';
 import { findChromium, startChromium } from '../support/browser.js';
 import { addOne } from '../support/change.js';
 import type { Answer } from '../support/http.js';
+import { holdWorkers } from '../support/hold-workers.js';
 import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
@@ -61,7 +62,7 @@ describe('the queue page', () => {
       deadlineMs: soonMsMax,
       what: 'what was there before to be done',
     });
-    service.workers[0]?.kill('SIGSTOP');
+    await holdWorkers(service, redis);
     const early: string[] = [];
     const sent = shop.materialIds.map(async (materialId) => {
       const answer = await addOne(service.baseUrls[0] ?? '', shop, { materialId });
@@ -132,7 +133,7 @@ describe('the queue page', () => {
     // Of one shop beside others no more would leave the API process.
     const materials = jobsSentBesideMax;
     const shops = await Promise.all(Array.from({ length: 8 }, () => createTestShop(database, { materials })));
-    service.workers[0]?.kill('SIGSTOP');
+    await holdWorkers(service, redis);
     const sent = shops.flatMap((each) =>
       each.materialIds.map((materialId) => addOne(service.baseUrls[0] ?? '', each, { materialId })),
     );

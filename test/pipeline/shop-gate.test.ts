@@ -5,6 +5,7 @@ import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/change.js';
+import { holdWorkers } from '../support/hold-workers.js';
 import { openQueueRoom } from '../support/queue-room.js';
 import type { QueueRoom } from '../support/queue-room.js';
 import { startService } from '../support/service.js';
@@ -50,7 +51,7 @@ describe('the jobs that a shop has in flight', () => {
   it('are bounded; the rest waits in the API process, combined, and another shop passes it by', async () => {
     const large = await createTestShop(database, { materials: jobsSentMax + beyond });
     const other = await createTestShop(database);
-    service.workers[0]?.kill('SIGSTOP');
+    await holdWorkers(service, room.redis);
     const all = large.materialIds.map((materialId) => addOne(baseUrl(), large, { materialId }));
     await untilQueued(large, jobsSentMax);
     // These come to materials whose first change has a job, or waits for one.
@@ -66,20 +67,21 @@ describe('the jobs that a shop has in flight', () => {
 
   it('are fewer while other shops write, and as many again once those have been quiet', async () => {
     const large = await createTestShop(database, { materials: jobsSentMax + beyond });
-    const other = await createTestShop(database);
+    const [other, another] = [await createTestShop(database), await createTestShop(database)];
     const changeAll = () => large.materialIds.map((materialId) => addOne(baseUrl(), large, { materialId }));
-    expect((await addOne(baseUrl(), other)).status).to.equal(200);
-    service.workers[0]?.kill('SIGSTOP');
+    await holdWorkers(service, room.redis);
+    const waiting = addOne(baseUrl(), other);
+    await untilQueued(other, 1);
     const beside = changeAll();
     await untilQueued(large, jobsSentBesideMax);
-    const passing = addOne(baseUrl(), other);
-    await untilQueued(other, 1);
+    const passing = addOne(baseUrl(), another);
+    await untilQueued(another, 1);
     expect(await queued(large)).to.equal(jobsSentBesideMax);
     service.workers[0]?.kill('SIGCONT');
-    const answers = await Promise.all([...beside, passing]);
+    const answers = await Promise.all([waiting, ...beside, passing]);
 
     await delay(besideMs);
-    service.workers[0]?.kill('SIGSTOP');
+    await holdWorkers(service, room.redis);
     const alone = changeAll();
     await untilQueued(large, jobsSentMax);
     service.workers[0]?.kill('SIGCONT');

@@ -3,7 +3,7 @@ interface Open {
   /** One for the whole run is closed at its end; any other is its suite's to close, and still open then is a leak. */
   forWholeRun: boolean;
   close: () => Promise<void>;
-  /** Works within an exit handler: it may not wait. */
+  /** Works within an exit handler: nothing in it is awaited. */
   closeNow: () => void;
 }
 
@@ -14,23 +14,41 @@ let isListening = false;
 /** Remembers what must not outlive this process. Returns what forgets it, to be called once it is closed. */
 export function rememberOpen(open: Open): () => void {
   opened.add(open);
-  if (!isListening) listen();
+  endWithParent();
   return () => opened.delete(open);
 }
 
-/** Closes everything, last opened first, and fails naming what its suite should have closed. */
+/** Closes everything, and fails naming what its suite should have closed. */
 export async function closeAll(): Promise<void> {
-  const leaks: string[] = [];
-  // One at a time from what is open then: closing an owner closes what it owns, which is no leak.
-  for (let open = [...opened].at(-1); open !== undefined; open = [...opened].at(-1)) {
-    if (!open.forWholeRun) leaks.push(open.name);
-    await open.close();
-    opened.delete(open);
+  try {
+    await closeLeaks();
+  } finally {
+    await closeEach(() => true);
   }
+}
+
+/** Closes what a suite should have closed, and fails naming it. */
+export async function closeLeaks(): Promise<void> {
+  const leaks = await closeEach(({ forWholeRun }) => !forWholeRun);
   if (leaks.length > 0) throw new Error(`Left open by the suites that started them: ${leaks.join(', ')}`);
 }
 
-function listen(): void {
+/** Last opened first. Returns their names. */
+async function closeEach(isMeant: (open: Open) => boolean): Promise<string[]> {
+  const names: string[] = [];
+  // One at a time from what is open then: closing an owner closes what it owns, which is no leak.
+  const last = () => [...opened].filter(isMeant).at(-1);
+  for (let open = last(); open !== undefined; open = last()) {
+    names.push(open.name);
+    await open.close();
+    opened.delete(open);
+  }
+  return names;
+}
+
+/** From now on a signal and the end of the parent end this process, and what it has open. */
+export function endWithParent(): void {
+  if (isListening) return;
   isListening = true;
   process.once('exit', closeAllNow);
   for (const [name, number] of [

@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
+import { rememberOpen } from './cleanup.js';
 import { closeConnections, request } from './http.js';
 import type { Answer, Asked } from './http.js';
 import { platformTokenKey } from './platform.js';
@@ -29,47 +30,54 @@ interface Running {
   redis: Redis;
 }
 
-const complete = counted({ env: { PLATFORM_TOKEN_KEY: platformTokenKey } });
-const workerless = counted({ workers: 0 });
+const complete = once({ env: { PLATFORM_TOKEN_KEY: platformTokenKey } });
+const workerless = once({ workers: 0 });
 
 /**
- * For the suite it is called in: the one service (an API, a worker) of all HTTP tests, started by the first suite that
- * runs and stopped after the last of those that called this. Suites keep out of each other's way by shops of their own.
+ * For the suite it is called in: the one service (an API, a worker) of all HTTP tests of this process. The first suite that
+ * runs starts it, and it ends with the process. Suites keep out of each other's way by shops of their own.
  */
 export function useHttpService(): HttpService {
-  return complete();
+  return use(complete);
 }
 
 /** As `useHttpService`, another one for all who call this: an API whose workers are away. */
 export function useWorkerlessService(): HttpService {
-  return workerless();
+  return use(workerless);
 }
 
 /** As `useHttpService`, but for one suite alone and as it wants it: one that breaks it, or needs it broken. */
 export function useOwnHttpService(options: ServiceOptions): HttpService {
-  return counted(options)();
+  let starting: Promise<Running> | undefined;
+  const http = use(() => (starting ??= start(options)));
+  after('the service is down', () => starting?.then(stop));
+  return http;
 }
 
-/** A service for all who call the result: they are counted as their suites are declared, and the last one stops it. */
-function counted(options: ServiceOptions): () => HttpService {
-  let users = 0;
+function once(options: ServiceOptions): () => Promise<Running> {
   let starting: Promise<Running> | undefined;
-  return () => {
-    users += 1;
-    let running: Running | undefined;
-    before('the service is up', async () => {
-      starting ??= start(options);
-      running = await starting;
-    });
-    after('the service is down', async () => {
-      users -= 1;
-      if (users === 0) await starting?.then(stop);
-    });
-    return viewOf(() => {
-      if (running === undefined) throw new Error('the service is used before the hooks of its suite have run');
-      return running;
-    });
-  };
+  return () => (starting ??= startForWholeRun(options));
+}
+
+async function startForWholeRun(options: ServiceOptions): Promise<Running> {
+  const running = await start({ ...options, forWholeRun: true });
+  // Its processes and its Redis end by themselves where nothing can be awaited any more.
+  rememberOpen({
+    name: 'the service of the HTTP tests',
+    forWholeRun: true,
+    close: () => stop(running),
+    closeNow: () => undefined,
+  });
+  return running;
+}
+
+function use(starting: () => Promise<Running>): HttpService {
+  let running: Running | undefined;
+  before('the service is up', async () => (running = await starting()));
+  return viewOf(() => {
+    if (running === undefined) throw new Error('the service is used before the hooks of its suite have run');
+    return running;
+  });
 }
 
 function viewOf(running: () => Running): HttpService {

@@ -6,9 +6,10 @@ import pg from 'pg';
 import { migrateDatabase } from '../../shared/database/migrate-database.js';
 import type { Outcome } from '../../shared/standalone/outcome.js';
 import { startPostgres, type PostgresServer } from '../../shared/standalone/postgres.js';
-import { signal, waitForExit } from '../../shared/standalone/processes.js';
+import { waitForExit } from '../../shared/standalone/processes.js';
 import { startRedis, type RedisServer } from '../../shared/standalone/redis.js';
 import { rememberOpen } from './cleanup.js';
+import { endNow } from './end-now.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 /** A server of a test's own. Address and port stay the same over a restart; the pid does not. */
@@ -72,9 +73,9 @@ export function startTestPostgres(): Promise<TestServer> {
   return startServer('a Postgres', 'postgres', false);
 }
 
-/** A Redis of a suite's own, empty, to be flushed, killed and restarted. The suite stops it. */
-export async function startTestRedis(): Promise<TestRedis> {
-  const server = await startServer('a Redis', 'redis', false);
+/** A Redis of a suite's own, empty, to be flushed, killed and restarted. The suite stops it, if it is not for the whole run. */
+export async function startTestRedis({ forWholeRun = false } = {}): Promise<TestRedis> {
+  const server = await startServer('a Redis', 'redis', forWholeRun);
   return Object.assign(server, {
     flush: async () => {
       const redis = new Redis(server.url, { retryStrategy: () => null });
@@ -104,8 +105,9 @@ async function startServer(name: string, kind: 'postgres' | 'redis', forWholeRun
     await folder.remove();
   };
   const closeNow = () => {
-    if (pid !== undefined) signal(pid, 'SIGKILL');
-    // Its processes end one after the other and write until then: 0.1 s, 0.2 s … between the attempts.
+    // On SIGQUIT Postgres takes its processes and its shared memory with it; after a SIGKILL the memory would stay.
+    if (pid !== undefined) endNow(pid, kind === 'postgres' ? 'SIGQUIT' : 'SIGKILL');
+    // Those of its processes that outlive it write until they look up: 0.1 s, 0.2 s … between the attempts.
     rmSync(folder.path, { recursive: true, force: true, maxRetries: 6 });
   };
   // Before the start, during which a Ctrl-C may come, too.

@@ -4,6 +4,7 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { heapArguments } from '../../shared/runtime/heap.js';
 import { rememberOpen } from './cleanup.js';
+import { endNow } from './end-now.js';
 import { failPointArguments, type FailPointHit } from './fail-points.js';
 import { until } from './until.js';
 
@@ -58,17 +59,17 @@ const firedMsMax = 20_000;
 const logLinesMax = 200;
 
 /** Starts `dist/api/main.js` or `dist/worker/main.js` with exactly this environment, and waits until it says it serves. */
-export async function startProcess(kind: 'api' | 'worker', env: Env): Promise<Proc> {
+export async function startProcess(kind: 'api' | 'worker', env: Env, { forWholeRun = false } = {}): Promise<Proc> {
   const script = fileURLToPath(new URL(`../../dist/${kind}/main.js`, import.meta.url));
   if (!existsSync(script)) throw new Error(`dist/${kind}/main.js is missing: npm run build`);
   const given = Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined));
-  const args = ['--enable-source-maps', ...heapArguments, ...failPointArguments(env.FAIL_POINTS), script];
+  const args = [...heapArguments, ...failPointArguments(env.FAIL_POINTS), script];
   const child = spawn(process.execPath, args, {
     env: given,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const seen: Seen = { lines: [], hits: [], ready: undefined, end: undefined };
-  const proc = watch(child, `${kind} ${String(child.pid)}`, seen);
+  const proc = watch(child, { name: `${kind} ${String(child.pid)}`, forWholeRun }, seen);
   const said = () => `${proc.name} said:\n${seen.lines.join('\n')}`;
   try {
     await until(() => seen.ready !== undefined || seen.end !== undefined, {
@@ -105,7 +106,7 @@ export async function stopProcess(proc: Proc): Promise<void> {
   if (code !== 0) throw new Error(`${proc.name} did not end clean (${signal ?? `code ${String(code)}`}); ${said()}`);
 }
 
-function watch(child: ChildProcess, name: string, seen: Seen): Proc {
+function watch(child: ChildProcess, { name, forWholeRun }: { name: string; forWholeRun: boolean }, seen: Seen): Proc {
   const hearers: ((line: string) => void)[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
@@ -122,16 +123,21 @@ function watch(child: ChildProcess, name: string, seen: Seen): Proc {
   const exited = new Promise<Ended>((resolve) => {
     child.once('close', (code, signal) => resolve((seen.end = { code, signal })));
   });
-  const closeNow = () => void child.kill('SIGKILL');
+  const kill = (by: NodeJS.Signals) => void child.kill(by);
   const close = async () => {
-    closeNow();
+    kill('SIGKILL');
     await exited;
   };
-  void exited.then(rememberOpen({ name, forWholeRun: false, close, closeNow }));
+  const closeNow = () => {
+    // With an end of its own it also tells what of it has run (`npm run test:coverage`).
+    if (forWholeRun && child.pid !== undefined) endNow(child.pid, 'SIGTERM');
+    else kill('SIGKILL');
+  };
+  void exited.then(rememberOpen({ name, forWholeRun, close, closeNow }));
   return {
     name,
     pid: child.pid ?? 0,
-    kill: (signal) => void child.kill(signal),
+    kill,
     exited,
     hasExited: () => seen.end !== undefined,
     logs: () => [...seen.lines],

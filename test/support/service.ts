@@ -14,6 +14,8 @@ export interface ServiceOptions {
   failPoints?: { api?: string; worker?: string };
   databaseUrl?: string;
   redisUrl?: string;
+  /** Nobody's to stop: what is started at once ends with the process that runs the tests. */
+  forWholeRun?: boolean;
 }
 
 export interface Service {
@@ -41,14 +43,21 @@ const testTokenKey = '00'.repeat(32);
  * and an empty Redis of their own unless given. Stopping it fails when a process does not end by itself on SIGTERM.
  */
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
-  const { apis = 1, workers = 1, failPoints = {} } = options;
+  const { apis = 1, workers = 1, failPoints = {}, forWholeRun = false } = options;
   const [database, redis] = await Promise.all([
     options.databaseUrl === undefined ? createTestDatabase() : undefined,
-    options.redisUrl === undefined ? startTestRedis() : undefined,
+    options.redisUrl === undefined ? startTestRedis({ forWholeRun }) : undefined,
   ]);
   const databaseUrl = options.databaseUrl ?? database?.url ?? '';
   const redisUrl = options.redisUrl ?? redis?.url ?? '';
   const base = serviceEnv(databaseUrl, redisUrl);
+  const launch = async (kind: 'api' | 'worker', env: Env = {}, started = {}): Promise<Proc> => {
+    const ofKind = kind === 'api' ? options.apiEnv : options.workerEnv;
+    const proc = await startProcess(kind, { ...base, ...options.env, ...ofKind, ...env }, started);
+    (kind === 'api' ? service.apis : service.workers).push(proc);
+    if (proc.baseUrl !== undefined) service.baseUrls.push(proc.baseUrl);
+    return proc;
+  };
   const service: Service = {
     apis: [],
     workers: [],
@@ -56,17 +65,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
     redisUrl,
     redis,
     baseUrls: [],
-    startApi: async (env) => {
-      const api = await startProcess('api', { ...base, ...options.env, ...options.apiEnv, ...env });
-      service.apis.push(api);
-      if (api.baseUrl !== undefined) service.baseUrls.push(api.baseUrl);
-      return api;
-    },
-    startWorker: async (env) => {
-      const worker = await startProcess('worker', { ...base, ...options.env, ...options.workerEnv, ...env });
-      service.workers.push(worker);
-      return worker;
-    },
+    startApi: (env) => launch('api', env),
+    startWorker: (env) => launch('worker', env),
     stop: async () => {
       service.baseUrls.forEach(closeConnections);
       // Side by side, and every one is waited for, so that one that hangs leaves none of the others behind.
@@ -78,8 +78,8 @@ export async function startService(options: ServiceOptions = {}): Promise<Servic
   };
   // All settled: one that fails must not leave another behind that is still starting.
   const starts = await Promise.allSettled([
-    ...repeat(apis, () => service.startApi(armed(failPoints.api))),
-    ...repeat(workers, () => service.startWorker(armed(failPoints.worker))),
+    ...repeat(apis, () => launch('api', armed(failPoints.api), { forWholeRun })),
+    ...repeat(workers, () => launch('worker', armed(failPoints.worker), { forWholeRun })),
   ]);
   const failure = starts.find((start) => start.status === 'rejected');
   if (failure) {

@@ -26,7 +26,7 @@ export interface BenchDatabase {
 /** A shop with its materials, locations and opening stock, booked through the ledger; never analysed. */
 export async function createBenchDatabase(): Promise<BenchDatabase> {
   const server = await testPostgres();
-  const { url } = await createTestDatabase();
+  const { url } = await createTestDatabase({ forWholeRun: true });
   const database = connectDatabase({ url, poolMax: 2, applicationName: 'raw-materials-bench-seed', pipeline: true });
   try {
     const catalogue = await addShop(database, { materials: materialCount, locations: locationCount });

@@ -46,13 +46,17 @@ export function testPostgres(): Promise<TestServer> {
   return shared;
 }
 
-/** An empty, migrated database of one's own on the run's Postgres: a copy of a template that is migrated once. */
-export async function createTestDatabase(): Promise<TestDatabase> {
+/**
+ * An empty, migrated database of one's own on the run's Postgres: a copy of a template that is migrated once. The suite
+ * drops it, if it is not for the whole run.
+ */
+export async function createTestDatabase({ forWholeRun = false } = {}): Promise<TestDatabase> {
   const server = await testPostgres();
   template ??= migrateTemplate(server.url);
   await template;
   databases += 1;
-  return createDatabaseOn(server.url, `test_${String(databases)}_${randomBytes(4).toString('hex')}`, templateName);
+  const name = `test_${String(databases)}_${randomBytes(4).toString('hex')}`;
+  return toBeDropped(await createDatabaseOn(server.url, name, templateName), forWholeRun);
 }
 
 /** As `createTestDatabase`, on a Postgres of a suite's own, which it may kill. */
@@ -62,10 +66,26 @@ export async function migrateTestDatabase(server: TestServer): Promise<TestDatab
   return database;
 }
 
-/** A database without a schema, on the run's Postgres. */
+/** A database without a schema, on the run's Postgres. The suite drops it. */
 export async function createEmptyDatabase(): Promise<TestDatabase> {
   const server = await testPostgres();
-  return createDatabaseOn(server.url, `test_empty_${randomBytes(4).toString('hex')}`, 'template1');
+  return toBeDropped(
+    await createDatabaseOn(server.url, `test_empty_${randomBytes(4).toString('hex')}`, 'template1'),
+    false,
+  );
+}
+
+function toBeDropped(database: TestDatabase, forWholeRun: boolean): TestDatabase {
+  const name = `the database ${new URL(database.url).pathname.slice(1)}`;
+  // Where nothing can be awaited it goes with its server.
+  const forget = rememberOpen({ name, forWholeRun, close: () => database.drop(), closeNow: () => undefined });
+  return {
+    url: database.url,
+    drop: async () => {
+      await database.drop();
+      forget();
+    },
+  };
 }
 
 /** A Postgres of a suite's own, to be killed and restarted. The suite stops it. */

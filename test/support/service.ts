@@ -45,7 +45,7 @@ const testTokenKey = '00'.repeat(32);
 export async function startService(options: ServiceOptions = {}): Promise<Service> {
   const { apis = 1, workers = 1, failPoints = {}, forWholeRun = false } = options;
   const [database, redis] = await Promise.all([
-    options.databaseUrl === undefined ? createTestDatabase() : undefined,
+    options.databaseUrl === undefined ? createTestDatabase({ forWholeRun }) : undefined,
     options.redisUrl === undefined ? startTestRedis({ forWholeRun }) : undefined,
   ]);
   const databaseUrl = options.databaseUrl ?? database?.url ?? '';

@@ -41,7 +41,7 @@ try {
 }
 
 async function run(): Promise<number> {
-  const { url } = await createTestDatabase();
+  const { url } = await createTestDatabase({ forWholeRun: true });
   const database = connectDatabase({ url, poolMax: 2, applicationName: 'raw-materials-bench-list' });
   try {
     const [small, large] = [await fill(options.small), await fill(options.large)];

@@ -19,8 +19,9 @@ describe('the servers of the tests', () => {
     expect(await query(other.url, `SELECT to_regclass('only_here') AS here`)).to.deep.equal([{ here: null }]);
     expect(await query(other.url, 'SELECT count(*)::int AS shops FROM shops')).to.deep.equal([{ shops: 0 }]);
     await Promise.all([one.drop(), other.drop()]);
-    const left = await query((await testPostgres()).url, `SELECT FROM pg_database WHERE datname LIKE 'test\\_%'`);
-    expect(left).to.have.length(0);
+    const names = [one, other].map(({ url }) => `'${new URL(url).pathname.slice(1)}'`);
+    const left = `SELECT FROM pg_database WHERE datname IN (${names.join()})`;
+    expect(await query((await testPostgres()).url, left)).to.have.length(0);
   });
 
   it('come back after a kill −9 on the same address: Postgres with all that was committed', async () => {

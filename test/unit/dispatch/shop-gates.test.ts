@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import {
   besideMs,
   createShopGates,
+  jobsSentBesideMax,
   jobsSentMax,
   writesInHandBesideMax,
   writesInHandMax,
@@ -73,6 +74,23 @@ describe('the gate of a shop', () => {
     standStill();
     await turn();
     expect(sent).to.deep.equal(['one']);
+  });
+
+  it('counts a shop among the others for a second after its last write, with nothing of it in flight', async () => {
+    let clockMs = now();
+    performance.now = () => clockMs;
+    empty.add('another');
+    gates.markDue(2, 'another');
+    await turn();
+    clockMs += besideMs;
+    for (const name of namesOf(jobsSentMax)) gates.markDue(1, name);
+    await turn();
+    expect(sent).to.have.length(jobsSentBesideMax);
+    // The next look is a quarter of that time later.
+    clockMs += besideMs / 4;
+    gates.markDue(1, 'one more');
+    await turn();
+    expect(sent).to.have.length(jobsSentMax);
   });
 
   it('remembers a shop whose jobs are in flight, however long they take, as one that is beside the others', async () => {

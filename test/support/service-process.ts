@@ -5,6 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { heapArguments } from '../../shared/runtime/heap.js';
 import { rememberOpen } from './cleanup.js';
 import { endNow } from './end-now.js';
+import { addExitProblem } from './exit-problems.js';
 import { failPointArguments, type FailPointHit } from './fail-points.js';
 import { until } from './until.js';
 
@@ -130,8 +131,8 @@ function watch(child: ChildProcess, { name, forWholeRun }: { name: string; forWh
   };
   const closeNow = () => {
     // With an end of its own it also tells what of it has run (`npm run test:coverage`).
-    if (forWholeRun && child.pid !== undefined) endNow(child.pid, 'SIGTERM');
-    else kill('SIGKILL');
+    if (!forWholeRun || child.pid === undefined) kill('SIGKILL');
+    else if (!endNow(child.pid, 'SIGTERM')) addExitProblem(`${name} did not end on SIGTERM`);
   };
   void exited.then(rememberOpen({ name, forWholeRun, close, closeNow }));
   return {

@@ -1,6 +1,7 @@
 import type { MaterialChanges } from '../domain/material.js';
-import { toDecimal, toMicros } from '../domain/quantity.js';
+import { toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
+import { booleans, decimals, integers, texts, uuids } from './array-literals.js';
 import type { Database } from './connect.js';
 import { connectionPool, streamOf } from './raw-connection.js';
 
@@ -66,49 +67,61 @@ export async function facetsOfVendors(
   return rows.map(({ facet_id }) => facet_id);
 }
 
+/** Of the statement that writes materials: their columns, each as the text of an array. */
+export type ImportParameters = Readonly<Record<string, string | number>>;
+
+/**
+ * Apart from `importMaterials`, so that they are made while Postgres writes the batch before: made in between, they were
+ * a tenth of an import.
+ *
+ * @param materials at most `importBatchSize`, each with its facet beside it
+ */
+export function importParameters(
+  shopId: number,
+  materials: readonly { material: ImportedMaterial; facetId: number }[],
+): ImportParameters {
+  const all = materials.map(({ material }) => material);
+  const fields = all.map(({ fields }) => fields);
+  const levels = all.flatMap(({ levels, id, operationIds }) =>
+    levels.map((level, index) => {
+      const operationId = operationIds[Math.floor(index / rowsPerOperation)] ?? null;
+      return { ...level, index: index % rowsPerOperation, id, operationId };
+    }),
+  );
+  return {
+    shopId,
+    id: texts(all, ({ id }) => id),
+    facetId: integers(materials, ({ facetId }) => facetId),
+    total: decimals(all, ({ total }) => total),
+    productName: texts(fields, ({ productName }) => productName),
+    variantName: texts(fields, ({ variantName }) => variantName ?? null),
+    sku: texts(fields, ({ sku }) => sku ?? null),
+    unit: texts(fields, ({ unit }) => unit ?? null),
+    unitCost: decimals(fields, ({ unitCost }) => microsOrNull(unitCost)),
+    unitPrice: decimals(fields, ({ unitPrice }) => microsOrNull(unitPrice)),
+    vendor: texts(fields, ({ vendor }) => vendor ?? null),
+    specifications: texts(fields, ({ specifications }) => specifications ?? null),
+    imageUrl: texts(fields, ({ imageUrl }) => imageUrl ?? null),
+    isNonEssential: booleans(fields, ({ isNonEssentialMaterial }) => isNonEssentialMaterial ?? false),
+    weightValue: decimals(fields, ({ weightValue }) => microsOrNull(weightValue)),
+    weightUnitId: texts(fields, ({ weightUnitId }) => weightUnitId ?? null),
+    levelMaterial: texts(levels, ({ id }) => id),
+    levelLocation: texts(levels, ({ locationId }) => locationId),
+    levelIndex: integers(levels, ({ index }) => index),
+    levelApplied: decimals(levels, ({ applied }) => applied),
+    levelAfter: decimals(levels, ({ level }) => level),
+    levelOperation: uuids(levels, ({ operationId }) => operationId),
+  };
+}
+
 /**
  * Writes materials with their stock, their levels and the ledger entries of these, in one statement: each level with the
  * entry that it comes from, and the total with both, as the apply step does (pipeline §2.6).
  *
- * @param materials at most `importBatchSize`, each with its facet beside it
  * @throws 23505 on `materials_pkey` or `stock_pkey` where an id is taken
  */
-export async function importMaterials(
-  transaction: Database,
-  shopId: number,
-  materials: readonly { material: ImportedMaterial; facetId: number }[],
-): Promise<void> {
-  const all = materials.map(({ material }) => material);
-  const levels = all.flatMap(({ levels, id, operationIds }) =>
-    levels.map((level, index) => {
-      const operationId = operationIds[Math.floor(index / rowsPerOperation)];
-      return { ...level, index: index % rowsPerOperation, id, operationId };
-    }),
-  );
-  await transaction.raw(insertBatch, {
-    shopId,
-    id: all.map(({ id }) => id),
-    facetId: materials.map(({ facetId }) => facetId),
-    total: all.map(({ total }) => toDecimal(total)),
-    productName: all.map(({ fields }) => fields.productName),
-    variantName: all.map(({ fields }) => fields.variantName ?? null),
-    sku: all.map(({ fields }) => fields.sku ?? null),
-    unit: all.map(({ fields }) => fields.unit ?? null),
-    unitCost: all.map(({ fields }) => decimalOrNull(fields.unitCost)),
-    unitPrice: all.map(({ fields }) => decimalOrNull(fields.unitPrice)),
-    vendor: all.map(({ fields }) => fields.vendor ?? null),
-    specifications: all.map(({ fields }) => fields.specifications ?? null),
-    imageUrl: all.map(({ fields }) => fields.imageUrl ?? null),
-    isNonEssential: all.map(({ fields }) => fields.isNonEssentialMaterial ?? false),
-    weightValue: all.map(({ fields }) => decimalOrNull(fields.weightValue)),
-    weightUnitId: all.map(({ fields }) => fields.weightUnitId ?? null),
-    levelMaterial: levels.map(({ id }) => id),
-    levelLocation: levels.map(({ locationId }) => locationId),
-    levelIndex: levels.map(({ index }) => index),
-    levelApplied: levels.map(({ applied }) => toDecimal(applied)),
-    levelAfter: levels.map(({ level }) => toDecimal(level)),
-    levelOperation: levels.map(({ operationId }) => operationId),
-  });
+export async function importMaterials(transaction: Database, parameters: ImportParameters): Promise<void> {
+  await transaction.raw(insertBatch, parameters);
 }
 
 const insertBatch = `
@@ -137,8 +150,8 @@ const insertBatch = `
   SELECT :shopId, id, 1, op_id, row_index, level_after, 0, applied, level_after, false, now(), 'import', 'Opening stock'
   FROM opened`;
 
-function decimalOrNull(units: number | null | undefined): string | null {
-  return units === null || units === undefined ? null : toDecimal(toMicros(units));
+function microsOrNull(units: number | null | undefined): Micros | null {
+  return units === null || units === undefined ? null : toMicros(units);
 }
 
 /**

@@ -8,6 +8,7 @@ import {
   importBatchSize,
   importLevelsMax,
   importMaterials as writeMaterials,
+  importParameters,
   rowsPerOperation,
   settleImport,
   takenIds,
@@ -142,10 +143,12 @@ async function writeLines(
   let writing = quietly(beginImport(transaction));
   for await (const batch of batches(job, onBytes)) {
     const good = await judge(database, job, run, batch);
+    const isWritten = good.ok && (report.badCount === 0 || job.skipBad);
+    const parameters = isWritten ? importParameters(job.shopId, good.value) : undefined;
     await writing;
     if (!good.ok) throw new TakenBack(good);
-    if (report.badCount > 0 && !job.skipBad) continue;
-    writing = quietly(writeMaterials(transaction, job.shopId, good.value));
+    if (parameters === undefined) continue;
+    writing = quietly(writeMaterials(transaction, parameters));
     report.imported += good.value.length;
     report.levels += good.value.reduce((sum, { material }) => sum + material.levels.length, 0);
   }
@@ -171,7 +174,7 @@ function isTakenId(error: unknown): boolean {
 /** SQLSTATE. */
 const deadlock = '40P01';
 
-type GoodMaterial = Parameters<typeof writeMaterials>[2][number];
+type GoodMaterial = Parameters<typeof importParameters>[1][number];
 
 /** The good of a batch; its bad lines go into the report. A problem where the file cannot be read on. */
 async function judge(

@@ -109,16 +109,20 @@ describe('npm run manage -- materials import', () => {
     const lines = [
       { productName: 'Wax', inventoryQuantity: 7, vendor: null, unitPrice: 0.1 + 0.2 },
       { id: null, productName: 'Oil', levels: { 'b=c': 2 } },
+      { productName: 'NULL', sku: '{"a\\', levels: { 'b=c': 0 } },
     ];
     const path = await file('a.jsonl', `${lines.map((line) => JSON.stringify(line)).join('\n\n')}\n`);
-    expect(await cli.answer<Report>(args(path))).to.include({ imported: 2, levels: 2 });
-    const { rows } = await database.raw<{ rows: { id: string; location_id: string; quantity: string }[] }>(
-      'SELECT m.id, l.location_id, l.quantity FROM materials m JOIN levels l ON l.material_id = m.id WHERE m.shop_id = ? ORDER BY product_name DESC',
+    expect(await cli.answer<Report>(args(path))).to.include({ imported: 3, levels: 3 });
+    const { rows } = await database.raw<{
+      rows: { id: string; sku: string | null; location_id: string; quantity: string }[];
+    }>(
+      'SELECT m.id, m.sku, l.location_id, l.quantity FROM materials m JOIN levels l ON l.material_id = m.id WHERE m.shop_id = ? ORDER BY product_name DESC',
       [shopId],
     );
-    expect(rows.map(({ location_id, quantity }) => [location_id, Number(quantity)])).to.deep.equal([
-      ['70001', 7],
-      ['b=c', 2],
+    expect(rows.map(({ sku, location_id, quantity }) => [sku, location_id, Number(quantity)])).to.deep.equal([
+      [null, '70001', 7],
+      [null, 'b=c', 2],
+      ['{"a\\', 'b=c', 0],
     ]);
     for (const { id } of rows) expect(id).to.match(/^VMAT-VAR-[0-9a-f-]{36}$/);
   });

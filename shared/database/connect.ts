@@ -1,11 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import createKnex from 'knex';
 import type { Knex } from 'knex';
-import { withIsoDates } from './dates-in-iso.js';
-import { isInfrastructureError } from './errors.js';
+import { isInfrastructureError, isRefusalOfRole } from './errors.js';
 import { migrationSource } from './migration-source.js';
 import { onServerError, streamOf } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
+import { withSessions } from './session-client.js';
 
 export type Database = Knex;
 
@@ -34,7 +34,7 @@ const acquireTimeoutMs = 3_000;
  * its transaction mode stays possible (pipeline §4): `answerMsMax` is the driver's own.
  */
 export function connectDatabase(options: ConnectOptions): Database {
-  return withIsoDates(createKnex(knexConfig(options)));
+  return withSessions(createKnex(knexConfig(options)));
 }
 
 /** A process that starts waits so long for Postgres, for some tries of `connectTimeoutMs`, and then says what is wrong. */
@@ -53,7 +53,8 @@ export async function untilReachable(database: Database): Promise<void> {
       await database.raw('SELECT 1');
       return;
     } catch (error) {
-      if (!isInfrastructureError(error) || performance.now() > endMs) throw error;
+      const mayPassSoon = isInfrastructureError(error) && !isRefusalOfRole(error);
+      if (!mayPassSoon || performance.now() > endMs) throw error;
       await sleep(againMs);
     }
   }

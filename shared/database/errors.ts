@@ -1,10 +1,17 @@
 /**
  * Postgres' answers that say nothing against the operation itself and are simply tried again (pipeline §3 "Poison"):
  * serialisation and deadlock, lock and statement timeouts, a read-only or closing server, lost connections (class 08),
- * exhausted resources (53), and trouble of the operating system (58).
+ * exhausted resources (53), and trouble of the operating system (58); and what it has against the role.
  */
 const transientStates = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', '25006']);
 const transientClasses = ['08', '53', '57P', '58'];
+
+/** No such database, no right to a table. */
+const refusalsOfRole = new Set(['3D000', '42501']);
+/** Invalid authorization: another password, no line in pg_hba.conf. */
+const refusedSessionClass = '28';
+/** The driver's own, where the server asks for a password and the address has none. */
+const missingPassword = /(?:^| - )SASL: /;
 
 /**
  * What node-postgres, Knex' pool and the socket say without an SQLSTATE when the server is away or goes away. Knex puts
@@ -37,8 +44,20 @@ export function isInfrastructureError(error: unknown): boolean {
     // Another writer recorded the operation first: the next run finds it on record.
     if (code === '23505' && constraint === 'operations_pkey') return true;
   }
+  if (isRefusalOfRole(error)) return true;
   if (error instanceof AggregateError) return error.errors.every(isInfrastructureError);
   return connectionFailure.test(error.message);
+}
+
+/**
+ * Whether Postgres has something against our role, and not against what was asked: a password that was changed, a right or a
+ * database that was taken away. It passes once somebody has mended it.
+ */
+export function isRefusalOfRole(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as Error & { code?: string };
+  if (code === undefined) return missingPassword.test(error.message);
+  return refusalsOfRole.has(code) || code.startsWith(refusedSessionClass);
 }
 
 /** Whether the driver gave a statement up that overstayed `answerMsMax`; the server is still at it. */
@@ -50,7 +69,7 @@ export function isOverstay(error: unknown): boolean {
 const refusalsOfAll = new Set(['25006', '53100', '53300']);
 
 export function isRefusalOfAll(error: unknown): boolean {
-  return refusalsOfAll.has((error as { code?: string } | null)?.code ?? '');
+  return isRefusalOfRole(error) || refusalsOfAll.has((error as { code?: string } | null)?.code ?? '');
 }
 
 /** What went wrong, for a person: a host with several addresses fails once for each. Drivers name host and port, never the password. */

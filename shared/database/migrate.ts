@@ -1,7 +1,13 @@
 import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import type { SettingsDeclaration } from '../runtime/settings.js';
-import { isAnswerOfServer, isInfrastructureError, reasonOf, reasonWithoutStatement } from './errors.js';
+import {
+  isAnswerOfServer,
+  isInfrastructureError,
+  isRefusalOfRole,
+  reasonOf,
+  reasonWithoutStatement,
+} from './errors.js';
 import { migrateDatabase } from './migrate-database.js';
 
 /** The entry of `npm run migrate`. */
@@ -33,7 +39,8 @@ try {
     process.stderr.write(`${migrated.problem}\n`);
   }
 } catch (error) {
-  const mayPass = isInfrastructureError(error);
+  // What it has against the role does not pass by itself.
+  const mayPass = isInfrastructureError(error) && !isRefusalOfRole(error);
   process.exitCode = mayPass ? exitCodeUnavailable : exitCodeFailed;
   process.stderr.write(`${mayPass ? unavailable(error) : `The migration failed: ${reasonOf(error)}`}\n`);
 }

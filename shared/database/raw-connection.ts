@@ -25,9 +25,16 @@ export function onServerError(connection: Client, tell: (error: { severity?: str
   protocolOf(connection).on('errorMessage', tell);
 }
 
+/** Ends the socket with the first fault of the connection itself; an answer that is an error is none. */
+export function endOnFault(connection: Client): void {
+  const protocol = protocolOf(connection);
+  protocol.once('error', () => protocol.stream.destroy());
+}
+
 interface Protocol {
   stream: Socket;
   on: (event: 'errorMessage', listener: (error: { severity?: string }) => void) => void;
+  once: (event: 'error', listener: () => void) => void;
 }
 
 function protocolOf(connection: Client): Protocol {

@@ -12,6 +12,8 @@ export interface ServerFacts {
   /** Whether a transaction that is begun now could not write: a server in recovery, or so set for the role or database. */
   readOnly: boolean;
   fsync: string;
+  /** Whether NULL in the text of an array is one, as the statements that write need it. */
+  arrayNulls: boolean;
   /** Of the database; in any but `UTF8` a character is not what the contract counts, or cannot be stored. */
   encoding: string;
   /** Whether `lower` knows letters beyond ASCII: search and sort go by it. In a database of locale C it does not. */
@@ -24,6 +26,7 @@ export async function readServerFacts(database: Database): Promise<ServerFacts> 
             current_setting('server_version_num')::int / 10000 AS major,
             current_setting('synchronous_commit') AS "synchronousCommit", current_setting('fsync') AS fsync,
             current_setting('transaction_read_only') = 'on' AS "readOnly",
+            current_setting('array_nulls') = 'on' AS "arrayNulls",
             current_setting('server_encoding') AS encoding,
             current_setting('server_encoding') = 'UTF8' AND lower('Éß') = 'éß' AS "foldsCase"`,
   );

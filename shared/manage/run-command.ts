@@ -1,6 +1,11 @@
 import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
-import { isAnswerOfServer, isInfrastructureError, reasonOf, reasonWithoutStatement } from '../database/errors.js';
+import {
+  isAnswerOfServer,
+  isInfrastructureError,
+  isRefusalOfRole,
+  reasonWithoutStatement,
+} from '../database/errors.js';
 import type { Outcome } from '../standalone/outcome.js';
 import { findRunningInstance } from './find-running-instance.js';
 
@@ -93,13 +98,13 @@ function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; plat
 
 /** What an operator can mend; anything else is a fault of ours and goes on with its stack. */
 function sentenceOf(error: unknown): string {
+  if (isRefusalOfRole(error)) return `The database refuses us: ${reasonWithoutStatement(error)}.`;
   if (isInfrastructureError(error)) {
     const what = isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
     return `The database ${what}: ${reasonWithoutStatement(error)}.`;
   }
   const { code } = error as { code?: string };
   if (code === '42P01') return 'The database has no schema yet. Run: npm run migrate';
-  if (code === '28P01' || code === '28000' || code === '3D000') return `The database refuses us: ${reasonOf(error)}.`;
   throw error;
 }
 

@@ -5,6 +5,7 @@ import { addOne, totalOf } from '../support/change.js';
 import { connectForTest } from '../support/fault-run.js';
 import { request } from '../support/http.js';
 import { startService, untilServing } from '../support/service.js';
+import { stopProcess } from '../support/service-process.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
@@ -64,15 +65,62 @@ describe('a Postgres that answers, and refuses what is written', () => {
     await expectSound(0);
   });
 
-  it('for a disk that is full, however often, is no fault of the operation: it waits, and is applied', async () => {
-    await database.raw(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-      $$ BEGIN RAISE EXCEPTION 'could not extend file' USING ERRCODE = '53100'; END $$`);
-    await database.raw('CREATE TRIGGER refuse BEFORE INSERT ON operations FOR EACH ROW EXECUTE FUNCTION refuse()');
-    const answer = addOne(baseUrl(), shop, { deadlineMs: 2 * waitMs });
-    const cycles = () => said().split('A cycle met a fault of Redis or Postgres').length - 1;
-    await until(() => cycles() > 30, { deadlineMs: waitMs, what: 'more deliveries than a job may have' });
-    await database.raw('DROP TRIGGER refuse ON operations');
-    expect(await answer).to.include({ status: 200 });
-    await expectSound(1);
+  const refusals = [
+    ['a disk that is full', '53100'],
+    ['a right that was taken from its role', '42501'],
+  ];
+  for (const [what, state] of refusals) {
+    it(`for ${what}, however often, is no fault of the operation: it waits, and is applied`, async () => {
+      await database.raw(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '${state}'; END $$`);
+      await database.raw('CREATE TRIGGER refuse BEFORE INSERT ON operations FOR EACH ROW EXECUTE FUNCTION refuse()');
+      const answer = addOne(baseUrl(), shop, { deadlineMs: 2 * waitMs });
+      const cycles = () => said().split('A cycle met a fault of Redis or Postgres').length - 1;
+      await until(() => cycles() > 30, { deadlineMs: waitMs, what: 'more deliveries than a job may have' });
+      await database.raw('DROP TRIGGER refuse ON operations');
+      expect(await answer).to.include({ status: 200 });
+      await expectSound(1);
+    });
+  }
+
+  describe('to let a role in', () => {
+    const role = () => `role_of_${nameOfDatabase()}`;
+    const url = () => Object.assign(new URL(service.databaseUrl), { username: role(), password: 'old' }).href;
+    /** As an operator changes it, and for the sessions that are open as well. */
+    const setPassword = async (password: string) => {
+      await database.raw(`ALTER ROLE ?? PASSWORD '${password}'`, [role()]);
+      await database.raw('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ?', [role()]);
+    };
+    const isRefused = () => said().includes('password authentication failed');
+    beforeEach(() => database.raw(`CREATE ROLE ?? SUPERUSER LOGIN PASSWORD 'old'`, [role()]));
+    afterEach(() => database.raw('DROP ROLE ??', [role()]));
+
+    it('of an API, whose password was changed, is away, and no fault of ours, until it has the new one', async () => {
+      const api = await service.startApi({ DATABASE_URL: url() });
+      const read = () => request(api.baseUrl ?? '', { path: '/v1/raw-materials', key: shop.writeKey });
+      await untilServing(service);
+      expect((await read()).status).to.equal(200);
+      await setPassword('new');
+      const statuses = new Set<number>();
+      await until(async () => statuses.add((await read()).status).has(503), { deadlineMs: soonMsMax, what: 'a 503' });
+      expect(isRefused()).to.equal(true);
+      await setPassword('old');
+      await until(async () => statuses.add((await read()).status).has(200), { deadlineMs: soonMsMax, what: 'a 200' });
+      expect([...statuses]).to.have.members([503, 200]);
+      await expectSound(0);
+    });
+
+    it('of a worker is no fault of the operation: it waits, and is applied', async () => {
+      await Promise.all(service.workers.splice(0).map(stopProcess));
+      await service.startWorker({ DATABASE_URL: url() });
+      await untilServing(service);
+      await setPassword('new');
+      const answer = addOne(baseUrl(), shop, { deadlineMs: 2 * waitMs });
+      await until(isRefused, { deadlineMs: soonMsMax, what: 'a cycle that is refused' });
+      await setPassword('old');
+      expect(await answer).to.include({ status: 200 });
+      expect(said()).to.not.contain('recorded as failed');
+      await expectSound(1);
+    });
   });
 });

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { runMigrate } from '../../support/run-migrate.js';
-import { createEmptyDatabase, createTestDatabase } from '../../support/servers.js';
+import { createEmptyDatabase, createTestDatabase, testPostgres } from '../../support/servers.js';
 
 describe('npm run migrate', () => {
   it('ends with 0 on a database that is up to date, and says so', async () => {
@@ -43,6 +43,17 @@ describe('npm run migrate', () => {
     expect(stderr)
       .to.match(/^The database could not be reached: .*ECONNREFUSED/m)
       .and.not.contain('p4ss');
+  });
+
+  it('ends with 70 where the database will not have its role, which does not pass by itself', async () => {
+    const { url } = await testPostgres();
+    const missing = url.replace(/:[^:@]*@/, '@');
+    const { code, stderr } = await runMigrate(missing);
+    expect(code, 'its socket does not keep it').to.equal(70);
+    expect(stderr).to.match(/^The migration failed: SASL: .* client password must be a string$/m);
+    const wrong = await runMigrate(url.replace(/:[^:@]*@/, ':wr0ng@'));
+    expect(wrong.code).to.equal(70);
+    expect(wrong.stderr).to.match(/^The migration failed: password authentication failed for user "\w+"$/m);
   });
 
   it('ends with 69 where the database takes no writes, and does not say that it could not be reached', async () => {

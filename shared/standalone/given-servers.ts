@@ -1,6 +1,6 @@
 import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
-import { reasonOf } from '../database/errors.js';
+import { isAnswerOfServer, isRefusalOfRole, reasonOf, reasonWithoutStatement } from '../database/errors.js';
 import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
 import { readServerFacts } from '../database/server-facts.js';
 import type { ServerFacts } from '../database/server-facts.js';
@@ -25,7 +25,7 @@ const postgresTried = 18;
 /** Migration 0003 needs UNIQUE NULLS NOT DISTINCT. */
 const postgresMin = 15;
 const shopsShownMax = 5;
-const postgresAway = 'unknown: Postgres does not answer';
+const postgresAway = 'unknown: Postgres cannot be asked';
 
 /** The Postgres of DATABASE_URL: whether it answers, its version, and whether a commit is one. */
 export function checkGivenPostgres(url: string): Promise<Finding> {
@@ -34,7 +34,7 @@ export function checkGivenPostgres(url: string): Promise<Finding> {
 
 /** What a Postgres says of itself, judged. */
 export function judgePostgres(facts: ServerFacts, url: string): Finding {
-  const { version, major, database: name, synchronousCommit, fsync, encoding, foldsCase, readOnly } = facts;
+  const { version, major, database: name, synchronousCommit, fsync, encoding, foldsCase, readOnly, arrayNulls } = facts;
   const { hostname, port } = new URL(url);
   const where = `${version}, database ${name} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
   if (major < postgresMin) return bad(`${where} is too old: ${postgresMin} or newer is needed.`);
@@ -48,6 +48,12 @@ export function judgePostgres(facts: ServerFacts, url: string): Finding {
     return bad(
       `${where} may lose what it has answered: fsync is ${fsync}, synchronous_commit ${synchronousCommit}.\n` +
         'Set both to on in postgresql.conf, and see ALTER DATABASE and ALTER ROLE.',
+    );
+  }
+  if (!arrayNulls) {
+    return bad(
+      `${where} takes NULL in an array for a text, so that every write fails: array_nulls is off.\n` +
+        'Set it to on in postgresql.conf, and see ALTER DATABASE and ALTER ROLE.',
     );
   }
   if (encoding !== 'UTF8' || !foldsCase) {
@@ -112,7 +118,7 @@ export async function checkWorkers(url: string, { isForStart }: { isForStart: bo
     const [seconds] = await redis.time();
     return redis.zcount(keys.workers, `(${Number(seconds) * 1_000}`, '+inf');
   });
-  if (!live.ok) return bad('unknown: Redis does not answer');
+  if (!live.ok) return bad('unknown: Redis cannot be asked');
   if (live.value > 0) return good(`${live.value} alive`);
   if (isForStart) return good('none is alive; npm start brings its own');
   return bad('none is alive, so the API refuses every write. Run: npm run worker');
@@ -129,10 +135,25 @@ async function askDatabase(
     return await question(database);
   } catch (error) {
     if ((error as { code?: string }).code === '42P01') return bad('unknown: there is no schema yet');
-    return bad(
-      away ?? `The Postgres of DATABASE_URL does not answer: ${reasonOf(error)}. Start it, or mend DATABASE_URL.`,
-    );
+    return bad(away ?? postgresProblem(error));
   } finally {
     await database.destroy();
   }
+}
+
+const remedies: Readonly<Record<string, string>> = {
+  '28000': 'Mend the user in DATABASE_URL, or its pg_hba.conf.',
+  '28P01': 'Mend the user or the password in DATABASE_URL.',
+  '3D000': 'Make it (CREATE DATABASE), or mend DATABASE_URL.',
+  '53300': 'Let it have more connections (max_connections), or others fewer.',
+};
+
+/** One that lets nobody in is there, and to be started by nobody. */
+function postgresProblem(error: unknown): string {
+  if (!isAnswerOfServer(error) && !isRefusalOfRole(error)) {
+    return `The Postgres of DATABASE_URL does not answer: ${reasonOf(error)}. Start it, or mend DATABASE_URL.`;
+  }
+  // Without a code it is the driver that speaks: the address has no password.
+  const { code = '28P01' } = error as { code?: string };
+  return `The Postgres of DATABASE_URL refuses: ${reasonWithoutStatement(error)}. ${remedies[code] ?? 'See its log.'}`;
 }

@@ -49,8 +49,7 @@ export async function questionRedis<T>(url: string, question: (redis: Redis) => 
 /** Whether a Redis that somebody gave us will do (platform §1): 6.2 or newer, it never evicts a key, and it takes writes. */
 export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
   const asked = await askRedis(url);
-  if (!asked.ok)
-    return failed(`The Redis of REDIS_URL does not answer: ${asked.problem}. Start it, or mend REDIS_URL.`);
+  if (!asked.ok) return failed(redisProblem(asked.problem));
   const { version, maxmemoryPolicy } = asked.value;
   if (!isNewEnough(version)) {
     return failed(`The Redis of REDIS_URL is version ${version}; 6.2 or newer is needed, or any Valkey.`);
@@ -69,6 +68,14 @@ export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
     );
   }
   return asked;
+}
+
+/** One that lets nobody in is there, and to be started by nobody. */
+function redisProblem(problem: string): string {
+  const what = problem.replace(/\.$/, '');
+  return /^(WRONGPASS|NOAUTH|NOPERM|ERR) /.test(what)
+    ? `The Redis of REDIS_URL refuses: ${what}. Mend the user or the password in REDIS_URL.`
+    : `The Redis of REDIS_URL does not answer: ${what}. Start it, or mend REDIS_URL.`;
 }
 
 /** What Redis says to a write; nothing where it takes it, or is only about to. Of a key that is not there XX writes nothing. */

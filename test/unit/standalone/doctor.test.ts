@@ -85,6 +85,35 @@ describe('npm run doctor', () => {
       expect(code).to.equal(1);
     });
 
+    it('says NO to a Postgres that takes NULL in an array for a text, and what to set', async () => {
+      const name = new URL(given.DATABASE_URL).pathname.slice(1);
+      await database.raw(`ALTER DATABASE ${name} SET array_nulls = off`);
+      const { code, lines } = await doctor(given);
+      await database.raw(`ALTER DATABASE ${name} RESET array_nulls`);
+      expect(lines.get('Postgres')).to.match(/^NO .*every write fails: array_nulls is off\.$/);
+      expect(code).to.equal(1);
+    });
+
+    it('tells a server that lets nobody in from one that does not answer, and says what to mend', async () => {
+      const [postgres, redis] = [new URL(given.DATABASE_URL), new URL(given.REDIS_URL)];
+      postgres.password = redis.password = 'wr0ng';
+      const wrong = await doctor({ DATABASE_URL: postgres.href, REDIS_URL: redis.href });
+      expect(wrong.lines.get('Postgres')).to.match(
+        / refuses: password .* Mend the user or the password in DATABASE_URL\.$/,
+      );
+      expect(wrong.lines.get('Redis')).to.match(/ refuses: WRONGPASS .* Mend the user or the password in REDIS_URL\.$/);
+      postgres.password = redis.password = '';
+      const none = await doctor({ DATABASE_URL: postgres.href, REDIS_URL: redis.href });
+      expect(none.lines.get('Postgres')).to.match(/ refuses: SASL.* Mend the user or the password in DATABASE_URL\.$/);
+      expect(none.code, 'no socket keeps it').to.equal(1);
+      expect(none.lines.get('Redis')).to.match(/ refuses: NOAUTH .* Mend the user or the password in REDIS_URL\.$/);
+      const elsewhere = given.DATABASE_URL.replace(/[^/]+$/, 'not_there');
+      const { code, lines, output } = await doctor({ ...given, DATABASE_URL: elsewhere });
+      expect(lines.get('Postgres')).to.match(/ refuses: database "not_there" does not exist\. Make it /);
+      expect(code).to.equal(1);
+      expect(wrong.output + none.output + output).to.not.contain('wr0ng');
+    });
+
     it('says that a queue without an append-only file is empty after a restart, which loses nothing', async () => {
       const redis = new Redis(given.REDIS_URL);
       await redis.config('SET', 'appendonly', 'no');
@@ -156,7 +185,7 @@ describe('npm run doctor', () => {
   ] as const) {
     it(`says ${verdict} to a Postgres ${major}`, () => {
       const facts = { version: `${major}.1`, major, database: 'x', synchronousCommit: 'on', fsync: 'on' };
-      const texts = { encoding: 'UTF8', foldsCase: true, readOnly: false };
+      const texts = { encoding: 'UTF8', foldsCase: true, readOnly: false, arrayNulls: true };
       expect(judgePostgres({ ...facts, ...texts }, 'postgres://u@127.0.0.1:1/x')).to.include({ verdict });
     });
   }
@@ -191,8 +220,8 @@ describe('npm run doctor', () => {
     });
     expect(lines.get('Postgres')).to.match(/^NO .*does not answer: .*ECONNREFUSED.* mend DATABASE_URL\.$/);
     expect(lines.get('Redis')).to.match(/^NO .*does not answer: .*ECONNREFUSED.* mend REDIS_URL\.$/);
-    expect(lines.get('Schema')).to.equal('NO unknown: Postgres does not answer');
-    expect(lines.get('Workers')).to.equal('NO unknown: Redis does not answer');
+    expect(lines.get('Schema')).to.equal('NO unknown: Postgres cannot be asked');
+    expect(lines.get('Workers')).to.equal('NO unknown: Redis cannot be asked');
     expect(code).to.equal(1);
     expect(output).to.not.contain('p4ss');
   });

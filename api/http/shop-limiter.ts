@@ -63,6 +63,9 @@ interface Group {
   waiting: ((taken: Taken) => void)[];
 }
 
+/** Before the id of a shop. Without the hash tag of the pipeline's keys, so that a cluster spreads the shops. */
+const keyPrefix = 'raw-materials:limit';
+
 /** Distinct limits for which a limiter is kept; shops with a limit of their own usually share a few round numbers. */
 const limitsMax = 1_000;
 /** Shops of a limit that have used their window up; one that is forgotten is refused by Redis. */
@@ -151,7 +154,7 @@ async function consume(limiter: RateLimiterRedis | RateLimiterMemory, shopId: nu
 function createLimit({ redis, windowSeconds, instances }: ShopLimiterDeps, points: number): Limit {
   const shared = new RateLimiterRedis({
     storeClient: redis,
-    keyPrefix: 'limit',
+    keyPrefix,
     points,
     duration: windowSeconds,
     rejectIfRedisNotReady: true,

@@ -90,7 +90,8 @@ describe('the queue page', () => {
     const writes = described.filter((each) => Array.isArray(each) && (each[2] as string[]).includes('write'));
     return writes.map((each) => (each as [string])[0]);
   };
-  const keysLeft = async () => (await redis.keys('*')).filter((key) => !/:(workers|wake)$|^limit:/.test(key));
+  const keysLeft = async () =>
+    (await redis.keys('*')).filter((key) => !/:(workers|wake)$|^raw-materials:limit:/.test(key));
 
   it('shows the materials that have work now with what waits, and leaves nothing in Redis', async () => {
     expect(await queues()).to.deep.equal([]);

@@ -58,7 +58,7 @@ describe('the limiter of shops', () => {
   });
 
   it('asks Redis once for a turn, and not at all for a shop that has used its window up', async () => {
-    const incremented = async () => Number(await redis.get('limit:4'));
+    const incremented = async () => Number(await redis.get('raw-materials:limit:4'));
     await takeAtOnce(4, 20);
     expect(await incremented()).to.equal(20);
     expect(await takeAtOnce(4, 5)).to.deep.equal(Array(5).fill('refused'));

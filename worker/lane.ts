@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { isRefusalOfAll } from '../shared/database/errors.js';
+import { isRefusalOfAll, reasonOf } from '../shared/database/errors.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, renewLeases, takeMaterials } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
@@ -72,14 +72,18 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   }
 
   async function untilBothTakeWrites(): Promise<void> {
+    let reason = '';
     while (!isStopping) {
       await sleep(faultPauseMs);
       try {
         // A replica answers a question. One whose memory is full takes this write, and a lane frees memory.
         await Promise.all([deps.redis.del(keys.nothing), assertTakesWrites(deps.database)]);
         return;
-      } catch {
+      } catch (error) {
         // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery, and fill the log.
+        if (reason === reasonOf(error)) continue;
+        reason = reasonOf(error);
+        deps.logger.warn({ err: error }, 'Nothing is taken until Redis and Postgres take writes.');
       }
     }
   }

@@ -104,7 +104,7 @@ describe('a lane whose Redis became a replica', () => {
     return Number(/^cmdstat_del:.*\brejected_calls=(\d+)/m.exec(stats)?.[1] ?? 0);
   };
 
-  it('says so once, asks until it takes writes again, and works then', async () => {
+  it('says once what failed and once why it waits, asks until it takes writes again, and works then', async () => {
     const operations = [operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] })];
     await room.add({ shopId: 1, materialId: 'VMAT-VAR-a' }, { operations });
     const warned: string[] = [];
@@ -117,8 +117,11 @@ describe('a lane whose Redis became a replica', () => {
     await operator.replicaof('127.0.0.1', '1');
     const lane = startLane(deps, wakeful);
     await until(async () => (await refusedQuestions()) >= 5, { deadlineMs: soonMsMax, what: 'the fifth question' });
-    expect(warned).to.have.length(1);
-    expect(warned[0]).to.contain('READONLY');
+    expect(warned.map((line) => (JSON.parse(line) as { msg: string }).msg)).to.deep.equal([
+      'A cycle met a fault of Redis or Postgres and is tried again.',
+      'Nothing is taken until Redis and Postgres take writes.',
+    ]);
+    for (const line of warned) expect(line).to.contain('READONLY');
 
     await operator.replicaof('NO', 'ONE');
     await until(async () => (await operator.hlen(keys.leases)) === 1, { deadlineMs: soonMsMax, what: 'the take' });

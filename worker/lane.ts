@@ -72,7 +72,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   }
 
   async function untilBothTakeWrites(): Promise<void> {
-    let reason = '';
+    const said = new Set<string>();
     while (!isStopping) {
       await sleep(faultPauseMs);
       try {
@@ -81,8 +81,8 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
         return;
       } catch (error) {
         // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery, and fill the log.
-        if (reason === reasonOf(error)) continue;
-        reason = reasonOf(error);
+        if (said.has(reasonOf(error))) continue;
+        said.add(reasonOf(error));
         deps.logger.warn({ err: error }, 'Nothing is taken until Redis and Postgres take writes.');
       }
     }

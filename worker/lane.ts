@@ -4,6 +4,7 @@ import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, renewLeases, takeMaterials } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
 import { keys } from '../shared/queue/names.js';
+import { logRecurring } from '../shared/runtime/recurring-fault.js';
 import { materialsACycleMax, runCycle } from './cycle.js';
 import type { WorkerDeps } from './deps.js';
 import type { Waker } from './waker.js';
@@ -72,7 +73,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   }
 
   async function untilBothTakeWrites(): Promise<void> {
-    const said = new Set<string>();
+    const waits = logRecurring(deps.logger, 'Nothing is taken until Redis and Postgres take writes.', reasonOf);
     while (!isStopping) {
       await sleep(faultPauseMs);
       try {
@@ -81,9 +82,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
         return;
       } catch (error) {
         // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery, and fill the log.
-        if (said.has(reasonOf(error))) continue;
-        said.add(reasonOf(error));
-        deps.logger.warn({ err: error }, 'Nothing is taken until Redis and Postgres take writes.');
+        waits(error);
       }
     }
   }

@@ -1,9 +1,10 @@
 import type { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
-import { reasonWithoutStatement } from '../../shared/database/errors.js';
+import { reasonOf, reasonWithoutStatement } from '../../shared/database/errors.js';
 import { assertTakesWrites } from '../../shared/database/takes-writes.js';
 import { runScript } from '../../shared/queue/run-script.js';
 import type { Logger } from '../../shared/runtime/logger.js';
+import { logRecurring } from '../../shared/runtime/recurring-fault.js';
 import type { DispatchState } from './dispatch-metrics.js';
 import { keepAsking } from './keep-asking.js';
 import { startRunningClock } from './running-clock.js';
@@ -57,7 +58,9 @@ export async function startHealth(redis: Redis, database: Database, logger: Logg
       const sentMs = performance.now();
       const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax)) as StatusAnswer;
       const [nowMs, workers, ageMs, ready, ...late] = answer;
-      redisOffsetMs = nowMs - (sentMs + performance.now()) / 2;
+      // Redis said so at some time between the two, which may be hours apart where this process was stopped: what was known
+      // before is kept as far as that leaves it possible.
+      redisOffsetMs = Math.min(Math.max(redisOffsetMs, nowMs - performance.now()), nowMs - sentMs);
       liveWorkers = workers;
       oldestReadyMs = ageMs;
       readyMaterials = ready;
@@ -67,7 +70,7 @@ export async function startHealth(redis: Redis, database: Database, logger: Logg
       return workers > 0;
     },
     askEvery,
-    logChange(logger, 'Redis does not serve the queue.'),
+    logRecurring(logger, 'Redis does not serve the queue.', reasonOf),
   );
   // What was heard before the connection broke says nothing of the Redis behind the next one, nor of its workers.
   const forget = () => (redisAnsweredMs = workerSeenMs = -Infinity);
@@ -81,7 +84,7 @@ export async function startHealth(redis: Redis, database: Database, logger: Logg
       return true;
     },
     askEvery,
-    logChange(logger, 'Postgres takes no writes.'),
+    logRecurring(logger, 'Postgres takes no writes.', reasonWithoutStatement),
   );
   await Promise.all([redisQuestion.now(), postgresQuestion.now()]);
 
@@ -110,15 +113,5 @@ export async function startHealth(redis: Redis, database: Database, logger: Logg
       clock.stop();
       redis.off('close', forget).off('ready', askAfresh);
     },
-  };
-}
-
-/** Logs what a question fails of, once for each reason, until it is answered again: it is asked ten times a second. */
-function logChange(logger: Logger, what: string): (error?: unknown) => void {
-  let logged: string | undefined;
-  return (error) => {
-    const reason = error === undefined ? undefined : reasonWithoutStatement(error);
-    if (reason !== undefined && reason !== logged) logger.warn({ err: error }, what);
-    logged = reason;
   };
 }

@@ -1,8 +1,11 @@
 import type { Redis } from 'ioredis';
+import { ReplyError } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterMemory, RateLimiterRedis, RateLimiterRes } from 'rate-limiter-flexible';
 import { inOneWrite } from '../../shared/redis/in-one-write.js';
 import type { Logger } from '../../shared/runtime/logger.js';
+import { logRecurring } from '../../shared/runtime/recurring-fault.js';
+import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
 
 /** One budget a shop, shared by every process and surface through Redis (contract §6). */
 export interface ShopLimiter {
@@ -32,6 +35,11 @@ export interface ShopLimiterDeps {
     /** The insurance was asked, since Redis could not count. */
     limiterInsured: () => void;
   };
+}
+
+interface Counting extends ShopLimiterDeps {
+  /** Told of each count what Redis has against it; a Redis that is away is its connection's to say. */
+  refused: RecurringFault;
 }
 
 /** What the requests of a shop in one turn are told of the budget they took from together. */
@@ -77,13 +85,14 @@ const usedUpMax = 10_000;
  */
 export function createShopLimiter(deps: ShopLimiterDeps): ShopLimiter {
   const limits = new LRUCache<number, Limit>({ max: limitsMax, memoMethod: (points) => createLimit(deps, points) });
+  const counting = { ...deps, refused: logRecurring(deps.logger, 'Redis refuses to count the rate limit.', String) };
   let due = new Map<string, Group>();
 
   function countDue(): void {
     const groups = due;
     due = new Map();
     inOneWrite(deps.redis, () => {
-      for (const group of groups.values()) void answer(deps, group);
+      for (const group of groups.values()) void answer(counting, group);
     });
   }
 
@@ -101,7 +110,7 @@ export function createShopLimiter(deps: ShopLimiterDeps): ShopLimiter {
   };
 }
 
-async function answer(deps: ShopLimiterDeps, { shopId, limit, waiting }: Group): Promise<void> {
+async function answer(deps: Counting, { shopId, limit, waiting }: Group): Promise<void> {
   const counted = await count(deps, limit, shopId, waiting.length);
   // Neither Redis nor the insurance could count: requests are let through rather than made errors.
   const { admitted, remaining, msBeforeNext } = counted ?? {
@@ -119,14 +128,16 @@ async function answer(deps: ShopLimiterDeps, { shopId, limit, waiting }: Group):
 }
 
 /** @returns undefined where nothing could count */
-async function count(deps: ShopLimiterDeps, limit: Limit, shopId: number, asked: number): Promise<Counted | undefined> {
+async function count(deps: Counting, limit: Limit, shopId: number, asked: number): Promise<Counted | undefined> {
   const leftMs = (limit.usedUpUntilMs.get(shopId) ?? 0) - performance.now();
   if (leftMs > 0) return { admitted: 0, remaining: 0, msBeforeNext: leftMs };
   try {
     const counted = await consume(limit.shared, shopId, asked);
     if (counted.admitted < asked) limit.usedUpUntilMs.set(shopId, performance.now() + counted.msBeforeNext);
+    deps.refused();
     return counted;
-  } catch {
+  } catch (error) {
+    if (error instanceof ReplyError) deps.refused(error);
     deps.metrics.limiterInsured();
   }
   try {

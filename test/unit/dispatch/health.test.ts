@@ -62,6 +62,18 @@ describe('what the API knows of the pipeline behind it', () => {
     expect(Math.abs(toldMs - now()), 'an operation would expire an hour too late').to.be.below(nearMs);
   });
 
+  it('is that time also from an answer that this process could not read for a while', async () => {
+    const started = await start();
+    const offsetMs = () => started.redisNowMs() - performance.now();
+    const beforeMs = offsetMs();
+    await beat();
+    // A question is under way, and answered.
+    redis.emit('ready');
+    standStill(4_000);
+    await until(() => started.pipeline()?.liveWorkers === 1, { deadlineMs: soonMsMax, what: 'the answer' });
+    expect(Math.abs(offsetMs() - beforeMs), 'what is accepted would be dated back by half of it').to.be.below(1_000);
+  });
+
   it('is nothing that was heard before the connection broke, from the moment that there is another', async () => {
     await beat();
     const started = await start();

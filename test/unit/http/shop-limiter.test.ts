@@ -12,6 +12,7 @@ describe('the limiter of shops', () => {
   let redis: ReturnType<typeof connectLimiterRedis>;
   let limiter: ShopLimiter;
   let insured = 0;
+  const lines: string[] = [];
   before(async () => {
     server = await startTestRedis();
     redis = connectLimiterRedis(server.url, () => undefined);
@@ -29,7 +30,7 @@ describe('the limiter of shops', () => {
       points: 8,
       windowSeconds,
       instances: 2,
-      logger: createLogger({ name: 'test', level: 'error' }),
+      logger: createLogger({ name: 'test', level: 'warn', destination: { write: (line) => lines.push(line) } }),
       metrics: { limiterDecided: () => undefined, limiterInsured: () => (insured += 1) },
     });
 
@@ -79,10 +80,28 @@ describe('the limiter of shops', () => {
     }
   });
 
+  it('says once that Redis refuses to count, and counts in its own memory meanwhile', async () => {
+    const setRights = (rule: string) => redis.call('ACL', 'SETUSER', 'default', rule);
+    await setRights('resetkeys');
+    try {
+      expect([await takeAtOnce(9, 2), await takeAtOnce(9, 2)]).to.deep.equal([
+        [3, 2],
+        [1, 0],
+      ]);
+    } finally {
+      await setRights('allkeys');
+    }
+    expect(await takeAtOnce(9, 1), 'by Redis again').to.deep.equal([7]);
+    expect(lines).to.have.length(1);
+    expect(lines[0]).to.contain('NOPERM').and.to.contain('Redis refuses to count the rate limit.');
+  });
+
   it('counts in its own memory, by its share, while Redis is away', async () => {
     redis.disconnect();
+    const insuredBefore = insured;
     expect(await takeAtOnce(5, 6)).to.deep.equal([3, 2, 1, 0, 'refused', 'refused']);
-    expect(insured).to.equal(1);
+    expect(insured - insuredBefore).to.equal(1);
     expect(await takeAtOnce(8, 2, 1), 'half a request is one').to.deep.equal([0, 'refused']);
+    expect(lines, 'which its connection says').to.have.length(1);
   });
 });

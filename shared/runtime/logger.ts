@@ -13,14 +13,43 @@ export type Logger = PinoLogger;
  */
 export function createLogger(deps: { name: string; level: string; destination?: DestinationStream }): Logger {
   const { name, level, destination = createDestination() } = deps;
-  const serializers = { err: withoutBindings };
+  const serializers = { err: withoutValues };
   const hooks = { streamWrite: maskCredentials };
   return pino({ name, level, base: { pid: process.pid }, serializers, hooks }, destination);
 }
 
-/** To an error of its own Knex adds the values of the statement: what a client sent, or searched for. */
-function withoutBindings(error: unknown): unknown {
-  return error instanceof Error ? { ...stdSerializers.err(error), bindings: undefined } : error;
+/** What says where a fault lies and what kind it is; never what a client sent. */
+const told = [
+  'code',
+  'errno',
+  'syscall',
+  'address',
+  'port',
+  'severity',
+  'schema',
+  'table',
+  'column',
+  'constraint',
+  'sql',
+];
+
+/**
+ * Drivers add to an error what was sent when it came: ioredis the command, with the password where it was AUTH, Knex the
+ * values of its statement, Postgres those of a row. So what may be told is listed, and the command is its name.
+ */
+function withoutValues(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  const { type, message, stack } = stdSerializers.err(error);
+  const fields = Object.entries(error).filter(([name]) => told.includes(name));
+  const { command } = error as { command?: { name?: unknown } };
+  return {
+    type,
+    message,
+    stack,
+    ...Object.fromEntries(fields),
+    ...(command?.name === undefined ? {} : { command: command.name }),
+    ...(error instanceof AggregateError ? { aggregateErrors: error.errors.map(withoutValues) } : {}),
+  };
 }
 
 const require = createRequire(import.meta.url);

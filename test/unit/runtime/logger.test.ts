@@ -50,12 +50,29 @@ describe('logger', () => {
     });
   }
 
-  it('never writes the values of a statement, which Knex adds to an error of its own', () => {
+  it('never writes what a driver adds to an error of what was sent, also to one of several', () => {
     const { logger, last } = createCapture();
-    const error = Object.assign(new Error('Timeout acquiring a connection'), { sql: 'SELECT ?', bindings: ['S3CRET'] });
-    logger.warn({ err: error }, 'Postgres is away');
-    expect(last()).to.have.nested.property('err.sql', 'SELECT ?');
-    expect(JSON.stringify(last())).to.not.contain('S3CRET');
+    const ofKnex = { sql: 'SELECT ?', bindings: ['S3CRET'] };
+    const ofPostgres = {
+      code: '23503',
+      table: 'levels',
+      detail: 'Key (id)=(S3CRET)',
+      where: "parameters: $1 = 'S3CRET'",
+    };
+    const ofRedis = { command: { name: 'hello', args: ['3', 'AUTH', 'default', 'S3CRET'] } };
+    for (const [added, isTold] of [
+      [ofKnex, { sql: 'SELECT ?' }],
+      [ofPostgres, { code: '23503', table: 'levels' }],
+      [ofRedis, { command: 'hello' }],
+    ] as const) {
+      const error = Object.assign(new Error('It failed'), added);
+      logger.warn({ err: error }, 'of one');
+      expect(last().err).to.include({ message: 'It failed', ...isTold });
+      expect(JSON.stringify(last())).to.not.contain('S3CRET');
+      logger.warn({ err: new AggregateError([error], 'All failed') }, 'of several');
+      expect(last()).to.have.nested.property('err.aggregateErrors[0].message', 'It failed');
+      expect(JSON.stringify(last())).to.not.contain('S3CRET');
+    }
   });
 
   it('a key’s id stays readable, since it is what a log may hold', () => {

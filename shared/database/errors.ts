@@ -1,9 +1,10 @@
 /**
  * Postgres' answers that say nothing against the operation itself and are simply tried again (pipeline §3 "Poison"):
  * serialisation and deadlock, lock and statement timeouts, a read-only or closing server, lost connections (class 08),
- * exhausted resources (53), and trouble of the operating system (58); and what it has against the role.
+ * exhausted resources (53), a database that takes no connections (55000: no statement of ours meets it elsewhere), and
+ * trouble of the operating system (58); and what it has against the role.
  */
-const transientStates = new Set(['40001', '40P01', '55P03', '57014', '25P03', '25P04', '25006']);
+const transientStates = new Set(['40001', '40P01', '55000', '55P03', '57014', '25P03', '25P04', '25006']);
 const transientClasses = ['08', '53', '57P', '58'];
 
 /** No such database, no right to a table. */
@@ -65,8 +66,11 @@ export function isOverstay(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('Query read timeout');
 }
 
-/** Read-only, a full disk, no connection left: what Postgres refuses everybody, so that it says nothing of what was sent. */
-const refusalsOfAll = new Set(['25006', '53100', '53300']);
+/**
+ * Read-only, a full disk, no connection left, none let in: what Postgres refuses everybody, so that it says nothing of what
+ * was sent.
+ */
+const refusalsOfAll = new Set(['25006', '53100', '53300', '55000']);
 
 export function isRefusalOfAll(error: unknown): boolean {
   return isRefusalOfRole(error) || refusalsOfAll.has((error as { code?: string } | null)?.code ?? '');

@@ -83,6 +83,34 @@ describe('a Postgres that answers, and refuses what is written', () => {
     });
   }
 
+  it('to let anybody in is away, and no fault of the operation: what was sent is applied', async () => {
+    const elsewhere = connectForTest(Object.assign(new URL(service.databaseUrl), { pathname: '/postgres' }).href);
+    const allowConnections = (whether: string) =>
+      elsewhere.raw(`ALTER DATABASE ?? ALLOW_CONNECTIONS ${whether}`, [nameOfDatabase()]);
+    const statuses = new Set<number>();
+    const answers: Promise<{ status: number }>[] = [];
+    try {
+      await allowConnections('false');
+      const isAway = async () => {
+        await elsewhere.raw('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = ?', [
+          nameOfDatabase(),
+        ]);
+        answers.push(addOne(baseUrl(), shop, { deadlineMs: 2 * waitMs }));
+        statuses.add((await request(baseUrl(), { path: '/v1/raw-materials', key: shop.writeKey })).status);
+        return statuses.has(503) && said().includes('is not currently accepting connections');
+      };
+      await until(isAway, { deadlineMs: soonMsMax, what: 'a 503, and a log that says why' });
+    } finally {
+      await allowConnections('true');
+      await elsewhere.destroy();
+    }
+    for (const { status } of await Promise.all(answers)) statuses.add(status);
+    expect(statuses).to.not.include(500);
+    expect(said()).to.not.contain('recorded as failed');
+    await untilServing(service);
+    await expectSound((await Promise.all(answers)).filter(({ status }) => status === 200).length);
+  });
+
   describe('to let a role in', () => {
     const role = () => `role_of_${nameOfDatabase()}`;
     const url = () => Object.assign(new URL(service.databaseUrl), { username: role(), password: 'old' }).href;

@@ -11,7 +11,6 @@ const withoutHost = [
   'http://[::1/healthz',
   'http://a[b/x',
   'http://]/x',
-  'http://xn--a/healthz',
   // Not in absolute form, but what reads the path takes it for one because of its @ and #.
   '//x@[a/y#z',
 ];

@@ -13,6 +13,7 @@ describe('an error of the database', () => {
     ['a server that starts', withCode('57P03')],
     ['a lost connection', withCode('08006')],
     ['too many connections', withCode('53300')],
+    ['a database that takes no connections', withCode('55000')],
     ['a full disk', withCode('58030')],
     ['a standby', withCode('25006')],
     ['a password that was changed', withCode('28P01')],

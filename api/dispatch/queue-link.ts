@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { reasonOf } from '../../shared/database/errors.js';
 import type { OperationOutcome } from '../../shared/domain/operation.js';
 import { decodeReplies } from '../../shared/queue/job-format.js';
 import { createMaterialQueues } from '../../shared/queue/material-queues.js';
@@ -8,6 +9,7 @@ import { replyChannel } from '../../shared/queue/names.js';
 import { defineScripts } from '../../shared/queue/run-script.js';
 import { connectProducerRedis, connectRepliesRedis, untilReady } from '../../shared/redis/connections.js';
 import type { Logger } from '../../shared/runtime/logger.js';
+import { logRecurring } from '../../shared/runtime/recurring-fault.js';
 
 /** The two connections of an API process to the pipeline: one on which it adds jobs, one on which it hears replies. */
 export interface QueueLink {
@@ -35,12 +37,7 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
   await Promise.all([untilReady(redis), untilReady(replies)]);
   defineScripts(redis);
   const queues = await createMaterialQueues(redis, onError);
-  await replies.subscribe(replyChannel(apiId));
-
-  // A subscription owes nobody an answer, so only a ping finds out that its connection is half open.
-  const keepAlive = setInterval(() => {
-    if (replies.status === 'ready') replies.ping().catch(() => undefined);
-  }, keepAliveMs);
+  const listening = await keepListening(replies, replyChannel(apiId), logger);
 
   return {
     redis,
@@ -51,11 +48,48 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
         for (const [id, outcome] of decodeReplies(message)) listener(id, outcome);
       });
     },
-    connected: () => ({ producer: redis.status === 'ready', replies: replies.status === 'ready' }),
+    connected: () => ({ producer: redis.status === 'ready', replies: listening.isHeard() }),
     close() {
-      clearInterval(keepAlive);
+      listening.stop();
       redis.disconnect();
       replies.disconnect();
+    },
+  };
+}
+
+/**
+ * Subscribes on each connection that comes. Without replies the service is slower and not away: each outcome is looked up
+ * in Postgres after a second.
+ */
+async function keepListening(replies: Redis, channel: string, logger: Logger) {
+  const subscribed = logRecurring(logger, 'Replies are not heard, so outcomes are looked up.', reasonOf);
+  let isHeard = false;
+
+  async function subscribe(): Promise<void> {
+    try {
+      await replies.subscribe(channel);
+      isHeard = true;
+      subscribed();
+    } catch (error) {
+      subscribed(error);
+    }
+  }
+
+  const onReady = () => void subscribe();
+  const onClose = () => (isHeard = false);
+  const keepAlive = setInterval(() => {
+    if (replies.status !== 'ready') return;
+    // A subscription owes nobody an answer, so only a ping finds out that its connection is half open.
+    if (isHeard) replies.ping().catch(() => undefined);
+    else void subscribe();
+  }, keepAliveMs);
+  replies.on('ready', onReady).on('close', onClose);
+  await subscribe();
+  return {
+    isHeard: () => isHeard,
+    stop() {
+      clearInterval(keepAlive);
+      replies.off('ready', onReady).off('close', onClose);
     },
   };
 }

@@ -38,9 +38,12 @@ export function connectProducerRedis(url: string, onError: OnError): Redis {
   return connect(url, { ...failFast, connectionName: 'raw-materials-producer' }, onError);
 }
 
-/** The API's subscription to its reply channel. */
+/**
+ * The API's subscription to its reply channel. Its user subscribes at each `ready`: what ioredis would send by itself nobody
+ * could catch, and where Redis refuses it (its rights) that ended the process.
+ */
 export function connectRepliesRedis(url: string, onError: OnError): Redis {
-  return connect(url, { ...common, connectionName: 'raw-materials-replies' }, onError);
+  return connect(url, { ...common, autoResubscribe: false, connectionName: 'raw-materials-replies' }, onError);
 }
 
 /** The limiter's own, so that it never stands behind the queue's commands (pipeline §5). */

@@ -41,6 +41,14 @@ describe('a Redis that answers, and refuses what is written', () => {
       redis.disconnect();
     }
   };
+  const heardChannels = async (url: string): Promise<unknown[]> => {
+    const redis = new Redis(url, { retryStrategy: () => null });
+    try {
+      return await redis.pubsub('CHANNELS');
+    } finally {
+      redis.disconnect();
+    }
+  };
   const write = (service: Service) => addOne(service.baseUrls[0] ?? '', shop);
   afterEach(async () => {
     for (const end of ends.splice(0).reverse()) await end();
@@ -84,5 +92,27 @@ describe('a Redis that answers, and refuses what is written', () => {
     await untilServing(service);
     expect((await write(service)).status).to.equal(200);
     expect(await totalOf(database, shop)).to.equal(1);
+  });
+
+  it('the right to its reply channel costs a look-up a write, and says so; they are heard again by themselves', async () => {
+    const server = await ownRedis();
+    const service = await open(server.url);
+    expect((await write(service)).status).to.equal(200);
+    const said = () => service.apis.flatMap((each) => each.logs()).join('\n');
+    // Redis ends subscribers that lose the right to their channel.
+    await configure(server.url, ['ACL', 'SETUSER', 'default', 'resetchannels']);
+    await until(() => said().includes('Replies are not heard'), { deadlineMs: soonMsMax, what: 'the log to say so' });
+    expect(said()).to.contain('NOPERM').and.not.to.contain(new URL(server.url).password);
+    expect((await write(service)).status).to.equal(200);
+    expect((await service.startApi()).hasExited(), 'one that starts meanwhile').to.equal(false);
+
+    await configure(server.url, ['ACL', 'SETUSER', 'default', 'allchannels']);
+    await until(async () => (await heardChannels(server.url)).length === 2, {
+      deadlineMs: soonMsMax,
+      what: 'both to listen',
+    });
+    expect((await write(service)).status).to.equal(200);
+    expect(await totalOf(database, shop)).to.equal(3);
+    await untilServing(service);
   });
 });

@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import type { Database } from '../shared/database/connect.js';
+import { reasonOf } from '../shared/database/errors.js';
 import { pruneOperations } from '../shared/database/operations.js';
 import { operationsKeptMs } from '../shared/inventory/time-limits.js';
 import { runScript } from '../shared/queue/run-script.js';
 import type { WorkerPresence } from '../shared/queue/worker-presence.js';
 import type { Logger } from '../shared/runtime/logger.js';
+import { logRecurring } from '../shared/runtime/recurring-fault.js';
+import type { RecurringFault } from '../shared/runtime/recurring-fault.js';
 
 export interface Housekeeping {
   /** Stops the rounds and takes the worker off the list of the living. */
@@ -33,35 +36,12 @@ interface Deps {
  */
 export function startHousekeeping({ redis, presence, database, logger }: Deps): Housekeeping {
   let isStopping = false;
+  const failing = (what: string) => logRecurring(logger, what, reasonOf);
   const rounds = [
-    every(
-      beatEveryMs,
-      () => presence.beat(),
-      (error) => {
-        logger.debug({ err: error }, 'The heartbeat could not be written.');
-      },
-    ),
-    every(
-      sweepEveryMs,
-      () => runScript(redis, 'rmSweep', sweptMax),
-      (error) => {
-        logger.debug({ err: error }, 'The sweep could not run.');
-      },
-    ),
-    every(
-      sweepEveryMs,
-      () => presence.buryGone(),
-      (error) => {
-        logger.debug({ err: error }, 'Workers that are gone could not be looked for.');
-      },
-    ),
-    every(
-      pruneEveryMs,
-      () => pruneAll(database, () => isStopping),
-      (error) => {
-        logger.warn({ err: error }, 'Old operations could not be deleted.');
-      },
-    ),
+    every(beatEveryMs, () => presence.beat(), failing('The heartbeat could not be written.')),
+    every(sweepEveryMs, () => runScript(redis, 'rmSweep', sweptMax), failing('The sweep could not run.')),
+    every(sweepEveryMs, () => presence.buryGone(), failing('Workers that are gone could not be looked for.')),
+    every(pruneEveryMs, () => pruneAll(database, () => isStopping), failing('Old operations could not be deleted.')),
   ];
   return {
     async stop() {
@@ -85,13 +65,13 @@ async function pruneAll(database: Database, isStopping: () => boolean): Promise<
 }
 
 /** Runs a round now and then at every interval, but never beside itself. */
-function every(intervalMs: number, round: () => Promise<unknown>, onError: (error: unknown) => void): NodeJS.Timeout {
+function every(intervalMs: number, round: () => Promise<unknown>, failed: RecurringFault): NodeJS.Timeout {
   let isRunning = false;
   const run = () => {
     if (isRunning) return;
     isRunning = true;
     round()
-      .catch(onError)
+      .then(() => failed(), failed)
       .finally(() => (isRunning = false));
   };
   run();

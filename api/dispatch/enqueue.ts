@@ -15,7 +15,7 @@ export type Enqueued = 'queued' | 'not-queued' | 'uncertain';
  * nobody will look for (pipeline §2.3). Repeating it for the same jobs changes nothing. Jobs that are sent in one turn of
  * the event loop go as one: a transaction each was a third of this process's time.
  */
-export async function enqueue({ redis, queues, apiId }: QueueLink, jobs: SentJob[]): Promise<Enqueued> {
+export async function enqueue({ redis, queues, apiId, refused }: QueueLink, jobs: SentJob[]): Promise<Enqueued> {
   if (redis.status !== 'ready') return 'not-queued';
   try {
     const transaction = queues.transaction();
@@ -27,9 +27,14 @@ export async function enqueue({ redis, queues, apiId }: QueueLink, jobs: SentJob
     const answers = await transaction.exec();
     // fail-point: after-add
     if (answers?.some(([error]) => isScriptGone(error)) === true) redis.disconnect(true);
-    if (answers === null || answers.some(([error]) => error !== null)) return 'uncertain';
-    return 'queued';
-  } catch {
+    if (answers === null) return 'uncertain';
+    const error = answers.find(([each]) => each !== null)?.[0] ?? undefined;
+    refused(error);
+    return error === undefined ? 'queued' : 'uncertain';
+  } catch (error) {
+    // The transaction's own error says only that one of its commands was refused.
+    const [reason = error] = (error as { previousErrors?: Error[] }).previousErrors ?? [];
+    refused(reason);
     return 'uncertain';
   }
 }

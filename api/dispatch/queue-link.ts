@@ -10,6 +10,7 @@ import { defineScripts } from '../../shared/queue/run-script.js';
 import { connectProducerRedis, connectRepliesRedis, untilReady } from '../../shared/redis/connections.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
+import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
 
 /** The two connections of an API process to the pipeline: one on which it adds jobs, one on which it hears replies. */
 export interface QueueLink {
@@ -17,6 +18,8 @@ export interface QueueLink {
   queues: MaterialQueues;
   /** This API process, as the workers address it. */
   apiId: string;
+  /** Told of each enqueue what Redis has against it: it may have the right to all but that. */
+  refused: RecurringFault;
   /** From now on the outcomes of this process's operations are told, each as it comes. */
   onReply: (listener: (operationId: string, outcome: OperationOutcome) => void) => void;
   /** Whether each connection can be used now. */
@@ -43,6 +46,7 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
     redis,
     queues,
     apiId,
+    refused: logRecurring(logger, 'Jobs could not be queued.', reasonOf),
     onReply(listener) {
       replies.on('message', (_channel: string, message: string) => {
         for (const [id, outcome] of decodeReplies(message)) listener(id, outcome);

@@ -14,6 +14,10 @@ function jobOf(materialId: string): SentJob {
 
 describe('an enqueue', () => {
   const room = useQueueRoom();
+  /** What its link was told, one an enqueue. */
+  let told: unknown[];
+  const refused = (error?: unknown) => told.push(error);
+  beforeEach(() => (told = []));
 
   /** The link of an API process; its transaction is ended as `exec` says. */
   const link = (exec?: (send: () => Promise<unknown>) => Promise<unknown>, status?: string): QueueLink => {
@@ -25,12 +29,13 @@ describe('an enqueue', () => {
       return real;
     };
     const connection: unknown = status === undefined ? redis : Object.create(redis, { status: { value: status } });
-    return { redis: connection, queues: { ...queues, transaction }, apiId: 'test' } as unknown as QueueLink;
+    return { redis: connection, queues: { ...queues, transaction }, apiId: 'test', refused } as unknown as QueueLink;
   };
 
   it('adds all of its jobs, and announces the material of each', async () => {
     const jobs = ['VMAT-a', 'VMAT-b', 'VMAT-c'].map(jobOf);
     expect(await enqueue(link(), jobs)).to.equal('queued');
+    expect(told).to.deep.equal([undefined]);
     const taken = await room.take();
     expect(taken.flatMap((held) => held.jobs.map(({ id }) => id))).to.have.members(jobs.map(({ id }) => id));
   });
@@ -60,6 +65,21 @@ describe('an enqueue', () => {
       expect(await room.jobs(job.ref, 'wait')).to.deep.equal([job.id]);
     });
   }
+
+  it('tells what Redis has against it, also against a command before the transaction is run', async () => {
+    const setRights = (rule: string) => room.redis.call('ACL', 'SETUSER', 'default', rule);
+    try {
+      await setRights('-evalsha');
+      expect(await enqueue(link(), [jobOf('VMAT-a')])).to.equal('uncertain');
+      await setRights('+evalsha');
+      await setRights('-zadd');
+      expect(await enqueue(link(), [jobOf('VMAT-a')])).to.equal('uncertain');
+    } finally {
+      await setRights('+@all');
+    }
+    expect(told.map(String)).to.have.length(2);
+    for (const error of told) expect(String(error)).to.match(/NOPERM|can't run this command/);
+  });
 
   it('over a connection that is away is certain not to have happened', async () => {
     const job = jobOf('VMAT-a');

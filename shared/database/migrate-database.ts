@@ -1,5 +1,5 @@
 import { connectDatabase } from './connect.js';
-import { newerSchemaProblem, readSchemaState } from './schema-state.js';
+import { elsewhereProblem, newerSchemaProblem, readSchemaState } from './schema-state.js';
 
 /** Any number that no one else in the database uses. */
 const lockNumber = 7_261_977;
@@ -12,7 +12,7 @@ const lockNumber = 7_261_977;
  * migrations that is "corrupt".
  *
  * @param say told each migration that was run, a line each
- * @returns a problem, for a person, where the schema is newer than this version
+ * @returns a problem, for a person, where the schema is newer than this version, or new tables would come into another
  */
 export async function migrateDatabase(
   url: string,
@@ -22,10 +22,16 @@ export async function migrateDatabase(
   try {
     return await database.transaction(async (lock) => {
       await lock.raw('SELECT pg_advisory_xact_lock(?)', [lockNumber]);
-      const { unknown } = await readSchemaState(lock);
+      const { pending, unknown, elsewhere } = await readSchemaState(lock);
       if (unknown.length > 0) return { ok: false, problem: newerSchemaProblem(unknown) };
+      if (pending.length === 0) {
+        say('The schema is up to date.');
+        return { ok: true };
+      }
+      // Knex looks for its table where new ones come, and would make everything once more there.
+      if (elsewhere !== undefined) return { ok: false, problem: elsewhereProblem(elsewhere) };
       const [, done] = (await database.migrate.latest()) as [number, string[]];
-      say(done.length === 0 ? 'The schema is up to date.' : `Migrated: ${done.join(', ')}.`);
+      say(`Migrated: ${done.join(', ')}.`);
       return { ok: true };
     });
   } finally {

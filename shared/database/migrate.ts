@@ -21,8 +21,8 @@ const settings = {
   },
 } as const satisfies SettingsDeclaration;
 
-/** EX_DATAERR of sysexits.h: this version is the wrong one for this database. */
-const exitCodeNewerSchema = 65;
+/** EX_DATAERR of sysexits.h: this version is the wrong one for this database, or search_path leads elsewhere. */
+const exitCodeOtherSchema = 65;
 /** EX_UNAVAILABLE and EX_SOFTWARE of sysexits.h: a deployment tries again after the first, and looks after the second. */
 const exitCodeUnavailable = 69;
 const exitCodeFailed = 70;
@@ -35,7 +35,7 @@ process.stdout.on('error', () => undefined);
 try {
   const migrated = await migrateDatabase(url, (line) => process.stdout.write(`${line}\n`));
   if (!migrated.ok) {
-    process.exitCode = exitCodeNewerSchema;
+    process.exitCode = exitCodeOtherSchema;
     process.stderr.write(`${migrated.problem}\n`);
   }
 } catch (error) {

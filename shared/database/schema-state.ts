@@ -7,15 +7,20 @@ export interface SchemaState {
   pending: string[];
   /** Migrations of the database that this version does not know: a newer one has been here. */
   unknown: string[];
+  /** The schema that the tables are in, where new ones would come into another (`search_path`). */
+  elsewhere?: { found: string; wanted: string };
 }
 
 /** Reads and changes nothing; on a database without any schema everything is pending. */
 export async function readSchemaState(database: Database): Promise<SchemaState> {
-  const { rows: found } = await database.raw<{ rows: { exists: boolean }[] }>(
-    "SELECT to_regclass('knex_migrations') IS NOT NULL AS exists",
+  const {
+    rows: [place],
+  } = await database.raw<{ rows: { found: string; wanted: string }[] }>(
+    `SELECT CAST(relnamespace AS regnamespace)::text AS found, current_schema() AS wanted
+     FROM pg_class WHERE oid = to_regclass('knex_migrations')`,
   );
   const { rows: done } =
-    found[0]?.exists === true
+    place !== undefined
       ? await database.raw<{ rows: { name: string }[] }>('SELECT name FROM knex_migrations ORDER BY id')
       : { rows: [] };
   const ours = (await migrationSource.getMigrations([])).map(({ name }) => name);
@@ -23,6 +28,7 @@ export async function readSchemaState(database: Database): Promise<SchemaState> 
   return {
     pending: ours.filter((name) => !theirs.includes(name)),
     unknown: theirs.filter((name) => !ours.includes(name)),
+    ...(place !== undefined && place.found !== place.wanted ? { elsewhere: place } : {}),
   };
 }
 
@@ -33,5 +39,13 @@ export function newerSchemaProblem(unknown: readonly string[]): string {
     `This version is older than the schema of the database, which has ${names}. Nothing was changed.\n` +
     'Run migrate from the version that brought it. To go back to this version, start its processes without migrating: ' +
     'they run beside a migration that only adds.'
+  );
+}
+
+/** What an operator is told where new tables would not come to those that are there. */
+export function elsewhereProblem({ found, wanted }: { found: string; wanted: string }): string {
+  return (
+    `The tables are in the schema ${found}, and new ones would come into ${wanted}. Nothing was changed.\n` +
+    'Let search_path begin with theirs: see ALTER ROLE and ALTER DATABASE.'
   );
 }

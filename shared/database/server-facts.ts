@@ -12,6 +12,10 @@ export interface ServerFacts {
   /** Whether a transaction that is begun now could not write: a server in recovery, or so set for the role or database. */
   readOnly: boolean;
   fsync: string;
+  /** Whether a page that a crash tore can be mended. */
+  fullPageWrites: boolean;
+  /** Whether the triggers run that keep the counts of the lists: a session may be told that it replays another's changes. */
+  runsTriggers: boolean;
   /** Whether NULL in the text of an array is one, as the statements that write need it. */
   arrayNulls: boolean;
   /** Of the database; in any but `UTF8` a character is not what the contract counts, or cannot be stored. */
@@ -25,6 +29,8 @@ export async function readServerFacts(database: Database): Promise<ServerFacts> 
     `SELECT current_setting('server_version') AS version, current_database() AS database,
             current_setting('server_version_num')::int / 10000 AS major,
             current_setting('synchronous_commit') AS "synchronousCommit", current_setting('fsync') AS fsync,
+            current_setting('full_page_writes') = 'on' AS "fullPageWrites",
+            current_setting('session_replication_role') <> 'replica' AS "runsTriggers",
             current_setting('transaction_read_only') = 'on' AS "readOnly",
             current_setting('array_nulls') = 'on' AS "arrayNulls",
             current_setting('server_encoding') AS encoding,

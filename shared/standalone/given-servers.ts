@@ -4,6 +4,8 @@ import { isAnswerOfServer, isRefusalOfRole, reasonOf, reasonWithoutStatement } f
 import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
 import { readServerFacts } from '../database/server-facts.js';
 import type { ServerFacts } from '../database/server-facts.js';
+import { readTableFaults } from '../database/table-faults.js';
+import type { TableFaults } from '../database/table-faults.js';
 import { listShops } from '../database/shops.js';
 import { keys } from '../queue/names.js';
 import type { rateLimitSettings } from '../runtime/process-settings.js';
@@ -25,6 +27,8 @@ const postgresTried = 18;
 /** Migration 0003 needs UNIQUE NULLS NOT DISTINCT. */
 const postgresMin = 15;
 const shopsShownMax = 5;
+/** A question may meet a lock on a table, which another session may hold for hours. */
+const answerMsMax = 5_000;
 const postgresAway = 'unknown: Postgres cannot be asked';
 
 /** The Postgres of DATABASE_URL: whether it answers, its version, and whether a commit is one. */
@@ -32,38 +36,61 @@ export function checkGivenPostgres(url: string): Promise<Finding> {
   return askDatabase(url, async (database) => judgePostgres(await readServerFacts(database), url));
 }
 
+const seeSettings = 'in postgresql.conf, and see ALTER DATABASE and ALTER ROLE.';
+
+interface Flaw {
+  isThere: (facts: ServerFacts) => boolean;
+  says: (facts: ServerFacts) => string;
+  remedy: string;
+}
+
+/** What would break the service or a promise of it, the first that is there being told. */
+const flaws: readonly Flaw[] = [
+  {
+    isThere: ({ readOnly }) => readOnly,
+    says: () => 'takes no writes: it is a standby, or default_transaction_read_only is on.',
+    remedy: 'Let DATABASE_URL lead to the primary, and see ALTER DATABASE and ALTER ROLE.',
+  },
+  {
+    isThere: ({ fsync, synchronousCommit }) => fsync !== 'on' || synchronousCommit === 'off',
+    says: ({ fsync, synchronousCommit }) =>
+      `may lose what it has answered: fsync is ${fsync}, synchronous_commit ${synchronousCommit}.`,
+    remedy: `Set both to on ${seeSettings}`,
+  },
+  {
+    isThere: ({ fullPageWrites }) => !fullPageWrites,
+    says: () => 'may lose what it has answered when the machine goes down: full_page_writes is off.',
+    remedy: 'Set it to on in postgresql.conf.',
+  },
+  {
+    isThere: ({ runsTriggers }) => !runsTriggers,
+    says: () => 'runs no trigger, so that lists would count wrongly: session_replication_role is replica.',
+    remedy: `Set it to origin ${seeSettings}`,
+  },
+  {
+    isThere: ({ arrayNulls }) => !arrayNulls,
+    says: () => 'takes NULL in an array for a text, so that every write fails: array_nulls is off.',
+    remedy: `Set it to on ${seeSettings}`,
+  },
+  {
+    isThere: ({ encoding, foldsCase }) => encoding !== 'UTF8' || !foldsCase,
+    says: ({ encoding }) => {
+      const what =
+        encoding === 'UTF8' ? 'does not know upper and lower case beyond ASCII' : `has the encoding ${encoding}`;
+      return `${what}, by which texts are counted, searched and sorted wrongly.`;
+    },
+    remedy: "Make another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",
+  },
+];
+
 /** What a Postgres says of itself, judged. */
 export function judgePostgres(facts: ServerFacts, url: string): Finding {
-  const { version, major, database: name, synchronousCommit, fsync, encoding, foldsCase, readOnly, arrayNulls } = facts;
+  const { version, major, database } = facts;
   const { hostname, port } = new URL(url);
-  const where = `${version}, database ${name} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
+  const where = `${version}, database ${database} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
   if (major < postgresMin) return bad(`${where} is too old: ${postgresMin} or newer is needed.`);
-  if (readOnly) {
-    return bad(
-      `${where} takes no writes: it is a standby, or default_transaction_read_only is on.\n` +
-        'Let DATABASE_URL lead to the primary, and see ALTER DATABASE and ALTER ROLE.',
-    );
-  }
-  if (fsync !== 'on' || synchronousCommit === 'off') {
-    return bad(
-      `${where} may lose what it has answered: fsync is ${fsync}, synchronous_commit ${synchronousCommit}.\n` +
-        'Set both to on in postgresql.conf, and see ALTER DATABASE and ALTER ROLE.',
-    );
-  }
-  if (!arrayNulls) {
-    return bad(
-      `${where} takes NULL in an array for a text, so that every write fails: array_nulls is off.\n` +
-        'Set it to on in postgresql.conf, and see ALTER DATABASE and ALTER ROLE.',
-    );
-  }
-  if (encoding !== 'UTF8' || !foldsCase) {
-    const what =
-      encoding === 'UTF8' ? 'does not know upper and lower case beyond ASCII' : `has the encoding ${encoding}`;
-    return bad(
-      `${where} ${what}, by which texts are counted, searched and sorted wrongly.\n` +
-        "Make another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",
-    );
-  }
+  const flaw = flaws.find(({ isThere }) => isThere(facts));
+  if (flaw !== undefined) return bad(`${where} ${flaw.says(facts)}\n${flaw.remedy}`);
   return major === postgresTried ? good(where) : note(`${where}; this version was not tried, ${postgresTried} was`);
 }
 
@@ -72,11 +99,27 @@ export function checkSchema(url: string, { isForStart }: { isForStart: boolean }
   const question = async (database: Database) => {
     const { pending, unknown } = await readSchemaState(database);
     if (unknown.length > 0) return isForStart ? bad(newerSchemaProblem(unknown)) : note(newerSchemaProblem(unknown));
-    if (pending.length === 0) return good('up to date');
+    if (pending.length === 0) return judgeTables(await readTableFaults(database));
     const missing = `${pending.join(', ')} missing`;
     return isForStart ? note(`${missing}; npm start migrates by itself`) : bad(`${missing}. Run: npm run migrate`);
   };
   return askDatabase(url, question, postgresAway);
+}
+
+function judgeTables({ refused, unlogged }: TableFaults): Finding {
+  if (refused.length > 0) {
+    return bad(
+      `up to date, but this role lacks a right to ${refused.join(', ')}: writes that need it wait, and fail.\n` +
+        'GRANT SELECT, INSERT, UPDATE, DELETE on the tables, and USAGE on the sequences.',
+    );
+  }
+  if (unlogged.length > 0) {
+    return bad(
+      `up to date, but a crash of Postgres empties ${unlogged.join(', ')}.\n` +
+        unlogged.map((name) => `ALTER TABLE ${name} SET LOGGED;`).join(' '),
+    );
+  }
+  return good('up to date');
 }
 
 /** How many requests a shop may make: the limit of all, and the shops that have another. */
@@ -130,7 +173,7 @@ async function askDatabase(
   question: (database: Database) => Promise<Finding>,
   away?: string,
 ): Promise<Finding> {
-  const database = connectDatabase({ url, poolMax: 1, applicationName: 'raw-materials-doctor' });
+  const database = connectDatabase({ url, poolMax: 1, applicationName: 'raw-materials-doctor', answerMsMax });
   try {
     return await question(database);
   } catch (error) {

@@ -99,3 +99,37 @@ describe('a schema that is newer than the version that runs', () => {
     expect(await history()).to.deep.equal(before);
   });
 });
+
+describe('a schema that search_path would put new tables beside', () => {
+  let testDatabase: TestDatabase;
+  let database: Database;
+  beforeEach(async () => {
+    testDatabase = await createTestDatabase();
+    database = connectDatabase({ url: testDatabase.url, poolMax: 1, applicationName: 'test' });
+    // The default search_path begins with the schema of the role's own name.
+    await database.raw('CREATE SCHEMA AUTHORIZATION CURRENT_USER');
+  });
+  afterEach(async () => {
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
+  const tables = async () =>
+    (await database.raw<{ rows: object[] }>("SELECT relnamespace, relname FROM pg_class WHERE relname = 'shops'")).rows;
+
+  it('is left as it is where nothing is missing, and not made a second time', async () => {
+    const { code, stdout } = await runMigrate(testDatabase.url);
+    expect({ code, stdout }).to.deep.equal({ code: 0, stdout: 'The schema is up to date.\n' });
+    expect(await tables()).to.have.length(1);
+  });
+
+  it('is left as it is where something is, and what to mend is said', async () => {
+    await database.raw('DELETE FROM public.knex_migrations WHERE id = (SELECT max(id) FROM public.knex_migrations)');
+    const { code, stdout, stderr } = await runMigrate(testDatabase.url);
+    expect({ code, stdout }).to.deep.equal({ code: 65, stdout: '' });
+    expect(stderr).to.match(
+      /^The tables are in the schema public, and new ones would come into \w+\. Nothing was changed\./,
+    );
+    expect(await tables()).to.have.length(1);
+  });
+});

@@ -8,7 +8,6 @@ import { Redis } from 'ioredis';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createShop } from '../../../shared/database/shops.js';
-import { judgePostgres } from '../../../shared/standalone/given-servers.js';
 import { createEmptyDatabase } from '../../support/servers.js';
 import { startService } from '../../support/service.js';
 import type { Service } from '../../support/service.js';
@@ -67,30 +66,40 @@ describe('npm run doctor', () => {
       expect(code).to.equal(1);
     });
 
-    it('says what a commit is not worth without synchronous_commit', async () => {
-      const name = new URL(given.DATABASE_URL).pathname.slice(1);
-      await database.raw(`ALTER DATABASE ${name} SET synchronous_commit = off`);
+    for (const [what, setting, said] of [
+      [
+        'whose commits may be lost',
+        'synchronous_commit = off',
+        / may lose what it has answered: .*synchronous_commit off/,
+      ],
+      ['that takes no writes', 'default_transaction_read_only = on', / takes no writes: /],
+      ['that takes NULL in an array for a text', 'array_nulls = off', /every write fails: array_nulls is off\.$/],
+      ['that runs no trigger', 'session_replication_role = replica', / runs no trigger, .* is replica\.$/],
+    ] as const) {
+      it(`says NO to a Postgres ${what}, and what to set`, async () => {
+        const name = new URL(given.DATABASE_URL).pathname.slice(1);
+        await database.raw(`ALTER DATABASE ${name} SET ${setting}`);
+        const { code, lines } = await doctor(given);
+        await database.raw(`ALTER DATABASE ${name} RESET ${setting.split(' ')[0] ?? ''}`);
+        expect(lines.get('Postgres')).to.match(/^NO /).and.match(said);
+        expect(code).to.equal(1);
+      });
+    }
+
+    it('says NO to tables that a crash would empty, and what to do', async () => {
+      await database.raw('ALTER TABLE ledger SET UNLOGGED');
       const { code, lines } = await doctor(given);
-      await database.raw(`ALTER DATABASE ${name} RESET synchronous_commit`);
-      expect(lines.get('Postgres')).to.match(/^NO .* may lose what it has answered: .*synchronous_commit off/);
+      await database.raw('ALTER TABLE ledger SET LOGGED');
+      expect(lines.get('Schema')).to.equal('NO up to date, but a crash of Postgres empties ledger.');
       expect(code).to.equal(1);
     });
 
-    it('says NO to a Postgres that takes no writes, and where to look', async () => {
-      const name = new URL(given.DATABASE_URL).pathname.slice(1);
-      await database.raw(`ALTER DATABASE ${name} SET default_transaction_read_only = on`);
-      const { code, lines } = await doctor(given);
-      await database.raw(`ALTER DATABASE ${name} RESET default_transaction_read_only`);
-      expect(lines.get('Postgres')).to.match(/^NO .* takes no writes: /);
-      expect(code).to.equal(1);
-    });
-
-    it('says NO to a Postgres that takes NULL in an array for a text, and what to set', async () => {
-      const name = new URL(given.DATABASE_URL).pathname.slice(1);
-      await database.raw(`ALTER DATABASE ${name} SET array_nulls = off`);
-      const { code, lines } = await doctor(given);
-      await database.raw(`ALTER DATABASE ${name} RESET array_nulls`);
-      expect(lines.get('Postgres')).to.match(/^NO .*every write fails: array_nulls is off\.$/);
+    it('ends also where another session has locked what it asks', async () => {
+      const { code, lines } = await database.transaction(async (transaction) => {
+        await transaction.raw('LOCK TABLE shops');
+        return doctor(given);
+      });
+      expect(lines.get('Limits')).to.equal('NO unknown: Postgres cannot be asked');
       expect(code).to.equal(1);
     });
 
@@ -177,18 +186,6 @@ describe('npm run doctor', () => {
       expect(code).to.equal(0);
     });
   });
-
-  for (const [major, verdict] of [
-    [14, 'bad'],
-    [15, 'note'],
-    [18, 'good'],
-  ] as const) {
-    it(`says ${verdict} to a Postgres ${major}`, () => {
-      const facts = { version: `${major}.1`, major, database: 'x', synchronousCommit: 'on', fsync: 'on' };
-      const texts = { encoding: 'UTF8', foldsCase: true, readOnly: false, arrayNulls: true };
-      expect(judgePostgres({ ...facts, ...texts }, 'postgres://u@127.0.0.1:1/x')).to.include({ verdict });
-    });
-  }
 
   for (const [encoding, said] of [
     ['SQL_ASCII', 'has the encoding SQL_ASCII, by which'],

@@ -1,0 +1,38 @@
+import { expect } from 'chai';
+import { judgePostgres } from '../../../shared/standalone/given-servers.js';
+
+describe('the judgement of a Postgres that is given', () => {
+  const facts = {
+    version: '18.4',
+    major: 18,
+    database: 'x',
+    synchronousCommit: 'on',
+    fsync: 'on',
+    fullPageWrites: true,
+    runsTriggers: true,
+    readOnly: false,
+    arrayNulls: true,
+    encoding: 'UTF8',
+    foldsCase: true,
+  };
+  const judge = (changed: Partial<typeof facts>) =>
+    judgePostgres({ ...facts, ...changed }, 'postgres://u@127.0.0.1:1/x');
+
+  for (const [major, verdict] of [
+    [14, 'bad'],
+    [15, 'note'],
+    [18, 'good'],
+  ] as const) {
+    it(`is "${verdict}" of version ${major}`, () => {
+      expect(judge({ version: `${major}.1`, major })).to.include({ verdict });
+    });
+  }
+
+  // Which a server has as a whole, so that none can be asked for it here.
+  for (const changed of [{ fsync: 'off' }, { fullPageWrites: false }]) {
+    it(`is "bad" of one that may lose what it has answered: ${JSON.stringify(changed)}`, () => {
+      expect(judge(changed)).to.include({ verdict: 'bad' });
+      expect(judge(changed).text).to.contain('may lose what it has answered');
+    });
+  }
+});

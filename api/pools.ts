@@ -19,17 +19,23 @@ export interface Pools {
 /** Look-ups of keys share it with the health and the two rounds of the follow-up. */
 const ownConnectionsMax = 3;
 
+/**
+ * A silence after which one of its own questions is given up with its connection, whatever a read may take: until then no
+ * other is asked, and every write is refused. Above the two seconds that a withdrawal gives Postgres.
+ */
+const ownAnswerMsMax = 5_000;
+
 /** Opens no connection yet. */
 export function createPools({
   DATABASE_URL: url,
   DATABASE_POOL_MAX: connectionsMax,
-  READ_TIMEOUT_MS: answerMsMax,
+  READ_TIMEOUT_MS: readMsMax,
 }: Pick<ApiSettings, 'DATABASE_URL' | 'DATABASE_POOL_MAX' | 'READ_TIMEOUT_MS'>): Pools {
-  const connect = (poolMax: number) =>
+  const connect = (poolMax: number, answerMsMax: number) =>
     connectDatabase({ url, poolMax, applicationName: 'raw-materials-api', answerMsMax });
   const ownMax = Math.min(ownConnectionsMax, Math.floor(connectionsMax / 2));
   const readsMax = connectionsMax - ownMax;
-  const [database, readDatabase] = [connect(ownMax), connect(readsMax)];
+  const [database, readDatabase] = [connect(ownMax, ownAnswerMsMax), connect(readsMax, readMsMax)];
   const reads = createReads({ database: readDatabase, connectionsMax: readsMax });
   return {
     database,

@@ -1,0 +1,28 @@
+import { expect } from 'chai';
+import { createPools } from '../../../api/pools.js';
+import type { Pools } from '../../../api/pools.js';
+import { createEmptyDatabase } from '../../support/servers.js';
+
+describe('the pools of an API process', () => {
+  let databaseOf: Awaited<ReturnType<typeof createEmptyDatabase>>;
+  let pools: Pools | undefined;
+  before(async () => (databaseOf = await createEmptyDatabase()));
+  afterEach(() => pools?.destroy());
+  after(() => databaseOf.drop());
+
+  const sleep = (seconds: number, READ_TIMEOUT_MS: number) => {
+    pools = createPools({ DATABASE_URL: databaseOf.url, DATABASE_POOL_MAX: 4, READ_TIMEOUT_MS });
+    return pools.database.raw('SELECT pg_sleep(?)', [seconds]).then(
+      () => 'answered',
+      (error: unknown) => String(error),
+    );
+  };
+
+  it('give up a question of its own that Postgres does not answer, however long a read may take', async () => {
+    expect(await sleep(60, 3_600_000)).to.contain('Query read timeout');
+  });
+
+  it('wait for one longer than for a read that may take no time', async () => {
+    expect(await sleep(0.5, 100)).to.equal('answered');
+  });
+});

@@ -42,10 +42,15 @@ const nothingNext = () => Promise.resolve();
 
 const tooLarge = fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesMax} bytes.`);
 
-/** Content codings are named in any case (RFC 9110 §8.4.1), and none by an empty header; the parser knows one form of each. */
+/**
+ * Content codings are named in any case (RFC 9110 §8.4.1), gzip by its old name too, and none by an empty header; the parser
+ * knows one form of each.
+ */
 function nameEncoding({ req: { headers } }: AppContext): void {
   const encoding = headers['content-encoding'];
-  if (encoding !== undefined) headers['content-encoding'] = encoding.toLowerCase() || 'identity';
+  if (encoding === undefined) return;
+  const name = encoding.toLowerCase() || 'identity';
+  headers['content-encoding'] = name === 'x-gzip' ? 'gzip' : name;
 }
 
 /**

@@ -56,6 +56,7 @@ export function renderRaw({ requestId, reply, headers }: Answer, accept?: string
     ...answerHeaders(requestId, reply, rendered),
     ...headers,
     ...reply.headers,
+    Date: new Date().toUTCString(),
     Connection: 'close',
   });
   const head = [

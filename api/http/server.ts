@@ -3,12 +3,13 @@ import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node
 import { Server as NetServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { refuseInput } from '../../shared/contract/faults.js';
 import { fail } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { sendReply } from './envelope.js';
 import { answerConnect, answerParserFault } from './parser-faults.js';
+import { answerBefore, beginAfter } from './pipelined.js';
+import { refuseHost } from './host.js';
 import { newRequestId } from './request-id.js';
 import { endUntakenAnswers } from './untaken-answers.js';
 
@@ -37,6 +38,7 @@ export interface ApiServerDeps {
 
 /** Each with the answers on it that are not closed yet, in the order of their requests. */
 type OpenConnections = Map<Socket, Set<ServerResponse>>;
+const none: ReadonlySet<ServerResponse> = new Set();
 
 const headerBytesMax = 16_384;
 /** How often Node looks for connections past their timeouts: so much later than said they may end. */
@@ -78,9 +80,13 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     if (closing) res.setHeader('Connection', 'close');
   };
   server.on('request', (req, res) => {
+    const before = answerBefore(connections.get(req.socket) ?? none, req);
     follow(req, res);
-    if (req.headers.host === undefined && req.httpVersion === '1.1') refuse(res, noHost);
-    else deps.handle(req, res);
+    beginAfter(before, req, () => {
+      const refusal = refuseHost(req);
+      if (refusal === undefined) deps.handle(req, res);
+      else refuse(res, refusal);
+    });
   });
   server.on('checkExpectation', (req, res) => {
     follow(req, res);
@@ -192,7 +198,6 @@ function untilAllAccepted(server: HttpServer, atMostMs: number): Promise<void> {
   });
 }
 
-const noHost = refuseInput('request', [{ path: 'Host', message: 'The Host header is missing.' }]);
 const unknownExpectation = fail('EXPECTATION_FAILED', 'Of expectations only 100-continue can be met.');
 
 function refuse(res: ServerResponse, result: Result<never>): void {

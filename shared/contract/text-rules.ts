@@ -13,4 +13,4 @@ export function isHttpUrl(text: string): boolean {
 
 // With the u flag a well-formed pair is one code point, so \p{Cs} finds only surrogates that stand alone.
 const unstorable = /[\0\p{Cs}]/u;
-const httpUrl = /^https?:\/\/\S+$/i;
+const httpUrl = /^https?:\/\/[^\s/?#]\S*$/i;

@@ -69,6 +69,7 @@ describe('every path: 400', () => {
         );
         expectError(answer, 'INVALID_INPUT');
         expect(answer.headers['connection']).to.equal('close');
+        expect(Date.parse(answer.headers['date'] ?? ''), 'RFC 9110 §6.6.1').to.be.a('number').and.not.NaN;
       });
     }
 
@@ -129,5 +130,26 @@ describe('every path: 400', () => {
     const headers = `Authorization: Bearer ${shop.readKey}\r\n`;
     expectFaults(parseAnswer(await raw(http.port, `GET ${listPath} HTTP/1.1\r\n${headers}\r\n`)), ['Host']);
     expectData(parseAnswer(await raw(http.port, `GET ${listPath} HTTP/1.0\r\n${headers}\r\n`)), 'list');
+  });
+
+  for (const host of ['a b', 'a/c', 'u@a', 'a:b:c', 'a:80x', '[::1', 'a%zz', 'ä']) {
+    it(`a Host that is none is refused: ${host}`, async () => {
+      const text = Buffer.from(`GET /healthz HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`, 'latin1');
+      expectFaults(parseAnswer(await rawUntilClosed(http.port, text)), ['Host']);
+    });
+  }
+
+  it('a second Host is refused, and one in any other form is taken', async () => {
+    const ask = async (hosts: string[]) =>
+      parseAnswer(
+        await rawUntilClosed(
+          http.port,
+          `GET /healthz HTTP/1.1\r\n${hosts.map((host) => `hOst: ${host}\r\n`).join('')}Connection: close\r\n\r\n`,
+        ),
+      );
+    expectFaults(await ask(['a', 'a']), ['Host']);
+    for (const host of ['', 'a_b.example.', 'a:', '127.0.0.1:3000', '[::1]:80', 'xn--4ca.example', '%41']) {
+      expectData(await ask([host]), 'status');
+    }
   });
 });

@@ -3,7 +3,7 @@ import { gzipSync } from 'node:zlib';
 import { expectUntouched } from '../../support/footprint.js';
 import { raw } from '../../support/http.js';
 import { useHttpService } from '../../support/http-service.js';
-import { parseAnswer } from '../../support/raw-exchange.js';
+import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
 import { expectError } from '../../support/reply.js';
 import { routes } from '../../support/routes.js';
 import { createTestShop } from '../../support/shop.js';
@@ -83,5 +83,15 @@ describe('every write: 415', () => {
       const headers = { 'content-type': 'text/plain', accept: 'text/html' };
       expect((await http.ask({ ...asked(shop), key: shop.readKey, headers })).status).to.equal(200);
     }
+  });
+
+  it('gzip is taken by its old name too, in any case', async () => {
+    const [materialId = ''] = shop.materialIds;
+    const body = gzipSync(JSON.stringify({ updates: [{ locationId: shop.locationIds[0], delta: 1 }] }));
+    const head =
+      `PATCH /v1/raw-materials/${materialId}/inventory HTTP/1.1\r\nHost: x\r\nConnection: close\r\n` +
+      `Authorization: Bearer ${shop.writeKey}\r\nContent-Type: application/json\r\nContent-Encoding: X-Gzip\r\n`;
+    const text = Buffer.concat([Buffer.from(`${head}Content-Length: ${body.length}\r\n\r\n`), body]);
+    expect(parseAnswer(await rawUntilClosed(http.port, text)).status).to.equal(200);
   });
 });

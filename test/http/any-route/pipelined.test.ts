@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { withLockedMaterial, withLockedTable } from '../../support/broken-storage.js';
 import { useHttpService } from '../../support/http-service.js';
 import { inventoryPath, listPath } from '../../support/material-paths.js';
@@ -56,5 +57,31 @@ describe('a request behind one whose answer is under way', () => {
     expect(expectData(answers[0]!, 'batch')).to.include({ okCount: 1 });
     expectError(answers[1]!, 'INVALID_INPUT');
     expect(answers[1]!.headers['connection']).to.equal('close');
+  });
+
+  it('a change: it is begun after that answer, and a read behind it shows it', async () => {
+    const [materialId = ''] = shop.materialIds;
+    const path = inventoryPath(materialId);
+    const head = (method: string) =>
+      `${method} ${path} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.writeKey}\r\n`;
+    const change = (body: string | Buffer, headers = '') =>
+      Buffer.concat([
+        Buffer.from(
+          `${head('PATCH')}Content-Type: application/json\r\n${headers}Content-Length: ${body.length}\r\n\r\n`,
+        ),
+        Buffer.from(body),
+      ]);
+    const setTo = (absolute: number) => JSON.stringify({ updates: [{ locationId: shop.locationIds[0], absolute }] });
+    for (let turn = 1; turn <= 5; turn += 1) {
+      const socket = connect({ port: http.port, host: '127.0.0.1' });
+      const text = textUntilClosed(socket);
+      // To inflate a body takes another turn of the event loop: side by side the second change would come first.
+      const first = change(gzipSync(setTo(2 * turn)), 'Content-Encoding: gzip\r\n');
+      const read = Buffer.from(`${head('GET')}Connection: close\r\n\r\n`);
+      socket.write(Buffer.concat([first, change(setTo(2 * turn + 1)), read]));
+      const answers = parseAnswers(await text);
+      expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
+      expect(expectData(answers[2]!, 'levels')).to.have.property('totalQuantity', 2 * turn + 1);
+    }
   });
 });

@@ -20,6 +20,7 @@ const refused: { field: string; value: unknown; message: string }[] = [
   { field: 'specifications', value: 'x'.repeat(10_001), message: 'Must have at most 10000 characters.' },
   { field: 'imageUrl', value: 'javascript:alert(1)', message: 'Must be an http or https address.' },
   { field: 'imageUrl', value: 'https://', message: 'Must be an http or https address.' },
+  { field: 'imageUrl', value: 'https:///x', message: 'Must be an http or https address.' },
   { field: 'imageUrl', value: 'https://a b', message: 'Must be an http or https address.' },
   { field: 'isNonEssentialMaterial', value: 'true', message: 'Must be true or false.' },
   { field: 'isNonEssentialMaterial', value: null, message: 'Must be true or false.' },

@@ -11,6 +11,7 @@ import type { ApiServer } from '../../../api/http/server.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 5_000;
+const read = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 const request = 'PATCH / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n\r\n';
 
 setFlagsFromString('--expose-gc');
@@ -73,7 +74,7 @@ describe('the server of the API, of the answers that it has given', () => {
 
   it('keeps none whose connection broke before they were given, one behind another', async () => {
     const socket = connect({ port, host: '127.0.0.1' });
-    socket.write(request + request);
+    socket.write(read + read);
     await until(() => answers.length === 2, { deadlineMs: soonMsMax, what: 'both requests' });
     const closed = new Promise((resolve) => socket.once('close', resolve));
     socket.destroy();
@@ -81,6 +82,18 @@ describe('the server of the API, of the answers that it has given', () => {
     answerNext();
     answerNext();
     await expectNoneKept();
+  });
+
+  it('has none of a change whose connection broke before its turn came: it is not begun', async () => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.write(request + request);
+    await until(() => answers.length === 1, { deadlineMs: soonMsMax, what: 'the first request' });
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.destroy();
+    await closed;
+    answerNext();
+    await expectNoneKept();
+    expect(answers).to.have.length(1);
   });
 
   it('says of a 417 too, while it closes, that it is the last of its connection', async () => {

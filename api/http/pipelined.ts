@@ -1,0 +1,29 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+
+const safeMethods = new Set(['GET', 'HEAD']);
+const isSafe = ({ method = '' }: IncomingMessage) => safeMethods.has(method);
+
+/**
+ * Of requests that were sent without awaiting the answers before them a server may work at those side by side that only
+ * read (RFC 9112 §9.3.2). Others wait: a change could overtake the one that was sent before it, and a read the change whose
+ * result it is to show.
+ *
+ * @param open the answers that are open on the request's connection, without its own, in the order of their requests
+ * @returns the one that has to be closed before the request may begin, and with it all before it; undefined for none
+ */
+export function answerBefore(open: ReadonlySet<ServerResponse>, req: IncomingMessage): ServerResponse | undefined {
+  const last = [...open].at(-1);
+  if (last === undefined || [req, ...[...open].map((res) => res.req)].every(isSafe)) return undefined;
+  return last;
+}
+
+/** Begins a request once the answer before it is closed; on a connection that broke meanwhile nobody would hear of it. */
+export function beginAfter(before: ServerResponse | undefined, { socket }: IncomingMessage, begin: () => void): void {
+  if (before === undefined) {
+    begin();
+    return;
+  }
+  before.once('close', () => {
+    if (!socket.destroyed) begin();
+  });
+}

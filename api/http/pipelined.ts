@@ -17,13 +17,17 @@ export function answerBefore(open: ReadonlySet<ServerResponse>, req: IncomingMes
   return last;
 }
 
-/** Begins a request once the answer before it is closed; on a connection that broke meanwhile nobody would hear of it. */
-export function beginAfter(before: ServerResponse | undefined, { socket }: IncomingMessage, begin: () => void): void {
+/**
+ * Begins a request once the answer before it is closed; not on a connection that broke meanwhile, where nobody would hear of
+ * it, nor one that has its answer already: what came of its body meanwhile was no HTTP.
+ */
+export function beginAfter(before: ServerResponse | undefined, res: ServerResponse, begin: () => void): void {
   if (before === undefined) {
     begin();
     return;
   }
+  const { socket } = res.req;
   before.once('close', () => {
-    if (!socket.destroyed) begin();
+    if (!socket.destroyed && !res.headersSent) begin();
   });
 }

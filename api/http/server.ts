@@ -82,7 +82,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   server.on('request', (req, res) => {
     const before = answerBefore(connections.get(req.socket) ?? none, req);
     follow(req, res);
-    beginAfter(before, req, () => {
+    beginAfter(before, res, () => {
       const refusal = refuseHost(req);
       if (refusal === undefined) deps.handle(req, res);
       else refuse(res, refusal);

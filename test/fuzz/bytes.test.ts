@@ -56,6 +56,12 @@ describe('T9: bytes that are nearly HTTP', () => {
     return split(dice, mutate(dice, requests));
   }
 
+  /** To a conversation a dead service is one that hung up; of those that ran side by side one has ended it. */
+  function expectAlive(): void {
+    const api = service.apis[0];
+    if (api?.hasExited() !== false) throw new Error(`The API ended; it said:\n${api?.logs().slice(-5).join('\n')}`);
+  }
+
   /** Whether the bytes had any answer. */
   async function runCase(seed: number, index: number): Promise<boolean> {
     const parts = partsOf(seed, index);
@@ -63,6 +69,7 @@ describe('T9: bytes that are nearly HTTP', () => {
     try {
       const { answers, rest, endedByService } = await converse(service.apis[0]?.port ?? 0, parts);
       said = answers.map(({ status, text }) => `${status} ${text.slice(0, 500)}`).join('\n') + rest;
+      expectAlive();
       for (const answer of answers) {
         judgeUnknown(answer);
         if (answer.status === 502) expect(Buffer.concat(parts).includes(platformId), 'a 502').to.equal(true);

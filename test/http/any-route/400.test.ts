@@ -126,6 +126,24 @@ describe('every path: 400', () => {
     expect(parseAnswers(await text).map(({ status }) => status)).to.deep.equal([200, 401]);
   });
 
+  it('a request that is no HTTP after all while it waits for the change before it: both are answered, and it never begins', async () => {
+    const socket = connect({ port: http.port, host: '127.0.0.1' });
+    const text = textUntilClosed(socket);
+    const head = (path: string, host: string) =>
+      `PATCH ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${shop.writeKey}\r\nContent-Type: application/json\r\n`;
+    const path = materialPath(shop.materialIds[0]!);
+    await withLockedTable(http.database, 'materials', async () => {
+      socket.write(
+        `${head(path, 'x')}Content-Length: 2\r\n\r\n{}${head(path, 'no host')}Transfer-Encoding: chunked\r\n\r\n`,
+      );
+      expectData(await http.ask({ path: '/healthz' }), 'status');
+      socket.write('zz\r\n');
+      expectData(await http.ask({ path: '/healthz' }), 'status');
+    });
+    expect(parseAnswers(await text).map(({ status }) => status)).to.deep.equal([200, 400]);
+    expectData(await http.ask({ path: '/healthz' }), 'status');
+  });
+
   it('HTTP/1.1 without a Host is refused, HTTP/1.0 without one is answered', async () => {
     const headers = `Authorization: Bearer ${shop.readKey}\r\n`;
     expectFaults(parseAnswer(await raw(http.port, `GET ${listPath} HTTP/1.1\r\n${headers}\r\n`)), ['Host']);

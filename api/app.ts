@@ -1,7 +1,7 @@
 import Koa from 'koa';
 import type { Logger } from '../shared/runtime/logger.js';
 import { createAgentSurface } from './agent/agent-surface.js';
-import { arrivalMsMax } from './config.js';
+import { arrivalMsMax, lingerMs } from './config.js';
 import { agent, agentMethods } from './http/agent.js';
 import { authenticate } from './http/authenticate.js';
 import { createClientAddress } from './http/client-address.js';
@@ -46,6 +46,7 @@ export function createServer(services: Services): ApiServer {
       requestMs: settings.REQUEST_TIMEOUT_MS,
       takenMs: settings.ANSWER_TIMEOUT_MS,
       keepAliveMs,
+      lingerMs,
       arrivalMs: arrivalMsMax(settings),
     },
     connectionsMax: settings.MAX_CONNECTIONS,

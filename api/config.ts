@@ -82,7 +82,7 @@ export const settings = {
     default: 20_000,
     minimum: 100,
     maximum: dayMs,
-    description: 'The longest that a stop may take before it is forced; above the longest wait for an answer.',
+    description: 'The longest that a stop may take before it is forced; at least `WAIT_MS` and 3 s.',
   },
   ...dispatchSettings,
 } as const satisfies SettingsDeclaration;
@@ -95,12 +95,17 @@ export function settingsProblem(settings: ApiSettings): string | undefined {
   if (HEADERS_TIMEOUT_MS > REQUEST_TIMEOUT_MS) {
     return `HEADERS_TIMEOUT_MS is ${HEADERS_TIMEOUT_MS}, but must not be above REQUEST_TIMEOUT_MS (${REQUEST_TIMEOUT_MS}): the head is a part of the request.`;
   }
-  if (SHUTDOWN_TIMEOUT_MS > WAIT_MS + graceMs) return undefined;
-  return `SHUTDOWN_TIMEOUT_MS is ${SHUTDOWN_TIMEOUT_MS}, but must be above WAIT_MS and its grace (${WAIT_MS + graceMs}), or a stop would cut off answers.`;
+  const atLeastMs = WAIT_MS + answeringMs;
+  if (SHUTDOWN_TIMEOUT_MS >= atLeastMs) return undefined;
+  return `SHUTDOWN_TIMEOUT_MS is ${SHUTDOWN_TIMEOUT_MS}, but must be at least ${atLeastMs}, which is WAIT_MS (${WAIT_MS}) and ${answeringMs} ms, or a stop would cut off answers.`;
 }
 
+/** During a stop idle connections are kept this long: a request may be on its way on them. */
+export const lingerMs = 1_000;
 /** Kept for what is closed after the last answer, before a stop is forced. */
 const closeMs = 1_000;
+/** What a stop takes beyond the wait of a write that arrives at the end of the time in which all are still taken. */
+const answeringMs = lingerMs + graceMs + closeMs;
 
 /** How long after the begin of a stop a request may still arrive and have its whole wait before the stop is forced. */
 export function arrivalMsMax({ SHUTDOWN_TIMEOUT_MS, WAIT_MS }: ApiSettings): number {

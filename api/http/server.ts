@@ -30,9 +30,10 @@ export interface ApiServerDeps {
   logger: Logger;
   /**
    * `takenMs`: the longest that a client may take to read an answer.
-   * `arrivalMs`: from the begin of closing, the longest that a request may take to arrive whole.
+   * `lingerMs`: an idle connection, on which a request may be on its way at this moment, is kept this long while closing.
+   * `arrivalMs`: from the begin of closing, the longest that a request may take to arrive whole; at least `lingerMs`.
    */
-  timeouts: { headersMs: number; requestMs: number; takenMs: number; keepAliveMs: number; arrivalMs: number };
+  timeouts: Record<'headersMs' | 'requestMs' | 'takenMs' | 'keepAliveMs' | 'lingerMs' | 'arrivalMs', number>;
   connectionsMax: number;
 }
 
@@ -43,8 +44,6 @@ const none: ReadonlySet<ServerResponse> = new Set();
 const headerBytesMax = 16_384;
 /** How often Node looks for connections past their timeouts: so much later than said they may end. */
 const timeoutCheckMs = 1_000;
-/** An idle connection on which a request may be on its way at this moment is kept this long while closing. */
-const lingerMs = 1_000;
 /** Turns of the event loop without a new connection, after which the kernel holds none; it hands out one a turn. */
 const quietTurns = 3;
 /** Connections that the kernel holds at most for the port (`net.Server.listen`): who comes after so many came later. */
@@ -120,7 +119,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       for (const open of connections.values()) {
         for (const res of open) if (!res.headersSent) res.setHeader('Connection', 'close');
       }
-      return closeLingering(server, connections, timeouts.arrivalMs);
+      return closeLingering(server, connections, timeouts);
     },
   };
 }
@@ -145,12 +144,16 @@ function track(req: IncomingMessage, res: ServerResponse, { connections, cutShor
 /**
  * `http.Server.close` would close idle connections at once, and reset the request that is on its way on one of them
  * (T14: no resets). So only the port is closed; who still sends is answered with `Connection: close`, and what stays idle
- * is closed after a second. A request that drips in is cut off before it could no longer be answered within the bound of
+ * is closed after `lingerMs`. A request that drips in is cut off before it could no longer be answered within the bound of
  * the whole stop.
  */
-async function closeLingering(server: HttpServer, connections: OpenConnections, arrivalMs: number): Promise<void> {
+async function closeLingering(
+  server: HttpServer,
+  connections: OpenConnections,
+  { lingerMs, arrivalMs }: ApiServerDeps['timeouts'],
+): Promise<void> {
   const startedMs = performance.now();
-  await untilAllAccepted(server, Math.max(lingerMs, arrivalMs));
+  await untilAllAccepted(server, arrivalMs);
   const closed = new Promise((resolve) => {
     NetServer.prototype.close.call(server, resolve);
   });
@@ -159,7 +162,7 @@ async function closeLingering(server: HttpServer, connections: OpenConnections, 
     // To Node one that has never sent a byte is not idle, but late.
     for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
   };
-  // A process that had no CPU for that second comes to its timers first. What has arrived meanwhile is read after them.
+  // A process that had no CPU for that long comes to its timers first. What has arrived meanwhile is read after them.
   const lingered = setTimeout(() => setImmediate(closeIdle), lingerMs);
   const tooLate = setTimeout(
     () => {

@@ -106,7 +106,7 @@ describe('T14: an API that is told to stop', () => {
 
   it('and is stuck is forced out within its bound', async () => {
     const shop = await createTestShop(http.database);
-    const env = { WAIT_MS: '1000', SHUTDOWN_TIMEOUT_MS: '2500', READ_TIMEOUT_MS: '600000' };
+    const env = { WAIT_MS: '1000', SHUTDOWN_TIMEOUT_MS: '4000', READ_TIMEOUT_MS: '600000' };
     const api = await http.service.startApi(env);
     await withLockedTable(http.database, 'materials', async () => {
       const reader = open(api.port ?? 0);

@@ -39,7 +39,14 @@ describe('a body that never comes to its end', () => {
       handle: app.callback(),
       allowedMethods: () => undefined,
       logger: pino({ level: 'silent' }),
-      timeouts: { headersMs: 10_000, requestMs: 10_000, takenMs: 10_000, keepAliveMs: 10_000, arrivalMs: 1_000 },
+      timeouts: {
+        headersMs: 10_000,
+        requestMs: 10_000,
+        takenMs: 10_000,
+        keepAliveMs: 10_000,
+        lingerMs: 1_000,
+        arrivalMs: 1_000,
+      },
       connectionsMax: 10,
     });
     socket = connect({ port: await server.listen(0, '127.0.0.1'), host: '127.0.0.1' });

@@ -35,7 +35,14 @@ describe('the server of the API, of the answers that it has given', () => {
       },
       allowedMethods: () => undefined,
       logger: pino({ level: 'silent' }),
-      timeouts: { headersMs: 10_000, requestMs: 10_000, takenMs: 10_000, keepAliveMs: 10_000, arrivalMs: 1_000 },
+      timeouts: {
+        headersMs: 10_000,
+        requestMs: 10_000,
+        takenMs: 10_000,
+        keepAliveMs: 10_000,
+        lingerMs: 1_000,
+        arrivalMs: 1_000,
+      },
       connectionsMax: 10,
     });
     port = await server.listen(0, '127.0.0.1');

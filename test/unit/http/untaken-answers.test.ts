@@ -20,7 +20,14 @@ describe('an answer that its client does not read', () => {
       handle: (_, res) => answers.push(res),
       allowedMethods: () => undefined,
       logger: pino({ level: 'silent' }),
-      timeouts: { headersMs: 10_000, requestMs: 10_000, takenMs: 1_000, keepAliveMs: 60_000, arrivalMs: 1_000 },
+      timeouts: {
+        headersMs: 10_000,
+        requestMs: 10_000,
+        takenMs: 1_000,
+        keepAliveMs: 60_000,
+        lingerMs: 1_000,
+        arrivalMs: 1_000,
+      },
       connectionsMax: 10,
     });
     port = await server.listen(0, '127.0.0.1');

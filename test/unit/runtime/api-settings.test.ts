@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { settings, settingsProblem } from '../../../api/config.js';
+import { arrivalMsMax, lingerMs, settings, settingsProblem } from '../../../api/config.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
 
 const servers = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host' };
@@ -26,16 +26,27 @@ describe('settings of the API', () => {
     });
   }
 
+  function valuesOf(env: Record<string, string>) {
+    const read = readSettings(settings, { ...servers, ...env });
+    if (!read.ok) throw new Error(read.problems.join('\n'));
+    return read.values;
+  }
+  const problemOf = (env: Record<string, string>) => settingsProblem(valuesOf(env));
+
   it('the head of a request may not take longer than the request', () => {
-    const problemOf = (env: Record<string, string>) => {
-      const read = readSettings(settings, { ...servers, ...env });
-      if (!read.ok) throw new Error(read.problems.join('\n'));
-      return settingsProblem(read.values);
-    };
     expect(problemOf({})).to.equal(undefined);
     expect(problemOf({ HEADERS_TIMEOUT_MS: '5000', REQUEST_TIMEOUT_MS: '5000' })).to.equal(undefined);
     expect(problemOf({ REQUEST_TIMEOUT_MS: '5000' })).to.match(
       /^HEADERS_TIMEOUT_MS is 10000, but must not be above REQUEST_TIMEOUT_MS \(5000\)/,
+    );
+  });
+
+  it('a stop may not be so short that a write which arrives while connections are still kept has not its whole wait', () => {
+    const least = { WAIT_MS: '5000', SHUTDOWN_TIMEOUT_MS: '8000' };
+    expect(problemOf(least)).to.equal(undefined);
+    expect(arrivalMsMax(valuesOf(least))).to.equal(lingerMs);
+    expect(problemOf({ ...least, SHUTDOWN_TIMEOUT_MS: '7999' })).to.match(
+      /^SHUTDOWN_TIMEOUT_MS is 7999, but must be at least 8000, /,
     );
   });
 });

@@ -1,8 +1,7 @@
-import type { Material, MaterialChanges, Origin } from '../domain/material.js';
+import type { MaterialChanges, Origin } from '../domain/material.js';
 import { toDecimal, toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import type { Database } from './connect.js';
-import { findMaterial } from './materials.js';
 
 /** A material to be added; absent fields are null, and what it is worth in stock is not a field of it. */
 export interface NewMaterial extends Omit<MaterialChanges, 'inventoryQuantity' | 'productName'> {
@@ -15,19 +14,6 @@ export interface NewMaterial extends Omit<MaterialChanges, 'inventoryQuantity' |
 
 /** Materials a call, so that a statement stays a few megabytes. */
 const newMaterialsMax = 1_000;
-
-/**
- * Adds a material and its empty stock.
- * @returns the material, or undefined where the shop has one of this id, which is left as it is
- */
-export async function createMaterial(
-  database: Database,
-  shopId: number,
-  material: NewMaterial,
-): Promise<Material | undefined> {
-  const [added] = await createMaterials(database, shopId, [material]);
-  return added === undefined ? undefined : findMaterial(database, shopId, added);
-}
 
 /**
  * Adds materials of a shop, each with its row of stock, in one statement; one whose id is taken is left as it is. Fields

@@ -1,3 +1,4 @@
+import { v7 as uuidv7 } from 'uuid';
 import type { MaterialChanges } from '../domain/material.js';
 import { toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
@@ -11,12 +12,10 @@ export interface ImportedMaterial {
   fields: Omit<MaterialChanges, 'inventoryQuantity' | 'productName'> & { productName: string };
   total: Micros;
   levels: readonly { locationId: string; applied: Micros; level: Micros }[];
-  /** UUIDv7s of its own, one for each `rowsPerOperation` of its levels: the operations that the ledger names. */
-  operationIds: readonly string[];
 }
 
 /** As in a request: the ledger numbers the rows of an operation from 0 to 999. */
-export const rowsPerOperation = 1_000;
+const rowsPerOperation = 1_000;
 
 /** Materials a statement: 5,000 and 10,000 are equally fast, and below 1,000 the round trips show. */
 export const importBatchSize = 5_000;
@@ -74,22 +73,20 @@ export type ImportParameters = Readonly<Record<string, string | number>>;
  * Apart from `importMaterials`, so that they are made while Postgres writes the batch before: made in between, they were
  * a tenth of an import.
  *
+ * @param channel whom the ledger names: an import, or an operator's single material
  * @param materials at most `importBatchSize`, each with its facet beside it
  */
 export function importParameters(
   shopId: number,
+  channel: 'cli' | 'import',
   materials: readonly { material: ImportedMaterial; facetId: number }[],
 ): ImportParameters {
   const all = materials.map(({ material }) => material);
   const fields = all.map(({ fields }) => fields);
-  const levels = all.flatMap(({ levels, id, operationIds }) =>
-    levels.map((level, index) => {
-      const operationId = operationIds[Math.floor(index / rowsPerOperation)] ?? null;
-      return { ...level, index: index % rowsPerOperation, id, operationId };
-    }),
-  );
+  const levels = all.flatMap(levelRows);
   return {
     shopId,
+    channel,
     id: texts(all, ({ id }) => id),
     facetId: integers(materials, ({ facetId }) => facetId),
     total: decimals(all, ({ total }) => total),
@@ -113,6 +110,19 @@ export function importParameters(
     levelOperation: uuids(levels, ({ operationId }) => operationId),
   };
 }
+
+/** Each with the operation that the ledger names for it: one of its own for each `rowsPerOperation` of a material. */
+function levelRows({ id, levels }: ImportedMaterial): LevelRow[] {
+  let operationId = '';
+  return levels.map((level, place) => {
+    const index = place % rowsPerOperation;
+    // Ids that ascend: at a million rows, random ones would have each key's index read and written all over.
+    if (index === 0) operationId = uuidv7();
+    return { ...level, id, index, operationId };
+  });
+}
+
+type LevelRow = ImportedMaterial['levels'][number] & { id: string; index: number; operationId: string };
 
 /**
  * Writes materials with their stock, their levels and the ledger entries of these, in one statement: each level with the
@@ -147,7 +157,7 @@ const insertBatch = `
   )
   INSERT INTO ledger (shop_id, level_id, sequence, op_id, row_index, requested_absolute, previous, applied, level_after,
     clamped, at, channel, reason)
-  SELECT :shopId, id, 1, op_id, row_index, level_after, 0, applied, level_after, false, now(), 'import', 'Opening stock'
+  SELECT :shopId, id, 1, op_id, row_index, level_after, 0, applied, level_after, false, now(), :channel, 'Opening stock'
   FROM opened`;
 
 function microsOrNull(units: number | null | undefined): Micros | null {

@@ -30,9 +30,9 @@ export interface ApplyOptions {
 }
 
 /**
- * The apply step, and the only writer of levels: one Postgres transaction that takes the operations of some materials,
- * and leaves levels, totals, the ledger and one row an operation (pipeline §2.6). An operation that is on record is
- * never applied again, whoever runs it and however often.
+ * The apply step, which alone changes levels; a new material may come with its first ones (`openStock`). One Postgres
+ * transaction takes the operations of some materials, and leaves levels, totals, the ledger and one row an operation
+ * (pipeline §2.6). An operation that is on record is never applied again, whoever runs it and however often.
  *
  * @param database opened with `pipeline: true`
  * @param groups one for each material, no material twice

@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { failed, type Outcome } from '../standalone/outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { locatePostgresFolder } from '../standalone/postgres-folder.js';
 import { isPostmasterOf, readPidFile } from '../standalone/postgres-probe.js';
 

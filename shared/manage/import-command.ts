@@ -2,7 +2,7 @@ import { extname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { listLocations } from '../database/locations.js';
 import { findShop } from '../database/shops.js';
-import { failed, type Outcome } from '../standalone/outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { importMaterials } from './import-materials.js';
 import type { BadLine, ImportPhase, ImportReport } from './import-materials.js';
 import { wholeNumber } from './option-parsers.js';

@@ -9,13 +9,12 @@ import {
   importLevelsMax,
   importMaterials as writeMaterials,
   importParameters,
-  rowsPerOperation,
   settleImport,
   takenIds,
 } from '../database/import-materials.js';
 import { violatedConstraint } from '../database/violated-constraint.js';
 import { virtualMaterialId } from '../domain/material-id.js';
-import { failed, type Outcome } from '../standalone/outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { importFields, parseImportRecord } from './parse-import-record.js';
 import type { ImportShop, ParsedRecord } from './parse-import-record.js';
 import { readRecords } from './read-records.js';
@@ -144,7 +143,7 @@ async function writeLines(
   for await (const batch of batches(job, onBytes)) {
     const good = await judge(database, job, run, batch);
     const isWritten = good.ok && (report.badCount === 0 || job.skipBad);
-    const parameters = isWritten ? importParameters(job.shopId, good.value) : undefined;
+    const parameters = isWritten ? importParameters(job.shopId, 'import', good.value) : undefined;
     await writing;
     if (!good.ok) throw new TakenBack(good);
     if (parameters === undefined) continue;
@@ -174,7 +173,7 @@ function isTakenId(error: unknown): boolean {
 /** SQLSTATE. */
 const deadlock = '40P01';
 
-type GoodMaterial = Parameters<typeof importParameters>[1][number];
+type GoodMaterial = Parameters<typeof importParameters>[2][number];
 
 /** The good of a batch; its bad lines go into the report. A problem where the file cannot be read on. */
 async function judge(
@@ -226,9 +225,8 @@ function facetOf(facets: ReadonlyMap<string | null, number>, { fields }: ParsedR
 }
 
 function toMaterial({ id, fields, stock }: ParsedRecord): GoodMaterial['material'] {
-  // Ids that ascend: at a million rows, random ones would have each key's index read and written all over.
-  const operationIds = Array.from({ length: Math.ceil(stock.levels.length / rowsPerOperation) }, () => uuidv7());
-  return { id: id ?? virtualMaterialId(uuidv7()), fields, ...stock, operationIds };
+  // Ids that ascend, for the same reason as those of their operations.
+  return { id: id ?? virtualMaterialId(uuidv7()), fields, ...stock };
 }
 
 function idFaults(

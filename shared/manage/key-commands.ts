@@ -3,7 +3,7 @@ import { expireKey, insertKey, listKeys, lockKey, revokeKey } from '../database/
 import type { KeyScope, ListedKey } from '../database/api-keys.js';
 import { findShop } from '../database/shops.js';
 import { mintKey } from '../keys/api-key-format.js';
-import { failed, type Outcome } from '../standalone/outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import type { Cell } from './format-table.js';
 import { duration, moment, shortText, wholeNumber } from './option-parsers.js';

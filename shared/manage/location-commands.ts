@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { addLocation, listLocations } from '../database/locations.js';
 import { findShop } from '../database/shops.js';
-import { failed, type Outcome } from '../standalone/outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
 import { shortText, wholeNumber } from './option-parsers.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';

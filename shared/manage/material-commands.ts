@@ -1,7 +1,9 @@
 import { Option, type Command } from 'commander';
 import { v4 as uuidv4 } from 'uuid';
 import { readMaterialChanges } from '../contract/read-material-changes.js';
-import { createMaterial } from '../database/create-materials.js';
+import type { Database } from '../database/connect.js';
+import { facetsOfVendors, importMaterials, importParameters } from '../database/import-materials.js';
+import type { ImportedMaterial } from '../database/import-materials.js';
 import { listLocations } from '../database/locations.js';
 import { listMaterials } from '../database/material-list.js';
 import type { MaterialListQuery } from '../database/material-list.js';
@@ -11,8 +13,8 @@ import { findShop } from '../database/shops.js';
 import { virtualMaterialId } from '../domain/material-id.js';
 import type { Material } from '../domain/material.js';
 import { openStock } from '../inventory/opening-stock.js';
-import { failed, type Outcome } from '../standalone/outcome.js';
-import { bookOpeningStock } from './book-opening-stock.js';
+import type { OpenedStock } from '../inventory/opening-stock.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import { addImportCommand } from './import-command.js';
 import { collect, decimal, shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
@@ -97,14 +99,25 @@ async function create({ database }: CommandContext, options: CreateOptions): Pro
   // What the rules refuse is refused before anything is written: booked row by row, a part of it would be in.
   const opened = openStock(levels.value);
   if (!opened.ok) return failed(`--level: ${opened.message} Nothing was created.`);
-  const id = virtualMaterialId(uuidv4());
   const { inventoryQuantity: _, ...given } = fields.data;
-  await createMaterial(database, shopId, { ...given, productName: options.productName, id, origin: 'virtual' });
-  const booked = await bookOpeningStock(database, shopId, [{ materialId: id, levels: levels.value }]);
-  if (!booked.ok) return failed(`The material ${id} was created, without all of its stock. ${booked.problem}`);
+  const id = await add(database, shopId, { ...given, productName: options.productName }, opened.stock);
   const material = await findMaterial(database, shopId, id);
   if (material === undefined) throw new Error(`${id} was created and is not there`);
   return { ok: true, value: { data: material, text: formatFields(Object.entries(flat(material))) } };
+}
+
+/** With its stock in one statement: half of it would be a material without what it was created with. */
+async function add(
+  database: Database,
+  shopId: number,
+  fields: ImportedMaterial['fields'],
+  stock: OpenedStock,
+): Promise<string> {
+  const id = virtualMaterialId(uuidv4());
+  const [facetId] = await facetsOfVendors(database, shopId, [fields.vendor ?? null]);
+  if (facetId === undefined) throw new Error('a vendor without a facet');
+  await importMaterials(database, importParameters(shopId, 'cli', [{ material: { id, fields, ...stock }, facetId }]));
+  return id;
 }
 
 async function list({ database }: CommandContext, options: ListOptions): Promise<Outcome<Answer>> {

@@ -1,15 +1,12 @@
 import { inputMaxUnits, toMicros } from '../domain/quantity.js';
-import { failed, type Outcome } from '../standalone/outcome.js';
-import type { OpeningStock } from './book-opening-stock.js';
+import type { OpeningLevel } from '../inventory/opening-stock.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 
 /**
  * The opening stock that `--level location=quantity`, repeated, asks for: each location once and one of the shop's,
  * quantities from 0 to 1e9 (contract §2). The last `=` divides, since a location's id may hold one.
  */
-export function parseLevels(
-  texts: readonly string[],
-  locationIds: ReadonlySet<string>,
-): Outcome<OpeningStock['levels']> {
+export function parseLevels(texts: readonly string[], locationIds: ReadonlySet<string>): Outcome<OpeningLevel[]> {
   const quantities = new Map<string, number>();
   for (const text of texts) {
     const [, locationId, quantity] = /^(.+)=(\d+\.?\d*|\.\d+)$/s.exec(text) ?? [];

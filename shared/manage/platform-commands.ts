@@ -11,7 +11,7 @@ import { syncShop } from '../mirror/sync-shop.js';
 import type { SyncDeps, SyncOptions, SyncOutcome } from '../mirror/sync-shop.js';
 import { createShopifyPlatform } from '../platform/shopify/shopify-platform.js';
 import { createTokenCipher, tokenKeyProblem } from '../platform/token-cipher.js';
-import { failed, type Outcome } from '../standalone/outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
 import { wholeNumber } from './option-parsers.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';

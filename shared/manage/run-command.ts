@@ -6,7 +6,7 @@ import {
   isRefusalOfRole,
   reasonWithoutStatement,
 } from '../database/errors.js';
-import type { Outcome } from '../standalone/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { findRunningInstance } from './find-running-instance.js';
 
 /** What a command has to say, for machines and for people. */

@@ -4,7 +4,7 @@ import type { PlatformSync } from '../database/platform-syncs.js';
 import { createShop, findShop, listShops, updateShop } from '../database/shops.js';
 import type { Plan, Shop, ShopChanges } from '../database/shops.js';
 import { problemMessage } from '../mirror/sync-problems.js';
-import { failed, type Outcome } from '../standalone/outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import { shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
 import { readPlatform } from './platform-options.js';

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { checkLedger, mismatchMeanings } from '../database/ledger-check.js';
 import type { LedgerCheck, LedgerCheckProgress } from '../database/ledger-check.js';
 import { findShop } from '../database/shops.js';
-import { failed, type Outcome } from '../standalone/outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
 import { wholeNumber } from './option-parsers.js';
 import { createProgressBar } from './progress-bar.js';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
-import { failed, type Outcome } from './outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 
 const keyBytes = 32;
 /** An empty file still fits onto a full disk. */

@@ -10,7 +10,7 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { failed, type Failed, type Outcome } from './outcome.js';
+import { failed, type Failed, type Outcome } from '../runtime/outcome.js';
 import { runCommand } from './processes.js';
 import { isNewEnough } from './redis-check.js';
 import { versionOf, type RedisProgram } from './redis-version.js';

@@ -2,10 +2,10 @@ import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { outliveLostOutput } from '../runtime/lost-output.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { databaseAddress, rateLimitSettings, redisAddress } from '../runtime/process-settings.js';
 import { readSettings } from '../runtime/settings.js';
 import { openDataFolder } from './data-folder.js';
-import { failed, type Outcome } from './outcome.js';
 import { portOrFree, portSetting } from './ports.js';
 import {
   bad,

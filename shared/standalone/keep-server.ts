@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Outcome } from './outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { isAlive } from './processes.js';
 import { restartPauseMs } from './restart-pause.js';
 

@@ -12,8 +12,8 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { cacheFolder } from './cache-folder.js';
-import { failed, type Outcome } from './outcome.js';
 import { runCommand } from './processes.js';
 import { closedDirectory, type ServerUser } from './server-user.js';
 

@@ -11,7 +11,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { failed, type Outcome } from './outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import type { PostgresBinaries } from './postgres-binaries.js';
 import { runCommand } from './processes.js';
 import { closedDirectory, type ServerUser } from './server-user.js';

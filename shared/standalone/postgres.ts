@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { failed, type Outcome } from './outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
 import { locatePostgresFolder, postgresEnv, preparePostgresFolder, type PostgresFolder } from './postgres-folder.js';
 import { isPostmasterOf, readPidFile } from './postgres-probe.js';

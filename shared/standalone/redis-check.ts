@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { keys } from '../queue/names.js';
-import { failed, type Outcome } from './outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 
 export interface RedisFacts {
   version: string;

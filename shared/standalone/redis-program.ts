@@ -1,8 +1,8 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { cacheFolder } from './cache-folder.js';
 import { fetchDebianRedis } from './debian-redis.js';
-import { failed, type Outcome } from './outcome.js';
 import { isNewEnough } from './redis-check.js';
 import { versionOf, type RedisProgram } from './redis-version.js';
 

@@ -3,7 +3,7 @@ import { randomBytes } from 'node:crypto';
 import { chmodSync, closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { failed, type Outcome } from './outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { freePort, portOrFree } from './ports.js';
 import { commandLine, endProcess, isAlive, signal, workingDirectory } from './processes.js';
 import { configPath, logPath, readConfig, readPid, urlOf, writeConfig } from './redis-config.js';

@@ -1,7 +1,7 @@
 import { statSync, type Stats } from 'node:fs';
 import { dirname, resolve } from 'node:path';
+import { failed, type Outcome } from '../runtime/outcome.js';
 import { runCommand } from './processes.js';
-import { failed, type Outcome } from './outcome.js';
 
 /** Whom a server runs as. `undefined` everywhere means: as this process. */
 export interface ServerUser {

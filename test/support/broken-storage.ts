@@ -33,15 +33,18 @@ export function withLockedMaterial<T>(
   });
 }
 
-/** Makes every write of a shop's rows to a table fail inside of Postgres while `use` runs, as a poisonous operation would. */
+/**
+ * Makes every write of a shop's rows to a table fail inside of Postgres while `use` runs: as a poisonous operation would,
+ * or with an SQLSTATE of its own.
+ */
 export async function withFailingWrites<T>(
   database: Database,
-  { table, shopId }: { table: 'ledger' | 'materials'; shopId: number },
+  { table, shopId, sqlState = 'P0001' }: { table: 'ledger' | 'materials'; shopId: number; sqlState?: string },
   use: () => Promise<T>,
 ): Promise<T> {
   await database.raw(`
     CREATE FUNCTION refuse_write() RETURNS trigger LANGUAGE plpgsql AS $$
-    BEGIN RAISE EXCEPTION 'secret detail of the inside'; END $$;
+    BEGIN RAISE EXCEPTION 'secret detail of the inside' USING ERRCODE = '${sqlState}'; END $$;
     CREATE TRIGGER refuse_write BEFORE INSERT OR UPDATE ON ${table}
     FOR EACH ROW WHEN (NEW.shop_id = ${String(shopId)}) EXECUTE FUNCTION refuse_write()`);
   try {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import pg from 'pg';
 import { migrateDatabase } from '../../shared/database/migrate-database.js';
-import type { Outcome } from '../../shared/standalone/outcome.js';
+import type { Outcome } from '../../shared/runtime/outcome.js';
 import { startPostgres, type PostgresServer } from '../../shared/standalone/postgres.js';
 import { waitForExit } from '../../shared/standalone/processes.js';
 import { startRedis, type RedisServer } from '../../shared/standalone/redis.js';

@@ -50,7 +50,7 @@ const betweenRooms = [
   roomImportsOnly(
     'inventory',
     ['domain', 'database'],
-    'The only writer of levels: the worker and the CLI call it alike.',
+    'The rules of stock in SQL’s neighbourhood: the worker and the CLI call them alike.',
   ),
   roomImportsOnly(
     'mirror',

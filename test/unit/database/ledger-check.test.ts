@@ -6,7 +6,7 @@ import { checkLedger } from '../../../shared/database/ledger-check.js';
 import type { LedgerCheckProgress } from '../../../shared/database/ledger-check.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { createShop } from '../../../shared/database/shops.js';
-import { bookOpeningStock } from '../../../shared/manage/book-opening-stock.js';
+import { bookOpeningStock } from '../../../shared/standalone/book-opening-stock.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
-import { createMaterial, createMaterials } from '../../../shared/database/create-materials.js';
+import { createMaterials } from '../../../shared/database/create-materials.js';
 import { findConnections, findMaterial } from '../../../shared/database/materials.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { createTestDatabase } from '../../support/servers.js';
@@ -41,15 +41,15 @@ describe('a material', () => {
       weightValue: 0,
       weightUnitId: 'kg',
     };
-    const created = await createMaterial(database, shopId, { id: 'VMAT-full', origin: 'virtual', ...fields });
-    expect(created).to.include({ ...fields, unitCost: 0.3, inventoryQuantity: 0, id: 'VMAT-full', origin: 'virtual' });
-    expect(await findMaterial(database, shopId, 'VMAT-full')).to.deep.equal(created);
+    await createMaterials(database, shopId, [{ id: 'VMAT-full', origin: 'virtual', ...fields }]);
+    const stored = { ...fields, unitCost: 0.3, inventoryQuantity: 0, id: 'VMAT-full', origin: 'virtual' };
+    expect(await findMaterial(database, shopId, 'VMAT-full')).to.include(stored);
   });
 
   it('is not overwritten by another of its id', async () => {
-    await createMaterial(database, shopId, { id: 'VMAT-twice', origin: 'virtual', productName: 'first' });
+    await createMaterials(database, shopId, [{ id: 'VMAT-twice', origin: 'virtual', productName: 'first' }]);
     const second = { id: 'VMAT-twice', origin: 'virtual', productName: 'second' } as const;
-    expect(await createMaterial(database, shopId, second)).to.equal(undefined);
+    expect(await createMaterials(database, shopId, [second])).to.deep.equal([]);
     expect(await findMaterial(database, shopId, 'VMAT-twice')).to.have.property('productName', 'first');
   });
 
@@ -60,7 +60,8 @@ describe('a material', () => {
 
   it('of the platform carries the mirrored figure, below zero as well', async () => {
     const mirrored = { id: '900', origin: 'platform', productName: 'm', mirroredQuantity: -1_500_000 } as const;
-    expect(await createMaterial(database, shopId, mirrored)).to.have.property('inventoryQuantity', -1.5);
+    await createMaterials(database, shopId, [mirrored]);
+    expect(await findMaterial(database, shopId, '900')).to.have.property('inventoryQuantity', -1.5);
   });
 
   it('that is virtual gets no stock past the ledger', async () => {
@@ -71,14 +72,14 @@ describe('a material', () => {
   });
 
   it('of another shop is not found', async () => {
-    await createMaterial(database, otherShopId, { id: 'VMAT-other', origin: 'virtual', productName: 'theirs' });
+    await createMaterials(database, otherShopId, [{ id: 'VMAT-other', origin: 'virtual', productName: 'theirs' }]);
     expect(await findMaterial(database, shopId, 'VMAT-other')).to.equal(undefined);
     expect(await findMaterial(database, otherShopId, 'VMAT-other')).to.have.property('productName', 'theirs');
   });
 
   it('lists what consumes it by kind, sorted by name without regard to case, of its own shop only', async () => {
     for (const shop of [shopId, otherShopId]) {
-      await createMaterial(database, shop, { id: 'VMAT-part', origin: 'virtual', productName: 'part' });
+      await createMaterials(database, shop, [{ id: 'VMAT-part', origin: 'virtual', productName: 'part' }]);
     }
     const components = [{ materialId: 'VMAT-part', quantity: 2_500_000 }];
     await createBill(database, shopId, { id: '2', kind: 'bill_of_materials', name: 'b', components });

@@ -3,7 +3,7 @@ import { createBill } from '../../../shared/database/bills.js';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { violatedConstraint } from '../../../shared/database/violated-constraint.js';
-import { bookOpeningStock } from '../../../shared/manage/book-opening-stock.js';
+import { bookOpeningStock } from '../../../shared/standalone/book-opening-stock.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 import { createTestShop } from '../../support/shop.js';

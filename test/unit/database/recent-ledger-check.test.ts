@@ -5,7 +5,7 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { checkRecentLedger } from '../../../shared/database/recent-ledger-check.js';
 import { createShop } from '../../../shared/database/shops.js';
-import { bookOpeningStock } from '../../../shared/manage/book-opening-stock.js';
+import { bookOpeningStock } from '../../../shared/standalone/book-opening-stock.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 

@@ -6,6 +6,7 @@ import { addLocations } from '../../../shared/database/locations.js';
 import { readLevels } from '../../../shared/database/levels.js';
 import type { Material } from '../../../shared/domain/material.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
+import { withFailingWrites } from '../../support/broken-storage.js';
 import { openManagedShop } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 
@@ -136,6 +137,15 @@ describe('npm run manage', () => {
         expect(found).to.have.property('totalCount', 0);
       });
     }
+
+    it('create that fails within its stock leaves no material without it', async () => {
+      const created = ['materials', 'create', '--shop', shopId, '--product-name', 'halved', '--level', '70001=1'];
+      const shop = { table: 'ledger', shopId: Number(shopId), sqlState: '53100' } as const;
+      const refusal = await withFailingWrites(database, shop, () => cli.refusal(created));
+      expect(refusal).to.match(/^The database could not do it: /);
+      const found = await cli.answer(['materials', 'list', '--shop', shopId, '--search', 'halved']);
+      expect(found).to.have.property('totalCount', 0);
+    });
 
     it('create refuses levels that add up to more than a total may be, and adds nothing', async () => {
       const { id } = await cli.answer<{ id: number }>(['shops', 'create', '--name', 'Nine locations']);

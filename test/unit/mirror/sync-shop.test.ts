@@ -8,7 +8,7 @@ import { listSyncs } from '../../../shared/database/platform-syncs.js';
 import { useDatabase } from '../../support/database.js';
 import { createTestShop } from '../../support/shop.js';
 import { connectPlatform } from '../../support/platform.js';
-import { bookOpeningStock } from '../../../shared/manage/book-opening-stock.js';
+import { bookOpeningStock } from '../../../shared/standalone/book-opening-stock.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import {
   locationNode,

@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
-import type { Outcome } from '../../../shared/standalone/outcome.js';
+import type { Outcome } from '../../../shared/runtime/outcome.js';
 import { startPostgres, type PostgresOptions, type PostgresServer } from '../../../shared/standalone/postgres.js';
 import { isAlive } from '../../../shared/standalone/processes.js';
 import { leaveBehind } from '../../support/leave-behind.js';

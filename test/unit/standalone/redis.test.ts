@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import type { Outcome } from '../../../shared/standalone/outcome.js';
+import type { Outcome } from '../../../shared/runtime/outcome.js';
 import { isAlive } from '../../../shared/standalone/processes.js';
 import { checkRedis, isNewEnough } from '../../../shared/standalone/redis-check.js';
 import { startRedis, type RedisServer } from '../../../shared/standalone/redis.js';

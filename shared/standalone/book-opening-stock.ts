@@ -4,7 +4,7 @@ import type { Database } from '../database/connect.js';
 import type { Micros } from '../domain/quantity.js';
 import { applyOperations } from '../inventory/apply-operations.js';
 import type { OperationGroup } from '../inventory/decide.js';
-import { failed, type Outcome } from '../standalone/outcome.js';
+import { failed, type Outcome } from '../runtime/outcome.js';
 
 export interface OpeningStock {
   materialId: string;
@@ -19,8 +19,8 @@ const attemptsMax = 50;
 const retryMs = 100;
 
 /**
- * Books the first stock of virtual materials through the apply step, the only writer of levels, so that it is in the
- * ledger as any change is. Rows are absolute, and an operation that is on record is not applied again.
+ * Books the first stock of virtual materials that are there already through the apply step, so that it is in the ledger
+ * as any change is. Rows are absolute, and an operation that is on record is not applied again.
  *
  * @param database opened with `pipeline: true`
  * @returns a problem where a row was refused; materials of earlier cycles are then booked

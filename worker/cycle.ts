@@ -55,6 +55,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, mayTakeMore: () => 
   const worked = held.materials
     .filter(({ queue }) => !leftOut.has(queue))
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
+  deps.watchLeftOut(leftOut, worked);
   const token = advanceOn(pipeline, deps.presence, worked, mayTakeMore() ? materialsACycleMax : 0);
   const answers = await answersOf(pipeline);
   // fail-point: after-reply

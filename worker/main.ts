@@ -16,6 +16,7 @@ import { settings as declared } from './config.js';
 import { startHousekeeping } from './housekeeping.js';
 import { startLane } from './lane.js';
 import { startLedgerWatch } from './ledger-watch.js';
+import { createLeftOutWatch } from './left-out.js';
 import { startMirrorRounds } from './mirror-round.js';
 import { createWaker } from './waker.js';
 import { createWorkerMetrics } from './worker-metrics.js';
@@ -80,7 +81,16 @@ const admin = await openAdmin(settings.ADMIN_PORT);
 // Before the lanes, so that it is closed after them: a page that takes long must not hold up who waits for a lane.
 if (settings.PLATFORM_SYNC_EVERY_MINUTES > 0) startMirror(settings.PLATFORM_SYNC_EVERY_MINUTES * 60_000);
 
-const deps = { redis, presence, database, logger, keyMemoryMs: settings.KEY_MEMORY_MS, metrics, ledgerWatch };
+const deps = {
+  redis,
+  presence,
+  database,
+  logger,
+  keyMemoryMs: settings.KEY_MEMORY_MS,
+  metrics,
+  ledgerWatch,
+  watchLeftOut: createLeftOutWatch(logger),
+};
 const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker));
 shutdown.register('lanes', async () => {
   for (const lane of lanes) lane.stop();

@@ -3,9 +3,11 @@ import { LRUCache } from 'lru-cache';
 import { findKeyWithShop, touchKey } from '../../shared/database/api-keys.js';
 import type { KeyWithShop } from '../../shared/database/api-keys.js';
 import type { Database } from '../../shared/database/connect.js';
-import { isInfrastructureError } from '../../shared/database/errors.js';
+import { isInfrastructureError, reasonWithoutStatement } from '../../shared/database/errors.js';
 import type { KeyIdentity } from '../../shared/keys/api-key-format.js';
 import type { Logger } from '../../shared/runtime/logger.js';
+import { logRecurring } from '../../shared/runtime/recurring-fault.js';
+import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
 import { within } from './within.js';
 
 /** The keys that this process has met. */
@@ -41,9 +43,17 @@ interface Entry {
   wasGood: boolean;
 }
 
+/** What the parts of a ring share. */
+interface Ring extends KeyRingDeps {
+  entries: LRUCache<string, Entry>;
+  failing: RecurringFault;
+}
+
 export function createKeyRing(deps: KeyRingDeps): KeyRing {
-  const { nowMs = Date.now } = deps;
+  const { nowMs = Date.now, logger } = deps;
   const entries = new LRUCache<string, Entry>({ max: keysMax });
+  const failing = logRecurring(logger, 'No key can be looked up.', reasonWithoutStatement);
+  const ring: Ring = { ...deps, entries, failing };
   return {
     wasGood(identity) {
       const entry = entries.peek(identity.id);
@@ -55,10 +65,13 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
       const isStale = now - entry.askedAtMs >= freshMs || now < entry.askedAtMs;
       // A guess under a known id costs the same look-up as one under an id that nobody has, so that time tells neither.
       const isGuess = entry.key !== undefined && !isSecretOf(entry.key, identity);
-      if (isStale || (isGuess && entry.asking === undefined)) ask(deps, entries, identity.id, entry, now);
+      if (isStale || (isGuess && entry.asking === undefined)) ask(ring, identity.id, entry, now);
       try {
-        const key = await answerOf(deps, entries, identity.id, entry, now);
-        if (key === 'late') return 'unavailable';
+        const key = await answerOf(ring, identity.id, entry, now);
+        if (key === 'late') {
+          failing(late);
+          return 'unavailable';
+        }
         if (!isSecretOf(key ?? nobodys, identity) || key === undefined) return 'refused';
         entry.wasGood = isUsable(key, nowMs());
         if (!entry.wasGood) return 'refused';
@@ -66,12 +79,14 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
         return key;
       } catch (error) {
         if (!isInfrastructureError(error)) throw error;
-        deps.logger.warn({ err: error }, 'no key can be looked up: Postgres is away');
+        failing(error);
         return 'unavailable';
       }
     },
   };
 }
+
+const late = new Error(`Postgres has not answered within ${lookUpMsMax} ms`);
 
 function newEntry(): Entry {
   return { askedAtMs: -Infinity, asking: undefined, key: undefined, touchedAtMs: -Infinity, wasGood: false };
@@ -81,32 +96,31 @@ function newEntry(): Entry {
  * What Postgres says of the key, asked for at most `freshMs` before it is used. One who joins a look-up that has been under
  * way for long may get an answer from before a revocation: then it is asked for once more, within the same wait.
  */
-async function answerOf(
-  deps: KeyRingDeps,
-  entries: LRUCache<string, Entry>,
-  id: string,
-  entry: Entry,
-  now: number,
-): Promise<KeyWithShop | undefined | 'late'> {
-  const { nowMs = Date.now } = deps;
+async function answerOf(ring: Ring, id: string, entry: Entry, now: number): Promise<KeyWithShop | undefined | 'late'> {
+  const { nowMs = Date.now } = ring;
   const { asking, askedAtMs } = entry;
   if (asking === undefined) return entry.key;
   const key = await within(asking, lookUpMsMax, 'late' as const);
   const at = nowMs();
   if (key === 'late' || at - askedAtMs < freshMs) return key;
-  if (entry.askedAtMs === askedAtMs) ask(deps, entries, id, entry, at);
+  if (entry.askedAtMs === askedAtMs) ask(ring, id, entry, at);
   return entry.asking === undefined ? entry.key : within(entry.asking, now + lookUpMsMax - at, 'late' as const);
 }
 
 /** An unknown id is not kept: a key that was just issued must work at once, and guesses must not push out good keys. */
-function ask(deps: KeyRingDeps, entries: LRUCache<string, Entry>, id: string, entry: Entry, now: number): void {
-  const { database, lookUp = findKeyWithShop } = deps;
+function ask(
+  { database, entries, failing, lookUp = findKeyWithShop }: Ring,
+  id: string,
+  entry: Entry,
+  now: number,
+): void {
   entry.askedAtMs = now;
   entries.set(id, entry);
   const asking = lookUp(database, id);
   entry.asking = asking;
   asking.then(
     (key) => {
+      failing();
       if (entry.asking !== asking) return;
       entry.asking = undefined;
       entry.key = key;

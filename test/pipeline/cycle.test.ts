@@ -97,6 +97,7 @@ describe('a cycle that takes more than one transaction', () => {
       keyMemoryMs: keyMemoryMsDefault,
       metrics: createWorkerMetrics(),
       ledgerWatch: { changed: () => undefined, stop: () => Promise.resolve() },
+      watchLeftOut: () => undefined,
     };
     await runCycle(deps, await takeMaterials(room.redis, presence, 32), () => false);
     return transactions;

@@ -152,6 +152,7 @@ describe('a lane that is stopped', () => {
       database: postgres.database,
       // Told within the cycle, once its transaction is committed.
       ledgerWatch: { changed: () => lane.stop(), stop: () => Promise.resolve() },
+      watchLeftOut: () => undefined,
     });
     const lane = startLane(deps, wakeful);
     await lane.done;
@@ -182,6 +183,7 @@ async function depsOf(room: QueueRoom, own: Pick<WorkerDeps, 'database'> & Parti
     keyMemoryMs: keyMemoryMsDefault,
     metrics: createWorkerMetrics(),
     ledgerWatch: { changed: () => undefined, stop: () => Promise.resolve() },
+    watchLeftOut: () => undefined,
     ...own,
   };
 }

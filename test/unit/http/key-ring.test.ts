@@ -3,7 +3,7 @@ import { createKeyRing } from '../../../api/http/key-ring.js';
 import type { KeyWithShop } from '../../../shared/database/api-keys.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
-import { createLogger } from '../../../shared/runtime/logger.js';
+import type { Logger } from '../../../shared/runtime/logger.js';
 
 const minted = mintKey();
 const startMs = Date.UTC(2026, 0, 1);
@@ -33,10 +33,11 @@ function ringOn(key: KeyWithShop | undefined) {
     touches: 0,
     fault: undefined as Error | undefined,
     held: undefined as Promise<KeyWithShop | undefined> | undefined,
+    said: [] as string[],
   };
   const ring = createKeyRing({
     database: undefined as unknown as Database,
-    logger: createLogger({ name: 'test', level: 'silent' }),
+    logger: { warn: ({ err }: { err: Error }) => world.said.push(err.message) } as unknown as Logger,
     nowMs: () => world.nowMs,
     lookUp: async () => {
       world.lookUps += 1;
@@ -151,6 +152,26 @@ describe('the ring of keys', () => {
     await asked;
     expect(await ring.find(minted)).to.equal(world.key);
     expect(world.lookUps).to.equal(1);
+  });
+
+  it('says once why no key can be looked up, and anew after one could be', async () => {
+    const { world, ring } = ringOn(stored());
+    const fail = async (message: string) => {
+      world.fault = Object.assign(new Error(message), { code: 'ECONNREFUSED' });
+      for (let request = 0; request < 3; request += 1) await ring.find(minted);
+    };
+    await fail('one');
+    await fail('other');
+    expect(world.said).to.deep.equal(['one', 'other']);
+    world.fault = undefined;
+    await ring.find(minted);
+    world.nowMs += 1_000;
+    await fail('one');
+    const [asked] = heldBack();
+    world.fault = undefined;
+    world.held = asked;
+    expect(await ring.find(minted)).to.equal('unavailable');
+    expect(world.said.slice(2)).to.deep.equal(['one', 'Postgres has not answered within 900 ms']);
   });
 
   it('notes a use at most once a minute', async () => {

@@ -15,16 +15,8 @@ import { createPools } from './pools.js';
 
 /** The composition root of an API process: settings, connections, the server; closed in reverse. */
 
-/** EX_CONFIG of sysexits.h, as `settingsOrExit` ends with. */
-const exitCodeBadSettings = 78;
-
 boundHeapGrowth();
-const settings = settingsOrExit(declared, process.env);
-const problem = settingsProblem(settings);
-if (problem !== undefined) {
-  process.stderr.write(`The environment is not usable:\n  - ${problem}\n`);
-  process.exit(exitCodeBadSettings);
-}
+const settings = settingsOrExit(declared, process.env, settingsProblem);
 const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL });
 const shutdown = createShutdown({ logger, forceMs: settings.SHUTDOWN_TIMEOUT_MS });
 shutdown.listen();

@@ -32,12 +32,13 @@ const deliveriesMax = 25;
  * @throws an infrastructure error that did not pass; nothing is lost, the jobs stand where they stood
  */
 export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenAt): Promise<AppliedJobs> {
-  for (const { content, queue, id } of jobs) {
-    if (content === undefined) deps.logger.error({ queue, job: id }, 'A job holds nothing of ours and is removed.');
+  const ours = jobs.filter(hasContent);
+  for (const { queue, id } of jobs.filter((job) => !hasContent(job))) {
+    deps.logger.error({ queue, job: id }, 'A job holds nothing of ours and is removed.');
   }
-  const groups = groupByMaterial(jobs.filter(isSound));
-  const exhausted = groupByMaterial(jobs.filter((job) => !isSound(job)));
-  deps.metrics.coalesced(jobs.length, groups.length);
+  const groups = groupByMaterial(ours.filter(isSound));
+  const exhausted = groupByMaterial(ours.filter((job) => !isSound(job)));
+  deps.metrics.coalesced(ours.length, groups.length);
   const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
   try {
     return merge([failed, await apply(deps, groups, taken)]);
@@ -48,16 +49,22 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenAt): 
   }
 }
 
-function isSound({ content, deliveries }: Job): boolean {
-  return content?.version === jobVersion && deliveries <= deliveriesMax;
+type JobOfOurs = Job & { content: NonNullable<Job['content']> };
+
+function hasContent(job: Job): job is JobOfOurs {
+  return job.content !== undefined;
 }
 
-function groupByMaterial(jobs: Job[]): OperationGroup[] {
+function isSound({ content, deliveries }: JobOfOurs): boolean {
+  return content.version === jobVersion && deliveries <= deliveriesMax;
+}
+
+function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {
   const groups = new Map<string, OperationGroup>();
   for (const { queue, content } of jobs) {
     const group = groups.get(queue) ?? { ...materialOfQueue(queue), operations: [] };
     groups.set(queue, group);
-    group.operations.push(...(content?.operations ?? []));
+    group.operations.push(...content.operations);
   }
   return [...groups.values()];
 }

@@ -2,6 +2,7 @@ import type { ListPage } from '../../shared/contract/list-page.js';
 import type { ListQuery } from '../../shared/contract/list-query.js';
 import { listMaterials as findPage } from '../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../shared/database/material-list.js';
+import { sortKeys } from '../../shared/database/material-page.js';
 import type { SortKey } from '../../shared/database/material-page.js';
 import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
@@ -36,16 +37,6 @@ function withDefaults(input: ListQuery): MaterialListQuery {
   };
 }
 
-const sortKeys: Readonly<Record<SortKey, true>> = {
-  productName: true,
-  variantName: true,
-  inventoryQuantity: true,
-  sku: true,
-  vendor: true,
-  unitCost: true,
-  updatedAt: true,
-};
-
 function isSortKey(text: string | undefined): text is SortKey {
-  return text !== undefined && Object.hasOwn(sortKeys, text);
+  return sortKeys.some((key) => key === text);
 }

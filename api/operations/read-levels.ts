@@ -4,7 +4,8 @@ import { fail, succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import { materialIdKind } from '../../shared/domain/material-id.js';
 import { platformErrorMessages } from '../../shared/platform/commerce-platform.js';
-import type { PlatformError, PlatformLevel, PlatformShop } from '../../shared/platform/commerce-platform.js';
+import type { PlatformError, PlatformLevel } from '../../shared/platform/commerce-platform.js';
+import { openPlatformShop } from '../../shared/platform/open-platform-shop.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 import { materialNotFound, refuseToRead } from './material-address.js';
@@ -46,24 +47,17 @@ async function readFromPlatform(
   { shop }: Caller,
   variantId: string,
 ): Promise<Result<PlatformLevel[]>> {
-  const platformShop = openShop(services, shop);
-  if (platformShop === undefined) return upstreamError('not-connected');
-  const read = await services.platform.readLevels(platformShop, variantId);
+  const opened = openPlatformShop(shop, services.tokenCipher);
+  if (!opened.ok) {
+    if (opened.error === 'token-unreadable') services.logger.error({ shopId: shop.id }, tokenUnreadable);
+    return upstreamError('not-connected');
+  }
+  const read = await services.platform.readLevels(opened.platformShop, variantId);
   if (read.ok) return succeed(read.data.levels);
   return read.error === 'not-found' ? materialNotFound : upstreamError(read.error);
 }
 
-/** With the token in clear; undefined where the shop has none, or none that this service's key opens. */
-function openShop({ tokenCipher, logger }: Services, { id, platform }: Caller['shop']): PlatformShop | undefined {
-  if (platform === null) return undefined;
-  const opened = tokenCipher?.open(platform.tokenSealed.toString('base64url'), id);
-  if (opened?.ok === true) return { shopId: id, domain: platform.domain, accessToken: opened.token };
-  logger.error(
-    { shopId: id },
-    "the shop's platform token cannot be opened: is PLATFORM_TOKEN_KEY the one it was sealed with?",
-  );
-  return undefined;
-}
+const tokenUnreadable = "the shop's platform token cannot be opened: is PLATFORM_TOKEN_KEY the one it was sealed with?";
 
 function upstreamError(error: PlatformError): Result<never> {
   return fail('UPSTREAM_ERROR', platformErrorMessages[error]);

@@ -11,7 +11,7 @@ export type Database = Knex;
 
 export interface ConnectOptions {
   url: string;
-  /** Connections in the pool (pipeline §2 "Limits": API 10, worker 4). */
+  /** Connections in the pool. */
   poolMax: number;
   applicationName: string;
   /**

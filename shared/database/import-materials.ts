@@ -70,7 +70,7 @@ export async function facetsOfVendors(
 export type ImportParameters = Readonly<Record<string, string | number>>;
 
 /**
- * Apart from `importMaterials`, so that they are made while Postgres writes the batch before: made in between, they were
+ * Apart from `insertMaterialsWithStock`, so that they are made while Postgres writes the batch before: made in between, they were
  * a tenth of an import.
  *
  * @param channel whom the ledger names: an import, or an operator's single material
@@ -130,7 +130,7 @@ type LevelRow = ImportedMaterial['levels'][number] & { id: string; index: number
  *
  * @throws 23505 on `materials_pkey` or `stock_pkey` where an id is taken
  */
-export async function importMaterials(transaction: Database, parameters: ImportParameters): Promise<void> {
+export async function insertMaterialsWithStock(transaction: Database, parameters: ImportParameters): Promise<void> {
   await transaction.raw(insertBatch, parameters);
 }
 

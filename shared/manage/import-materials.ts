@@ -7,8 +7,8 @@ import {
   facetsOfVendors,
   importBatchSize,
   importLevelsMax,
-  importMaterials as writeMaterials,
   importParameters,
+  insertMaterialsWithStock,
   settleImport,
   takenIds,
 } from '../database/import-materials.js';
@@ -147,7 +147,7 @@ async function writeLines(
     await writing;
     if (!good.ok) throw new TakenBack(good);
     if (parameters === undefined) continue;
-    writing = quietly(writeMaterials(transaction, parameters));
+    writing = quietly(insertMaterialsWithStock(transaction, parameters));
     report.imported += good.value.length;
     report.levels += good.value.reduce((sum, { material }) => sum + material.levels.length, 0);
   }

@@ -2,7 +2,7 @@ import { Option, type Command } from 'commander';
 import { v4 as uuidv4 } from 'uuid';
 import { readMaterialChanges } from '../contract/read-material-changes.js';
 import type { Database } from '../database/connect.js';
-import { facetsOfVendors, importMaterials, importParameters } from '../database/import-materials.js';
+import { facetsOfVendors, insertMaterialsWithStock, importParameters } from '../database/import-materials.js';
 import type { ImportedMaterial } from '../database/import-materials.js';
 import { listLocations } from '../database/locations.js';
 import { listMaterials } from '../database/material-list.js';
@@ -116,7 +116,10 @@ async function add(
   const id = virtualMaterialId(uuidv4());
   const [facetId] = await facetsOfVendors(database, shopId, [fields.vendor ?? null]);
   if (facetId === undefined) throw new Error('a vendor without a facet');
-  await importMaterials(database, importParameters(shopId, 'cli', [{ material: { id, fields, ...stock }, facetId }]));
+  await insertMaterialsWithStock(
+    database,
+    importParameters(shopId, 'cli', [{ material: { id, fields, ...stock }, facetId }]),
+  );
   return id;
 }
 

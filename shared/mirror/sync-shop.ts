@@ -8,10 +8,10 @@ import { releaseSync, renewSync, startSyncRun, syncLeaseMs, takeSync } from '../
 import type { PlatformSync, SyncHold } from '../database/platform-syncs.js';
 import type { Shop } from '../database/shops.js';
 import type { CommercePlatform, PlatformShop } from '../platform/commerce-platform.js';
+import { openPlatformShop } from '../platform/open-platform-shop.js';
 import type { TokenCipher } from '../platform/token-cipher.js';
 import { cleanLocations, cleanVariants } from './mirrored-rows.js';
 import type { Remark } from './mirrored-rows.js';
-import { openPlatformShop } from './open-platform-shop.js';
 import { isDeadEnd } from './sync-problems.js';
 import type { SyncProblem } from './sync-problems.js';
 

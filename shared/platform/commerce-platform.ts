@@ -5,15 +5,11 @@
 export interface CommercePlatform {
   /**
    * The quantity `available` of a variant at each location that has a level of it, in the platform's order
-   * (contract §2 "Inventory read"). With `locationIds`, only levels at those: a location without a level is absent, since
-   * only the caller's own tables tell "nothing booked here yet" (0) from "no such location".
+   * (contract §2 "Inventory read"). A location without a level is absent: only the caller's own tables tell "nothing booked
+   * here yet" (0) from "no such location".
    * The variant id is 1–20 digits: any other, a virtual material's above all, is a mistake of the caller and throws.
    */
-  readLevels(
-    shop: PlatformShop,
-    variantId: string,
-    locationIds?: readonly string[],
-  ): Promise<PlatformResult<{ levels: PlatformLevel[] }>>;
+  readLevels(shop: PlatformShop, variantId: string): Promise<PlatformResult<{ levels: PlatformLevel[] }>>;
 
   /**
    * The shop's active locations, a page a call: from the first, or from where an earlier page's `next` points, be it a

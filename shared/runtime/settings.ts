@@ -83,11 +83,21 @@ export function readSettings<const D extends SettingsDeclaration>(
   return { ok: true, values: Object.freeze(values) as SettingsValues<D> };
 }
 
-/** As `readSettings`, for a process's entry: prints every problem to stderr and exits 78. */
-export function settingsOrExit<const D extends SettingsDeclaration>(declared: D, env: Environment): SettingsValues<D> {
+/**
+ * As `readSettings`, for a process's entry: prints every problem to stderr and exits 78.
+ *
+ * @param problemBetween what is wrong between values that are each fine alone
+ */
+export function settingsOrExit<const D extends SettingsDeclaration>(
+  declared: D,
+  env: Environment,
+  problemBetween?: (values: SettingsValues<D>) => string | undefined,
+): SettingsValues<D> {
   const read = readSettings(declared, env);
-  if (read.ok) return read.values;
-  process.stderr.write(`The environment is not usable:\n${read.problems.map((line) => `  - ${line}\n`).join('')}`);
+  const between = read.ok ? problemBetween?.(read.values) : undefined;
+  if (read.ok && between === undefined) return read.values;
+  const problems = read.ok ? [between] : read.problems;
+  process.stderr.write(`The environment is not usable:\n${problems.map((line) => `  - ${line}\n`).join('')}`);
   return process.exit(exitCodeBadSettings);
 }
 

@@ -15,12 +15,12 @@ import {
 export function createShopifyPlatform(deps: ShopifyClientDeps): CommercePlatform {
   const client = createShopifyClient(deps);
   return {
-    async readLevels(shop, variantId, locationIds) {
+    async readLevels(shop, variantId) {
       if (!/^\d{1,20}$/.test(variantId)) throw new Error('only a numeric variant id may be sent to the platform');
       if (!isShopifyId(variantId)) return { ok: false, error: 'not-found' };
       const call = client.begin(shop);
       if (call === undefined) return { ok: false, error: 'not-connected' };
-      return collectLevels(call, variantId, locationIds === undefined ? undefined : new Set(locationIds));
+      return collectLevels(call, variantId);
     },
     listLocations: (shop, after, signal) => listLocations(client, shop, after, signal),
     listVariants: (shop, after, signal) => listVariants(client, shop, after, signal),
@@ -35,11 +35,10 @@ function isShopifyId(digits: string): boolean {
 /** 1,000 locations in all, where most shops have fewer than ten. */
 const pagesMax = 20;
 
-/** Page after page, until the last one or until every wanted location was seen. All or nothing: never a part. */
+/** Page after page, until the last one. All or nothing: never a part. A location that stands on two has its later level. */
 async function collectLevels(
   call: ShopifyCall,
   variantId: string,
-  wanted: ReadonlySet<string> | undefined,
 ): Promise<PlatformResult<{ levels: PlatformLevel[] }>> {
   const found = new Map<string, PlatformLevel>();
   let after: string | null = null;
@@ -50,10 +49,7 @@ async function collectLevels(
     const { productVariant } = answer.data;
     if (productVariant === null) return { ok: false, error: 'not-found' };
     const { nodes, pageInfo } = productVariant.inventoryItem.inventoryLevels;
-    for (const level of nodes.map(toLevel)) {
-      if (wanted === undefined || wanted.has(level.locationId)) found.set(level.locationId, level);
-    }
-    if (found.size === wanted?.size) return { ok: true, data: { levels: [...found.values()] } };
+    for (const level of nodes.map(toLevel)) found.set(level.locationId, level);
     const end = nextCursor(pageInfo, { after, size: nodes.length });
     if (!end.ok) return call.distrust(end.detail);
     if (end.next === null) return { ok: true, data: { levels: [...found.values()] } };

@@ -55,26 +55,6 @@ describe('reading the levels of a variant from Shopify', () => {
     expect(result.ok && result.data.levels.map((level) => level.quantity)).to.deep.equal([1, 2, 3]);
   });
 
-  it('a list of locations filters, and ends the paging as soon as all were seen', async () => {
-    const first = [1, 2, 3].map((n) => ({ locationId: `${n}`, quantity: n }));
-    const scope = onShop().post(path).once().reply(200, levelsReply(first, 'a'));
-    const result = await createSubject().platform.readLevels(shop, '42', ['3', '1']);
-    scope.done();
-    expect(result.ok && result.data.levels.map((level) => level.locationId)).to.deep.equal(['1', '3']);
-  });
-
-  it('a location without a level is absent, after every page was asked', async () => {
-    onShop()
-      .post(path)
-      .reply(200, levelsReply([{ locationId: '1', quantity: 1 }], 'a'));
-    const last = onShop()
-      .post(path)
-      .reply(200, levelsReply([{ locationId: '2', quantity: 2 }]));
-    const result = await createSubject().platform.readLevels(shop, '42', ['1', '99']);
-    last.done();
-    expect(result.ok && result.data.levels.map((level) => level.locationId)).to.deep.equal(['1']);
-  });
-
   it('a failure on a later page fails the read: no part of the levels is given', async () => {
     onShop()
       .post(path)

@@ -1,0 +1,23 @@
+import type { PlatformShop } from './commerce-platform.js';
+import type { TokenCipher } from './token-cipher.js';
+
+/** Of a shop as it is stored: where its platform is, null for one that is not connected. */
+interface ConnectedShop {
+  id: number;
+  platform: { domain: string; tokenSealed: Buffer } | null;
+}
+
+/**
+ * What is needed to call a shop's platform, with the token in clear: not for any log.
+ *
+ * @param tokenCipher undefined in a process that was given no key: then no token can be read
+ */
+export function openPlatformShop(
+  { id, platform }: ConnectedShop,
+  tokenCipher: TokenCipher | undefined,
+): { ok: true; platformShop: PlatformShop } | { ok: false; error: 'not-connected' | 'token-unreadable' } {
+  if (platform === null) return { ok: false, error: 'not-connected' };
+  const opened = tokenCipher?.open(platform.tokenSealed.toString('base64url'), id);
+  if (opened?.ok !== true) return { ok: false, error: 'token-unreadable' };
+  return { ok: true, platformShop: { shopId: id, domain: platform.domain, accessToken: opened.token } };
+}

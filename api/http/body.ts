@@ -16,6 +16,8 @@ const bodyBytesMax = 1_048_576;
  */
 export async function readBody(ctx: AppContext): Promise<Result<unknown>> {
   nameEncoding(ctx);
+  const isEncoded = (ctx.req.headers['content-encoding'] ?? 'identity') !== 'identity';
+  if (isEncoded) outliveReader(ctx);
   if (isDeclaredTooLarge(ctx)) {
     ctx.state.bodyLeftUnread = true;
     return tooLarge;
@@ -24,6 +26,11 @@ export async function readBody(ctx: AppContext): Promise<Result<unknown>> {
     await Promise.race([read(ctx, nothingNext), brokenOff(ctx)]);
   } catch (error) {
     return refused(ctx, error as Error & { status?: number });
+  }
+  // Behind the end of what was encoded there is more to come, of which nobody knows yet whether it is a request at all.
+  if (isEncoded && !ctx.req.complete) {
+    ctx.state.bodyLeftUnread = true;
+    return ofBody(unreadable);
   }
   // Without Content-Length and Transfer-Encoding there is no body, and the parser leaves an empty object.
   const { body } = ctx.request;
@@ -51,6 +58,18 @@ function nameEncoding({ req: { headers } }: AppContext): void {
   if (encoding === undefined) return;
   const name = encoding.toLowerCase() || 'identity';
   headers['content-encoding'] = name === 'x-gzip' ? 'gzip' : name;
+}
+
+/**
+ * What inflates a body goes on for a moment after its reader has had enough, and the reader takes its listeners with it: of
+ * bytes that turn out to be no gzip then nobody would hear, and that ends a process.
+ */
+function outliveReader({ req }: AppContext): void {
+  const pipe = req.pipe.bind(req);
+  req.pipe = <T extends NodeJS.WritableStream>(inflating: T, options?: { end?: boolean }): T => {
+    inflating.on('error', () => undefined);
+    return pipe(inflating, options);
+  };
 }
 
 /**
@@ -88,10 +107,13 @@ function refused(ctx: AppContext, error: Error & { status?: number }): Result<un
   if (status === 413) return tooLarge;
   // A client that has gone before its body was read is no fault of ours, whatever the parser calls it.
   if (status !== undefined && status >= 500 && !ctx.req.destroyed) throw error;
-  return ofBody(
-    fail('INVALID_INPUT', 'The body could not be read: it is cut short, or not in the encoding it claims.'),
-  );
+  return ofBody(unreadable);
 }
+
+const unreadable = fail(
+  'INVALID_INPUT',
+  'The body could not be read: it is cut short, or not in the encoding it claims.',
+);
 
 /** A refusal of the body as a whole names it by the pointer to the whole, the empty one (contract §2, `details`). */
 function ofBody(read: Result<unknown>): Result<unknown> {

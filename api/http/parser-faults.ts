@@ -2,6 +2,7 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { fail } from '../../shared/domain/errors.js';
 import { renderRaw, sendReply } from './envelope.js';
+import { answerBefore } from './pipelined.js';
 import { newRequestId } from './request-id.js';
 import type { Reply } from './request-state.js';
 import { refuseUnrouted } from './routing.js';
@@ -34,13 +35,31 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
     socket.end(() => socket.destroy());
   } else if (!last.req.complete && !last.headersSent) {
     // The fault is in the body that this request still waits for. Behind others Node keeps this answer until theirs are given.
-    sendReply(last, { requestId: newRequestId(), reply: replyTo(error, deps), headers: { Connection: 'close' } });
+    const reply = error.code === tooLate && isWaiting(last, open) ? heldUp : replyTo(error, deps);
+    sendReply(last, { requestId: newRequestId(), reply, headers: { Connection: 'close' } });
     // Of a request that was answered Node no longer says that it broke off: whoever reads its body would wait for ever.
     last.req.emit('aborted');
   } else {
     // Behind whole requests that are still being answered: they are, and then the connection ends.
     last.once('close', () => socket.destroy());
   }
+}
+
+const tooLate = 'ERR_HTTP_REQUEST_TIMEOUT';
+
+/** A body is not read before its request begins: that it did not arrive in time is then no fault of its client. */
+const heldUp: Reply = {
+  result: fail(
+    'SERVICE_UNAVAILABLE',
+    'What was sent before it on this connection took too long. Nothing was applied.',
+    {
+      retryAfterSeconds: 1,
+    },
+  ),
+};
+
+function isWaiting(last: ServerResponse, open: readonly ServerResponse[]): boolean {
+  return answerBefore(new Set(open.filter((res) => res !== last)), last.req) !== undefined;
 }
 
 /**
@@ -65,7 +84,7 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return { result: fail('HEADERS_TOO_LARGE', 'The headers are larger than 16 KiB.') };
-    case 'ERR_HTTP_REQUEST_TIMEOUT':
+    case tooLate:
       return { result: fail('REQUEST_TIMEOUT', 'The request took too long to arrive.') };
     case 'HPE_INVALID_METHOD': {
       const path = requestLine.exec(rawPacket?.toString('latin1') ?? '')?.[1];
@@ -76,15 +95,26 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
   }
 }
 
-/** A token that is no method of ours, and an address whose path is taken without its query (RFC 9112 §3). */
-const requestLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (\/[^\s?]*)\S* HTTP\/1\.[01]\r?\n/;
+/**
+ * A token that is no method of ours, and an address whose path is taken without its query (RFC 9112 §3). Path and query
+ * share no character: a packet of one long word is 64 KiB, which two ways to divide it made seconds.
+ */
+const requestLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (\/[^\s?]*)(?:\?\S*)? HTTP\/1\.[01]\r?\n/;
 
 const notHttp: Reply = { result: fail('INVALID_INPUT', 'This is not a valid HTTP request.') };
 
 function end(socket: Duplex, reply: Reply, accept?: string): void {
   surviveErrors(socket);
+  // On the bare socket no timeout of the server counts any more, and a client may leave its answers where they are.
+  const untaken = setTimeout(() => socket.destroy(), takenMsMax);
+  socket.once('close', () => {
+    clearTimeout(untaken);
+  });
   socket.end(renderRaw({ requestId: newRequestId(), reply }, accept), () => socket.destroy());
 }
+
+/** A refusal is a few hundred bytes, which the kernel takes at once unless the answers before it fill it. */
+const takenMsMax = 10_000;
 
 /** A client that is gone meanwhile must not become a fault of the process. */
 function surviveErrors(socket: Duplex): void {

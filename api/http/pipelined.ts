@@ -18,8 +18,8 @@ export function answerBefore(open: ReadonlySet<ServerResponse>, req: IncomingMes
 }
 
 /**
- * Begins a request once the answer before it is closed; not on a connection that broke meanwhile, where nobody would hear of
- * it, nor one that has its answer already: what came of its body meanwhile was no HTTP.
+ * Begins a request once the answer before it is closed; not where that was the last of the connection, or the connection
+ * broke, nor where this one has its answer already: what came of its body meanwhile was no HTTP.
  */
 export function beginAfter(before: ServerResponse | undefined, res: ServerResponse, begin: () => void): void {
   if (before === undefined) {
@@ -28,6 +28,22 @@ export function beginAfter(before: ServerResponse | undefined, res: ServerRespon
   }
   const { socket } = res.req;
   before.once('close', () => {
-    if (!socket.destroyed && !res.headersSent) begin();
+    if (socket.writable && !res.headersSent) begin();
   });
+}
+
+/** Node takes a request to upgrade for the last of its packet and drops what else is in it: nothing may come behind it. */
+export function isUpgrade({ headers }: IncomingMessage): boolean {
+  return headers.upgrade !== undefined;
+}
+
+/**
+ * Says on the last of a connection's open answers that it ends the connection, and no longer on those before it: with the
+ * first that says so the others would be dropped.
+ */
+export function endWithLast(open: ReadonlySet<ServerResponse>): void {
+  const answers = [...open];
+  const last = answers.pop();
+  if (last?.headersSent === false) last.setHeader('Connection', 'close');
+  for (const res of answers) if (!res.headersSent && !isUpgrade(res.req)) res.removeHeader('Connection');
 }

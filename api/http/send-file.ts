@@ -7,6 +7,8 @@ import type { AppContext } from './request-state.js';
  */
 export async function sendFile({ req, res, state }: AppContext, file: PublicFile): Promise<void> {
   const { plain, gzipped, etag } = await file.content();
+  // The server's own events may have answered meanwhile: what came behind the head was no HTTP.
+  if (res.headersSent || res.destroyed) return;
   const common = {
     ...file.headers,
     'Cache-Control': 'no-cache',

@@ -8,7 +8,9 @@ import type { Result } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { sendReply } from './envelope.js';
 import { answerConnect, answerParserFault } from './parser-faults.js';
-import { answerBefore, beginAfter } from './pipelined.js';
+import { answerBefore, beginAfter, endWithLast, isUpgrade } from './pipelined.js';
+import { boundReadAhead } from './read-ahead.js';
+import type { ReadAhead } from './read-ahead.js';
 import { refuseHost } from './host.js';
 import { newRequestId } from './request-id.js';
 import { endUntakenAnswers } from './untaken-answers.js';
@@ -69,14 +71,18 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const connections: OpenConnections = new Map();
   // Only of these: what is kept of the last request of each connection that is open was 4 KiB each.
   const cutShort = new WeakMap<Duplex, IncomingMessage>();
+  const readAhead = new WeakMap<Socket, ReadAhead>();
   let closing = false;
   server.on('connection', (socket) => {
-    connections.set(socket, new Set());
+    const open = new Set<ServerResponse>();
+    connections.set(socket, open);
+    readAhead.set(socket, boundReadAhead(socket, open));
     socket.once('close', () => connections.delete(socket));
   });
   const follow = (req: IncomingMessage, res: ServerResponse) => {
-    track(req, res, { connections, cutShort });
-    if (closing) res.setHeader('Connection', 'close');
+    track(req, res, { connections, cutShort, readAhead });
+    if (isUpgrade(req)) res.setHeader('Connection', 'close');
+    if (closing) endWithLast(connections.get(req.socket) ?? none);
   };
   server.on('request', (req, res) => {
     const before = answerBefore(connections.get(req.socket) ?? none, req);
@@ -116,9 +122,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       }),
     close: () => {
       closing = true;
-      for (const open of connections.values()) {
-        for (const res of open) if (!res.headersSent) res.setHeader('Connection', 'close');
-      }
+      connections.forEach(endWithLast);
       return closeLingering(server, connections, timeouts);
     },
   };
@@ -127,16 +131,19 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
 interface Tracked {
   connections: OpenConnections;
   cutShort: WeakMap<Duplex, IncomingMessage>;
+  readAhead: WeakMap<Socket, ReadAhead>;
 }
 
 /** Of every request that Node hands over, by whichever event: that its answer is open, and whether it was cut short. */
-function track(req: IncomingMessage, res: ServerResponse, { connections, cutShort }: Tracked): void {
+function track(req: IncomingMessage, res: ServerResponse, { connections, cutShort, readAhead }: Tracked): void {
   const { socket } = req;
   const open = connections.get(socket);
   open?.add(res);
+  readAhead.get(socket)?.opened();
   // To an answer behind another, on a connection that broke, Node 20 does not say it; that goes with its connection.
   res.once('close', () => {
     open?.delete(res);
+    readAhead.get(socket)?.closed();
     if (!req.complete) cutShort.set(socket, req);
   });
 }

@@ -5,8 +5,8 @@ import { expect } from 'chai';
 import { addOne, totalOf } from '../support/change.js';
 import { withLockedTable } from '../support/broken-storage.js';
 import { useOwnHttpService } from '../support/http-service.js';
-import { listPath } from '../support/material-paths.js';
-import { parseAnswer } from '../support/raw-exchange.js';
+import { inventoryPath, listPath } from '../support/material-paths.js';
+import { parseAnswer, parseAnswers } from '../support/raw-exchange.js';
 import type { Proc } from '../support/service-process.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
@@ -81,6 +81,30 @@ describe('T14: an API that is told to stop', () => {
       expect(await totalOf(http.database, shop)).to.equal(1);
     });
   });
+
+  for (const [what, requestOf] of [
+    ['reads', getList],
+    ['changes', patchOne],
+  ] as const) {
+    it(`answers all ${what} that came on one connection before it`, async () => {
+      const shop = await createTestShop(http.database);
+      const count = 30;
+      await http.withApi({}, async ({ port, proc }) => {
+        const peer = open(port);
+        const warm = open(port);
+        await until(() => warm.socket.readyState === 'open', { deadlineMs: soonMsMax, what: 'a connection' });
+        peer.socket.write(requestOf(shop).repeat(count));
+        await until(() => peer.text() !== '', { deadlineMs: soonMsMax, what: 'the first answer' });
+        proc.kill('SIGTERM');
+        await untilOver([peer, warm]);
+        expect(parseAnswers(peer.text()).map(({ status }) => status)).to.deep.equal(
+          Array.from({ length: count }, () => 200),
+        );
+        expect(await proc.exited).to.deep.equal(cleanEnd);
+      });
+      expect(await totalOf(http.database, shop)).to.equal(what === 'changes' ? count : 0);
+    });
+  }
 
   it('does not wait for requests that drip: what cannot be answered in time any more is cut, and the end is clean', async () => {
     const shop = await createTestShop(http.database);
@@ -178,6 +202,14 @@ function open(port: number): Peer {
 
 function getList({ readKey }: TestShop): string {
   return `GET ${listPath} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${readKey}\r\n\r\n`;
+}
+
+function patchOne({ writeKey, materialIds, locationIds }: TestShop): string {
+  const body = JSON.stringify({ updates: [{ locationId: locationIds[0], delta: 1 }] });
+  return (
+    `PATCH ${inventoryPath(materialIds[0] ?? '')} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${writeKey}\r\n` +
+    `Content-Type: application/json\r\nContent-Length: ${body.length}\r\n\r\n${body}`
+  );
 }
 
 function parsed(peer: Peer): { status: number } | undefined {

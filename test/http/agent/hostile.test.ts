@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { useHttpService } from '../../support/http-service.js';
 import type { Answer } from '../../support/http.js';
 import { request } from '../../support/http.js';
+import { startOwnTime } from '../../support/own-time.js';
 import { createTestShop } from '../../support/shop.js';
 
 const revision = 'io.modelcontextprotocol/protocolVersion';
@@ -122,7 +123,7 @@ describe('POST /mcp: hostile messages', () => {
     }
   });
 
-  it('a megabyte of junk in the arguments is refused within a second', async () => {
+  it('a megabyte of junk in the arguments is refused, and not looked at once for each part of it', async () => {
     const fields = Object.fromEntries(Array.from({ length: 60_000 }, (_, index) => [`f${String(index)}`, 1]));
     const few = Object.fromEntries(Object.entries(fields).slice(0, 30));
     const rows = Array.from({ length: 1_000 }, () => few);
@@ -135,9 +136,10 @@ describe('POST /mcp: hostile messages', () => {
       { variantId: materialId, changes: {}, idempotencyKey: 'x'.repeat(900_000) },
     ]) {
       for (const name of ['update_raw_material', 'adjust_inventory', 'list_raw_materials']) {
-        const startedAtMs = performance.now();
+        const passedMs = startOwnTime();
         const { status, text } = await post(call(name, args));
-        expect(performance.now() - startedAtMs, name).to.be.below(1_000);
+        // A tenth of a second where nobody else is busy; 60,000 fields, each met with all others, are many times this.
+        expect(passedMs(), name).to.be.below(5_000);
         expect(status).to.equal(200);
         expect(isToolError(text), name).to.equal(true);
       }

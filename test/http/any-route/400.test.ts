@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { connect } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { withLockedTable } from '../../support/broken-storage.js';
 import { expectUntouched } from '../../support/footprint.js';
 import { raw } from '../../support/http.js';
@@ -82,6 +83,29 @@ describe('every path: 400', () => {
         await closed;
         expectData(await http.ask({ path: listPath, key: shop.readKey }), 'list');
       });
+    });
+
+    for (const tail of ['\0', 'xy']) {
+      it(`behind the end of a gzip, ${JSON.stringify(tail)}: nothing queued, nothing stored, whatever comes of the rest`, async () => {
+        const answer = await expectUntouched(http, shop.shopId, async () => {
+          const body = Buffer.concat([gzipSync(batch), Buffer.from(tail)]);
+          const head = `${patchHead()}Content-Encoding: gzip\r\n${chunked}\r\n${body.length.toString(16)}\r\n`;
+          const socket = connect({ port: http.port, host: '127.0.0.1' });
+          const text = textUntilClosed(socket);
+          socket.write(Buffer.concat([Buffer.from(head), body, Buffer.from('\r\n')]));
+          return parseAnswer(await text);
+        });
+        expectFaults(answer, ['']);
+      });
+    }
+
+    it('in the body of a read of a public file: one answer, and no fault of ours in the log', async () => {
+      for (const path of ['/docs', '/openapi.json']) {
+        const text = await rawUntilClosed(http.port, `GET ${path} HTTP/1.1\r\nHost: x\r\n${chunked}\r\nzz\r\n`);
+        expectError(parseAnswer(text), 'INVALID_INPUT');
+      }
+      expectData(await http.ask({ path: '/healthz' }), 'status');
+      expect(http.service.apis.flatMap((api) => api.logs()).join('\n')).to.not.contain('ERR_HTTP_HEADERS_SENT');
     });
 
     it('behind a whole request: that one is answered, and nothing is written behind its answer', async () => {

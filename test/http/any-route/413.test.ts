@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { gzipSync } from 'node:zlib';
+import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { expectUntouched } from '../../support/footprint.js';
 import { raw } from '../../support/http.js';
 import { useHttpService } from '../../support/http-service.js';
@@ -12,6 +12,13 @@ import type { TestShop } from '../../support/shop.js';
 const bodyBytesMax = 1_048_576;
 /** A field update of exactly so many bytes, of which nothing is recognised. */
 const ofBytes = (bytes: number) => `{"junk":"${'x'.repeat(bytes - 11)}"}`;
+
+/** Whole so far, and open for more. */
+const unfinished = { finishFlush: constants.Z_SYNC_FLUSH };
+const encoders = [
+  ['gzip', (bytes: Buffer) => gzipSync(bytes, unfinished)],
+  ['deflate', (bytes: Buffer) => deflateSync(bytes, unfinished)],
+] as const;
 
 describe('every write: 413', () => {
   const http = useHttpService();
@@ -52,6 +59,17 @@ describe('every write: 413', () => {
       const chunk = `10000\r\n${'x'.repeat(65_536)}\r\n`;
       return refuse(`${head()}Transfer-Encoding: chunked\r\n\r\n${chunk.repeat(48)}0\r\n\r\n`);
     });
+
+    for (const [coding, encode] of encoders) {
+      it(`${title} with ${coding} that turns out to be none behind its first MiB: the service goes on`, async () => {
+        // So much more that what inflates it is in the middle of it when its reader has had enough.
+        const bytes = Buffer.concat([encode(Buffer.alloc(bodyBytesMax + 20_000, 'a')), Buffer.alloc(64, 0xff)]);
+        const lines = `Content-Encoding: ${coding}\r\nTransfer-Encoding: chunked\r\n\r\n${bytes.length.toString(16)}\r\n`;
+        await refuse(Buffer.concat([Buffer.from(head() + lines, 'latin1'), bytes, Buffer.from('\r\n')]));
+        expectData(await http.ask({ path: '/healthz' }), 'status');
+        expect(http.service.apis[0]?.hasExited(), 'the API has ended').to.equal(false);
+      });
+    }
 
     it(`${title} with 20 MB in a gzip of 20 KB`, () => {
       const bomb = gzipSync(ofBytes(20_000_000), { level: 9 });

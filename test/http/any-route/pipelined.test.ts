@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
 import { withLockedMaterial, withLockedTable } from '../../support/broken-storage.js';
+import { expectUntouched } from '../../support/footprint.js';
 import { useHttpService } from '../../support/http-service.js';
 import { inventoryPath, listPath } from '../../support/material-paths.js';
-import { parseAnswers, textUntilClosed } from '../../support/raw-exchange.js';
+import { parseAnswer, parseAnswers, rawUntilClosed, textUntilClosed } from '../../support/raw-exchange.js';
 import { expectData, expectError } from '../../support/reply.js';
 import { createTestShop } from '../../support/shop.js';
 import type { TestShop } from '../../support/shop.js';
@@ -83,5 +84,33 @@ describe('a request behind one whose answer is under way', () => {
       expect(answers.map(({ status }) => status)).to.deep.equal([200, 200, 200]);
       expect(expectData(answers[2]!, 'levels')).to.have.property('totalQuantity', 2 * turn + 1);
     }
+  });
+
+  it('one to upgrade: it is the last of its connection, and what Node drops behind it is never half of a request', async () => {
+    const [materialId = ''] = shop.materialIds;
+    const upgrade = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n';
+    const head =
+      `PATCH ${inventoryPath(materialId)} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.writeKey}\r\n` +
+      `Content-Type: application/json\r\nContent-Length: ${batch.length}\r\n\r\n`;
+    await expectUntouched(http, shop.shopId, async () => {
+      const socket = connect({ port: http.port, host: '127.0.0.1' });
+      const text = textUntilClosed(socket);
+      socket.write(upgrade + head);
+      expectData(await http.ask({ path: '/healthz' }), 'status');
+      socket.write(batch);
+      const answer = parseAnswer(await text);
+      expectData(answer, 'status');
+      expect(answer.headers['connection']).to.equal('close');
+    });
+  });
+
+  it('thousands of changes: each is answered, in its order, and the connection is read on as they are', async () => {
+    const count = 3_000;
+    const change = (number: number) => `PATCH /nowhere-${number} HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{}`;
+    const last = 'GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n';
+    const bytes = Array.from({ length: count }, (_, number) => change(number)).join('') + last;
+    const statuses = parseAnswers(await rawUntilClosed(http.port, bytes)).map(({ status }) => status);
+    expect(statuses.slice(0, -1).filter((status) => status === 401)).to.have.length(count);
+    expect(statuses.at(-1)).to.equal(200);
   });
 });

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { entityTag, readIfMatch } from '../../../api/rest/entity-tag.js';
+import { cpuMsOf } from '../../support/cpu-time.js';
 
 const lists: [header: string, versions: number[] | undefined][] = [
   ['*', undefined],
@@ -21,6 +22,9 @@ const lists: [header: string, versions: number[] | undefined][] = [
 ];
 
 const noLists = ['', ',', '3', '"3', '3"', '"3" "4"', '*, "3"', 'w/"3"', '"a b"', '"a"b', '"3"; x'];
+
+/** Read once for each of them, they would take ten seconds and more. */
+const blanks = 200_000;
 
 describe('If-Match', () => {
   for (const [header, versions] of lists) {
@@ -45,9 +49,8 @@ describe('If-Match', () => {
   });
 
   it('of many blanks is read in one pass', () => {
-    const startedAtMs = performance.now();
-    readIfMatch(`${' '.repeat(16_000)}x`);
-    readIfMatch(`"1"${' '.repeat(16_000)}x`);
-    expect(performance.now() - startedAtMs).to.be.below(100);
+    for (const header of [`${' '.repeat(blanks)}x`, `"1"${' '.repeat(blanks)}x`]) {
+      expect(cpuMsOf(() => readIfMatch(header))).to.be.below(1_000);
+    }
   });
 });

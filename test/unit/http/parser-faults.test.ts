@@ -1,0 +1,73 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+import { PassThrough } from 'node:stream';
+import { expect } from 'chai';
+import { answerParserFault } from '../../../api/http/parser-faults.js';
+import { cpuMsOf } from '../../support/cpu-time.js';
+
+const allowedMethods = () => 'GET';
+
+function fault(code: string, rawPacket?: string) {
+  return Object.assign(new Error(code), {
+    code,
+    ...(rawPacket !== undefined && { rawPacket: Buffer.from(rawPacket) }),
+  });
+}
+
+describe("what Node's parser refuses", () => {
+  const connections = new Map<Duplex, ReadonlySet<ServerResponse>>();
+  const deps = { connections, cutShort: new WeakMap<Duplex, IncomingMessage>(), allowedMethods };
+
+  it('is looked at once, however long a word it is', () => {
+    const socket = new PassThrough();
+    socket.resume();
+    const error = fault('HPE_INVALID_METHOD', `BREW /${'a'.repeat(200_000)}`);
+    expect(cpuMsOf(() => answerParserFault(error, socket, deps))).to.be.below(1_000);
+  });
+
+  it('as a made-up verb is 405, with or without a query', async () => {
+    for (const target of ['/x', '/x?a=/b?c']) {
+      const socket = new PassThrough();
+      answerParserFault(fault('HPE_INVALID_METHOD', `BREW ${target} HTTP/1.1\r\n`), socket, deps);
+      expect(String(await socket.toArray())).to.match(/^HTTP\/1\.1 405 /);
+    }
+  });
+
+  describe('since it has not arrived whole in time', () => {
+    /** An answer that is open, and the status that it was given. */
+    function answer(method: string, complete: boolean) {
+      const given: { status?: number } = {};
+      const req = { method, complete, headers: {}, emit: () => true };
+      const res = {
+        req,
+        headersSent: false,
+        writeHead: (status: number) => (given.status = status),
+        end: () => undefined,
+      };
+      return { res: res as unknown as ServerResponse, given };
+    }
+    const timeOut = (...open: ServerResponse[]) => {
+      const socket = new PassThrough();
+      connections.set(socket, new Set(open));
+      answerParserFault(fault('ERR_HTTP_REQUEST_TIMEOUT'), socket, deps);
+    };
+
+    it('is 408', () => {
+      const late = answer('PATCH', false);
+      timeOut(late.res);
+      expect(late.given.status).to.equal(408);
+    });
+
+    it('is 408 behind reads, with which it was begun', () => {
+      const late = answer('GET', false);
+      timeOut(answer('GET', true).res, late.res);
+      expect(late.given.status).to.equal(408);
+    });
+
+    it('is 503 where it was not begun, and so not read, since it waits for a change before it', () => {
+      const late = answer('PATCH', false);
+      timeOut(answer('PATCH', true).res, late.res);
+      expect(late.given.status).to.equal(503);
+    });
+  });
+});

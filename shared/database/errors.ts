@@ -19,7 +19,7 @@ const missingPassword = /(?:^| - )SASL: /;
  * the statement and a dash before what the driver said.
  */
 const connectionFailure =
-  /(?:^| - )(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout|Timeout acquiring a connection|Knex: Timeout acquiring a connection|the database system is|timeout exceeded when trying to connect|the transaction ended with)/;
+  /(?:^| - )(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout|Timeout acquiring a connection|Knex: Timeout acquiring a connection|the database system is|The server does not support SSL connections|timeout exceeded when trying to connect|the transaction ended with)/;
 const socketFailure = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
@@ -35,12 +35,17 @@ const socketFailure = new Set([
   'EAI_AGAIN',
 ]);
 
+/** A server without TLS, or whose certificate does not hold (node:tls): somebody has to mend it, and nothing was asked yet. */
+const tlsFailure = /^(?:CERT_|ERR_TLS_|ERR_SSL_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_)/;
+
 /** True where trying the same again may succeed, since the fault lies with the infrastructure and not with the request. */
 export function isInfrastructureError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, constraint } = error as Error & { code?: string; constraint?: string };
   if (code !== undefined) {
-    if (transientStates.has(code) || socketFailure.has(code)) return true;
+    if (transientStates.has(code) || socketFailure.has(code) || tlsFailure.test(code)) return true;
+    // Of a socket in the file system, too, which is not there while its server is not.
+    if ((error as NodeJS.ErrnoException).syscall === 'connect') return true;
     if (transientClasses.some((prefix) => code.startsWith(prefix))) return true;
     // Another writer recorded the operation first: the next run finds it on record.
     if (code === '23505' && constraint === 'operations_pkey') return true;

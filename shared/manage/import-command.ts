@@ -63,8 +63,9 @@ async function importFile(
   };
   const bar = options.json === true || terminal === undefined ? undefined : createProgressBar(terminal);
   const startedMs = performance.now();
+  const holdSignals = once(() => endOnSignals(abort));
   const onProgress = (phase: ImportPhase, part: number) => {
-    if (phase === 'settling') endOnSignals(abort);
+    if (phase !== 'importing') holdSignals();
     bar?.show(phase, part);
   };
   const outcome = await importMaterials(database, job, onProgress).finally(() => bar?.stop());
@@ -79,11 +80,19 @@ async function importFile(
 }
 
 /**
- * Before the commit a signal ends the process, and nothing is in. After it everything is, which whoever pressed Ctrl-C must
+ * Before the commit a signal ends the process, and nothing is in. From it on everything is, or is about to be, which whoever pressed Ctrl-C must
  * be told, or the file is imported again. For good, since npm passes on what the terminal has sent already.
  */
 function endOnSignals(abort: AbortController): void {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => abort.abort(name));
+}
+
+function once(act: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (!isDone) act();
+    isDone = true;
+  };
 }
 
 function describeUnsettled({ imported, unsettled = '' }: ImportReport): string {

@@ -1,6 +1,7 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/connect.js';
+import { decidedTransaction } from '../database/decided-transaction.js';
 import { reasonOf } from '../database/errors.js';
 import {
   beginImport,
@@ -48,7 +49,7 @@ export interface ImportReport {
   unsettled?: string;
 }
 
-export type ImportPhase = 'importing' | 'settling';
+export type ImportPhase = 'importing' | 'committing' | 'settling';
 
 /** @param part 0 to 1 of the phase */
 export type OnProgress = (phase: ImportPhase, part: number) => void;
@@ -79,8 +80,8 @@ export async function importMaterials(
     facets: new Map(),
     lineOfId: new Map(),
   };
-  const outcome = await writeAll(database, job, run, (bytes) =>
-    onProgress('importing', bytes / Math.max(1, size.value)),
+  const outcome = await writeAll(database, job, run, (phase, bytes) =>
+    onProgress(phase, bytes / Math.max(1, size.value)),
   );
   if (run.report.imported < settledFrom) return outcome;
   onProgress('settling', 1);
@@ -110,11 +111,15 @@ async function writeAll(
   database: Database,
   job: ImportJob,
   run: Run,
-  onBytes: (bytes: number) => void,
+  onBytes: (phase: ImportPhase, bytes: number) => void,
 ): Promise<Outcome<ImportReport>> {
   const { report } = run;
+  let readBytes = 0;
+  const onRead = (bytes: number) => onBytes('importing', (readBytes = bytes));
   try {
-    await database.transaction((transaction) => writeLines({ database, transaction }, job, run, onBytes));
+    await decidedTransaction(database, (transaction) => writeLines({ database, transaction }, job, run, onRead), {
+      onCommit: () => onBytes('committing', readBytes),
+    });
     return { ok: true, value: report };
   } catch (error) {
     if (error instanceof TakenBack) return error.outcome;

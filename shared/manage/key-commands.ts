@@ -1,6 +1,7 @@
 import { Option, type Command } from 'commander';
 import { expireKey, insertKey, listKeys, lockKey, revokeKey } from '../database/api-keys.js';
 import type { KeyScope, ListedKey } from '../database/api-keys.js';
+import { decidedTransaction } from '../database/decided-transaction.js';
 import { findShop } from '../database/shops.js';
 import { mintKey } from '../keys/api-key-format.js';
 import { failed, type Outcome } from '../runtime/outcome.js';
@@ -70,8 +71,9 @@ async function issue({ database }: CommandContext, options: IssueOptions): Promi
   if ((await findShop(database, shopId)) === undefined) return failed(`There is no shop ${shopId}.`);
   if (expires !== null && expires.getTime() <= Date.now()) return failed('--expires lies in the past.');
   const { key, id, secretHash } = mintKey();
-  const stored = await insertKey(database, shopId, { id, label, scope, secretHash, expiresAt: expires });
-  return { ok: true, value: { data: { key, ...stored }, text: describeNew(key, stored) } };
+  const made = { id, label, scope, secretHash, expiresAt: expires };
+  const stored = await decidedTransaction(database, (transaction) => insertKey(transaction, shopId, made));
+  return { ok: true, value: { data: { key, ...stored }, text: describeNew(key, stored), unread: unreadKey(id) } };
 }
 
 async function list({ database }: CommandContext, { shop: shopId }: ShopOption): Promise<Outcome<Answer>> {
@@ -87,7 +89,7 @@ async function rotate({ database }: CommandContext, keyId: string, options: Rota
   const wanted = expires instanceof Date ? expires : null;
   const now = new Date();
   if (wanted !== null && wanted <= now) return failed('--expires lies in the past.');
-  return database.transaction(async (transaction) => {
+  return decidedTransaction(database, async (transaction) => {
     const old = await lockKey(transaction, shopId, keyId);
     if (old === undefined) return failed(`Shop ${shopId} has no key of this id. See: keys list --shop ${shopId}`);
     const { label, scope, expiresAt, revokedAt } = old;
@@ -105,8 +107,13 @@ async function rotate({ database }: CommandContext, keyId: string, options: Rota
     const replaced = await expireKey(transaction, shopId, keyId, new Date(now.getTime() + overlap));
     const end = replaced.expiresAt?.toISOString() ?? '';
     const text = `${describeNew(key, stored)}\nThe old one, ${keyId}, works until ${end}; keys revoke ends it at once.`;
-    return { ok: true, value: { data: { key, ...stored, replaces: replaced }, text } };
+    return { ok: true, value: { data: { key, ...stored, replaces: replaced }, text, unread: unreadKey(id) } };
   });
+}
+
+/** Of a key that works and that nobody has seen. */
+function unreadKey(id: string): string {
+  return `The key ${id} was made, and could not be shown. End it: keys revoke ${id}`;
 }
 
 function describeNew(key: string, stored: ListedKey): string {

@@ -2,6 +2,7 @@ import { Option, type Command } from 'commander';
 import { v4 as uuidv4 } from 'uuid';
 import { readMaterialChanges } from '../contract/read-material-changes.js';
 import type { Database } from '../database/connect.js';
+import { decidedTransaction } from '../database/decided-transaction.js';
 import { facetsOfVendors, insertMaterialsWithStock, importParameters } from '../database/import-materials.js';
 import type { ImportedMaterial } from '../database/import-materials.js';
 import { listLocations } from '../database/locations.js';
@@ -116,10 +117,8 @@ async function add(
   const id = virtualMaterialId(uuidv4());
   const [facetId] = await facetsOfVendors(database, shopId, [fields.vendor ?? null]);
   if (facetId === undefined) throw new Error('a vendor without a facet');
-  await insertMaterialsWithStock(
-    database,
-    importParameters(shopId, 'cli', [{ material: { id, fields, ...stock }, facetId }]),
-  );
+  const parameters = importParameters(shopId, 'cli', [{ material: { id, fields, ...stock }, facetId }]);
+  await decidedTransaction(database, (transaction) => insertMaterialsWithStock(transaction, parameters));
   return id;
 }
 

@@ -12,8 +12,9 @@ export function createProgressBar(terminal: NodeJS.WriteStream): ProgressBar {
   const bar = new SingleBar({
     stream: terminal,
     format: '[{bar}] {percentage}% | {eta_formatted} | {what}',
-    // A Ctrl-C in the middle would leave the terminal without a cursor.
+    // A Ctrl-C in the middle would leave the terminal without a cursor, and without the wrapping of lines.
     hideCursor: false,
+    linewrap: true,
     clearOnComplete: true,
   });
   return {

@@ -63,6 +63,9 @@ interface CsvRecord {
   cells: string[];
 }
 
+/** What the parser says of a quote that was opened, at the end of the file or of what a record may have. */
+const endless: ReadonlySet<string> = new Set(['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE']);
+
 async function* readCsv(
   path: string,
   knownFields: readonly string[],
@@ -70,6 +73,7 @@ async function* readCsv(
 ): AsyncGenerator<ImportRecord> {
   // The parser tells the line that a record ends on, and counts a CRLF within quotes as two lines.
   let countedTwice = 0;
+  let lastEnd = 0;
   const parser = parse({
     // Left to itself it takes the first line's ending for all of the file, and what differs becomes part of a cell.
     record_delimiter: ['\r\n', '\n', '\r'],
@@ -79,6 +83,7 @@ async function* readCsv(
     on_record: (cells: string[], { lines }) => {
       const line = lines - countedTwice - countIn(cells, /[\r\n]/g);
       countedTwice += countIn(cells, /\r\n/g);
+      lastEnd = lines - countedTwice;
       // By its types a record stays an array of cells; the parser hands on whatever it is given.
       return { line, cells } satisfies CsvRecord as never;
     },
@@ -95,6 +100,9 @@ async function* readCsv(
     }
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
+    if (endless.has(error.code)) {
+      throw new UnreadableFile(lastEnd + 1, 'A record begins here that does not end: is a quote not closed?');
+    }
     // Its own count of the lines would contradict ours.
     throw new UnreadableFile(Number(error['lines']) - countedTwice, `${error.message.replace(/ at line \d+/, '')}.`);
   } finally {
@@ -114,6 +122,9 @@ function readHead(line: number, cells: readonly string[], knownFields: readonly 
   const unknown = columns.filter((name) => !knownFields.includes(name));
   if (unknown.length > 0) {
     const known = `known are ${knownFields.join(', ')}`;
+    if (columns.length === 1 && /[;\t]/.test(columns[0] ?? '')) {
+      throw new UnreadableFile(line, 'The head has no comma: cells are separated by commas.');
+    }
     throw new UnreadableFile(line, `The head has columns that are not known: ${unknown.join(', ')}; ${known}.`);
   }
   if (new Set(columns).size < columns.length) throw new UnreadableFile(line, 'The head names a column twice.');

@@ -1,12 +1,15 @@
 import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
+import { OpenCommit } from '../database/decided-transaction.js';
 import {
   isAnswerOfServer,
   isInfrastructureError,
   isRefusalOfRole,
+  reasonOf,
   reasonWithoutStatement,
 } from '../database/errors.js';
 import type { Outcome } from '../runtime/outcome.js';
+import { dropPostgresVariables } from '../standalone/postgres-variables.js';
 import { findRunningInstance } from './find-running-instance.js';
 
 /** What a command has to say, for machines and for people. */
@@ -14,6 +17,8 @@ export interface Answer {
   /** The one JSON document of `--json`. */
   data: object;
   text: string;
+  /** What is to be said where the answer reached nobody, who then would not know what was done. */
+  unread?: string;
   /** 0 unless said: a check that found something is an answer, and yet no success. */
   exitCode?: number;
 }
@@ -41,7 +46,7 @@ export interface RunCommandDeps {
   platformTokenKey: string | undefined;
   platformToken: string | undefined;
   dataDir: string;
-  process: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'exitCode'>;
+  process: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'env' | 'exitCode'>;
 }
 
 /** EX_CONFIG of sysexits.h. */
@@ -77,8 +82,9 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
         terminal: stderr.isTTY ? stderr : undefined,
       });
       if (!outcome.ok) return complain(outcome.problem, exitCodeFailed);
-      const { data, text, exitCode } = outcome.value;
-      stdout.write(json === true ? `${JSON.stringify(data)}\n` : `${text}\n`);
+      const { data, text, exitCode, unread } = outcome.value;
+      const lost = await writeTo(stdout, json === true ? `${JSON.stringify(data)}\n` : `${text}\n`);
+      if (lost && unread !== undefined) return complain(unread, exitCodeFailed);
       if (exitCode !== undefined) deps.process.exitCode = exitCode;
     } catch (error) {
       complain(sentenceOf(error), exitCodeFailed);
@@ -88,13 +94,24 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
   };
 }
 
+/** Whether it could not be written. */
+function writeTo(stream: NodeJS.WritableStream, text: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    stream.write(text, (error) => resolve(error instanceof Error));
+  });
+}
+
 function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; platformTokenKey: string | undefined }> {
   const { databaseUrl, platformTokenKey, dataDir } = deps;
   if (databaseUrl !== undefined) return { ok: true, value: { databaseUrl, platformTokenKey } };
   const found = findRunningInstance(dataDir);
+  dropPostgresVariables(deps.process.env);
   if (!found.ok || platformTokenKey === undefined) return found;
   return { ok: true, value: { ...found.value, platformTokenKey } };
 }
+
+/** No such table, column, function. */
+const missingParts = new Set(['42P01', '42703', '42883']);
 
 /** What an operator can mend; anything else is a fault of ours and goes on with its stack. */
 function sentenceOf(error: unknown): string {
@@ -103,8 +120,13 @@ function sentenceOf(error: unknown): string {
     const what = isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
     return `The database ${what}: ${reasonWithoutStatement(error)}.`;
   }
-  const { code } = error as { code?: string };
-  if (code === '42P01') return 'The database has no schema yet. Run: npm run migrate';
+  if (error instanceof OpenCommit) {
+    return 'The database went away while the change was being committed: it may be done. Look before you do it again.';
+  }
+  const { code = '', syscall } = error as { code?: string; syscall?: string };
+  if (missingParts.has(code)) return 'The database does not have the schema of this version. Run: npm run migrate';
+  // A certificate that the address names.
+  if (syscall === 'open') return `The database could not be reached: ${reasonOf(error)}.`;
   throw error;
 }
 

@@ -1,4 +1,5 @@
 import { Option, type Command } from 'commander';
+import { decidedTransaction } from '../database/decided-transaction.js';
 import { listSyncs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
 import { createShop, findShop, listShops, updateShop } from '../database/shops.js';
@@ -63,7 +64,7 @@ async function create(context: CommandContext, options: ShopOptions & { name: st
   if (!platform.ok) return platform;
   const { name, plan = 'enhanced', allowNegative = false, rateLimit } = options;
   // One transaction, since the token is sealed for the id that is drawn in it.
-  return context.database.transaction(async (transaction) => {
+  return decidedTransaction(context.database, async (transaction) => {
     const limit = rateLimit === undefined || rateLimit === false ? {} : { rateLimitPoints: rateLimit };
     const shop = await createShop(transaction, { name, plan, allowNegativeInventory: allowNegative, ...limit });
     if (platform.value === undefined) return answer(shop);

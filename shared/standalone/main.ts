@@ -8,6 +8,7 @@ import { openDataFolder } from './data-folder.js';
 import { curlLines, demoFilePath, removeDemoFile, writeDemoFile, type Demo } from './demo-file.js';
 import { takeLock } from './instance-lock.js';
 import { portSetting } from './ports.js';
+import { dropPostgresVariables } from './postgres-variables.js';
 import { startStack } from './start-stack.js';
 import { createTerminal, type Terminal } from './terminal.js';
 
@@ -42,6 +43,7 @@ const settings = settingsOrExit(
   process.env,
 );
 
+if (settings.DATABASE_URL === undefined) dropPostgresVariables(process.env);
 await start();
 
 async function start(): Promise<void> {
@@ -83,12 +85,12 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
   shutdown.register('demo file', () => {
     removeDemoFile(dataFolder);
   });
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
     process.once(name, () => {
       terminal.say(`${name}: stopping everything`);
       abort.abort();
-      // The other two are the shutdown's own; this one is a terminal that was closed.
-      if (name === 'SIGHUP') void shutdown.run(name);
+      // The first two are the shutdown's own; the others are a terminal that was closed, and its Ctrl-\.
+      if (name === 'SIGHUP' || name === 'SIGQUIT') void shutdown.run(name);
     });
   }
   // A terminal that is closed may hang up twice: its shell passes it on, and the kernel says it again when the shell ends.

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { connect } from 'node:net';
 import { join } from 'node:path';
 import { commandLine, workingDirectory } from './processes.js';
@@ -9,11 +9,20 @@ const probeMsMax = 1_000;
 /** postmaster.pid: pid, data directory, start, port, socket directory, address, memory key, state, a line each (pidfile.h). */
 export function readPidFile(cluster: string): { pid: number; readyPort: number | undefined } | undefined {
   const path = join(cluster, 'postmaster.pid');
-  if (!existsSync(path)) return undefined;
-  const lines = readFileSync(path, 'utf8').split('\n');
+  const lines = readIfThere(path)?.split('\n') ?? [];
   const pid = Number(lines[0]);
   if (!Number.isInteger(pid) || pid <= 0) return undefined;
   return { pid, readyPort: lines[7]?.trim() === 'ready' ? Number(lines[3]) : undefined };
+}
+
+/** @throws EACCES where it is another user's, which to `existsSync` is not there */
+function readIfThere(path: string): string | undefined {
+  try {
+    return readFileSync(path, 'utf8');
+  } catch (error) {
+    if (['ENOENT', 'ENOTDIR'].includes((error as NodeJS.ErrnoException).code ?? '')) return undefined;
+    throw error;
+  }
 }
 
 /**

@@ -1,6 +1,16 @@
 import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import { chmodSync, closeSync, fstatSync, mkdirSync, openSync, readFileSync } from 'node:fs';
+import {
+  accessSync,
+  chmodSync,
+  closeSync,
+  constants,
+  existsSync,
+  fstatSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+} from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { failed, type Outcome } from '../runtime/outcome.js';
@@ -64,6 +74,8 @@ export async function startRedis(options: RedisOptions): Promise<Outcome<RedisSe
   try {
     mkdirSync(dir, { recursive: true });
     chmodSync(dir, 0o700);
+    // Of another user's start; what Redis itself keeps is as much its own.
+    if (existsSync(configPath(dir))) accessSync(configPath(dir), constants.R_OK | constants.W_OK);
   } catch (error) {
     return failed(`Redis cannot keep its data in ${dir}: ${(error as Error).message}. Set DATA_DIR to another folder.`);
   }

@@ -2,12 +2,14 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { reasonWithoutStatement } from '../database/errors.js';
 import { migrateDatabase } from '../database/migrate-database.js';
 import { failed, type Outcome } from '../runtime/outcome.js';
 import type { Shutdown } from '../runtime/shutdown.js';
 import { keepPlatformTokenKey } from './data-folder.js';
 import { seedDemo } from './demo-data.js';
 import type { Demo, DemoAddresses } from './demo-file.js';
+import { checkGivenPostgres } from './given-servers.js';
 import { keepServer } from './keep-server.js';
 import { freePorts, portOrFree } from './ports.js';
 import { startPostgres } from './postgres.js';
@@ -51,7 +53,7 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   if (!database.ok) return database;
   if (!redis.ok) return redis;
 
-  const migrated = await migrate(database.value, terminal.say);
+  const migrated = await migrate(database.value, deps.databaseUrl !== undefined, terminal.say);
   if (!migrated.ok) return migrated;
   abort.throwIfAborted();
 
@@ -129,14 +131,17 @@ async function openRedis(deps: StackDeps): Promise<Outcome<string>> {
   return { ok: true, value: server.url };
 }
 
-async function migrate(databaseUrl: string, say: (line: string) => void): Promise<Outcome<void>> {
+/** @param isGiven whether somebody else made the database, who is then told what to mend of it */
+async function migrate(databaseUrl: string, isGiven: boolean, say: (line: string) => void): Promise<Outcome<void>> {
   try {
     const migrated = await migrateDatabase(databaseUrl, (line) => {
       say(`Schema: ${line}`);
     });
     return migrated.ok ? { ok: true, value: undefined } : migrated;
   } catch (error) {
-    return failed(`The database cannot be brought to the newest schema: ${(error as Error).message}`);
+    const found = isGiven ? await checkGivenPostgres(databaseUrl) : undefined;
+    if (found?.verdict === 'bad') return failed(found.text);
+    return failed(`The database cannot be brought to the newest schema: ${reasonWithoutStatement(error)}.`);
   }
 }
 

@@ -79,7 +79,7 @@ describe('T19: a first start that cannot work says what to do, in time', () => {
     const env = { DATABASE_URL: 'postgres://nobody:nothing@127.0.0.1:1/none' };
     const { code, output } = await refusal(npmStart(join(folder.path, 'data'), env));
     expect(code).to.equal(78);
-    expect(output).to.match(/database cannot be brought to the newest schema.*ECONNREFUSED/s);
+    expect(output).to.match(/DATABASE_URL does not answer: .*ECONNREFUSED.*Start it, or mend DATABASE_URL\./s);
   });
 
   it('when the download of a Redis hangs', async () => {

@@ -37,6 +37,7 @@ export function reportText(report: LoadReport): string {
     lines.push(`levels: ${levels.levels} held against ${change}; ${wrong} wrong; ${probes.count} read on the way`);
   }
   for (const problem of problemsOf(report)) lines.push(`WRONG: ${problem}`);
+  if (report.unheld !== undefined) lines.push(`NOT HELD against the levels, which could not be read: ${report.unheld}`);
   for (const { text, seen, isMet } of thresholds)
     lines.push(`${isMet ? 'met   ' : 'MISSED'}  ${text}  (${round(seen)})`);
   return lines.join('\n');

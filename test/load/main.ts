@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs';
+import { outliveLostOutput } from '../../shared/runtime/lost-output.js';
 import { closeAll } from '../support/cleanup.js';
 import { findService } from './find-service.js';
 import { startGenerators } from './generators.js';
@@ -10,11 +11,12 @@ import { readArguments } from './read-arguments.js';
 import { runLoad } from './run-load.js';
 
 /** `npm run load`: load for a running service, bounded in time and count, held to account by its own levels. */
-const exitCodes = { wrong: 1, missed: 2, unavailable: 69 } as const;
+const exitCodes = { wrong: 1, missed: 2, unavailable: 69, unwritten: 74 } as const;
 const dataFolderDefault = '.data';
 /** On a pipe a line so often; on a terminal one line that changes. */
 const progressEveryMs = 2_000;
 
+outliveLostOutput(process);
 process.exitCode = await load(readArguments('npm run load', loadUsage, (args) => readLoadOptions(args, process.env)));
 
 async function load(options: LoadOptions): Promise<number> {
@@ -28,13 +30,29 @@ async function load(options: LoadOptions): Promise<number> {
     await generators.close();
     if (typeof report === 'number') return report;
     console.log(`\n${reportText(report)}`);
-    if (options.jsonPath !== undefined) writeFileSync(options.jsonPath, `${JSON.stringify(report, null, 2)}\n`);
-    if (options.htmlPath !== undefined) writeFileSync(options.htmlPath, loadPage(report));
+    const isWritten = [
+      write(options.jsonPath, () => `${JSON.stringify(report, null, 2)}\n`),
+      write(options.htmlPath, () => loadPage(report)),
+    ].every(Boolean);
     if (problemsOf(report).length > 0) return exitCodes.wrong;
+    if (report.unheld !== undefined) return exitCodes.unavailable;
+    if (!isWritten) return exitCodes.unwritten;
     return report.thresholds.some(({ isMet }) => !isMet) ? exitCodes.missed : 0;
   } finally {
     await service.client.close();
     await closeAll();
+  }
+}
+
+/** @returns whether it was written, or is not wanted */
+function write(path: string | undefined, content: () => string): boolean {
+  if (path === undefined) return true;
+  try {
+    writeFileSync(path, content());
+    return true;
+  } catch (error) {
+    say(`${path} could not be written: ${(error as Error).message}`);
+    return false;
   }
 }
 

@@ -63,7 +63,8 @@ export const loadUsage = `npm run load -- [options]
                           status503 and the like (how often that answer came)
   --json <file>, --html <file>   the figures, and one page with plots that needs nothing else
 
-Exit code: 0 as wished, 1 a level is wrong or nothing succeeded, 2 a threshold was missed, 64 usage, 69 no service there.
+Exit code: 0 as wished, 1 a level is wrong or nothing succeeded, 2 a threshold was missed, 64 usage, 69 no service there
+(at the end: the levels are not held against what was acknowledged), 74 a report could not be written.
 Ctrl-C ends the load; the levels are checked and the report is written all the same.`;
 
 /** @throws with a sentence for the person who typed it */

@@ -24,6 +24,8 @@ export interface LoadReport {
   summary: LoadSummary;
   /** Undefined where the scenario changes nothing. */
   levels: LevelReport | undefined;
+  /** Why the levels could not be read at the end; the load itself is told of all the same. */
+  unheld: string | undefined;
   /** Levels that were read in the middle of the load, and what was wrong with them. */
   probes: { count: number; problems: string[] };
   thresholds: JudgedThreshold[];
@@ -43,7 +45,7 @@ const problemsMax = 5;
  * Reads the levels, runs the load while it probes them, reads them again, and holds all of it against what was
  * acknowledged.
  *
- * @throws where the service cannot be reached, or a read of the levels is refused
+ * @throws where the service cannot be reached at the begin, or a read of the levels is refused
  */
 export async function runLoad(
   options: LoadOptions,
@@ -71,7 +73,11 @@ export async function runLoad(
   await probing;
   const summary = summariseLoad(results);
   if (book) say.line('holding the levels against what was acknowledged');
-  const levels = await book?.settle(gainsOf(results, scenario));
+  let unheld: string | undefined;
+  const levels = await book?.settle(gainsOf(results, scenario)).catch((error: unknown) => {
+    unheld = (error as Error).message;
+    return undefined;
+  });
   return {
     baseUrl,
     scenario: options.scenarioName,
@@ -82,6 +88,7 @@ export async function runLoad(
     seed,
     summary,
     levels,
+    unheld,
     probes,
     thresholds: options.thresholds.map((threshold) => judgeThreshold(threshold, summary)),
   };

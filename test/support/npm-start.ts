@@ -39,7 +39,8 @@ export function npmStart(dataDir: string, env: Record<string, string> = {}): Sta
 export function npmStartBehindShell(dataDir: string): Started {
   // Not the last command, or some shells would put it in their own place.
   const command = ['/bin/sh', '-c', '"$0" "$1"; exit', process.execPath, script];
-  return start(command, dataDir, { npm_lifecycle_event: 'start' });
+  // A variable that its user has for another server must not keep it from its own.
+  return start(command, dataDir, { npm_lifecycle_event: 'start', PGSSLMODE: 'require', PGOPTIONS: '-c search_path=x' });
 }
 
 function start([file = '', ...args]: string[], dataDir: string, env: Record<string, string>): Started {

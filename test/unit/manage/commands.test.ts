@@ -7,17 +7,18 @@ import { readLevels } from '../../../shared/database/levels.js';
 import type { Material } from '../../../shared/domain/material.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
 import { withFailingWrites } from '../../support/broken-storage.js';
-import { openManagedShop } from './run-manage.js';
+import { openManagedShop, startManage } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 
 describe('npm run manage', () => {
   let database: Database;
+  let databaseUrl: string;
   let cli: Cli;
   let shopId: string;
   let close: () => Promise<void>;
 
   before(async () => {
-    ({ database, cli, shopId, close } = await openManagedShop());
+    ({ database, databaseUrl, cli, shopId, close } = await openManagedShop());
   });
   after(() => close());
 
@@ -36,6 +37,19 @@ describe('npm run manage', () => {
       const listed = await cli.run(['keys', 'list', '--shop', shopId, '--json']);
       expect(listed.stdout).to.contain(issued.id).and.not.contain(issued.key.slice(16, 48));
       expect(listed.stdout).to.not.contain(parsed?.secretHash.toString('hex'));
+    });
+
+    it('issue says of a key that it could not show which one it is, and fails', async () => {
+      const issue = ['keys', 'issue', '--shop', shopId, '--label', 'unseen', '--scope', 'write'];
+      const { child, ended } = startManage(issue, { DATABASE_URL: databaseUrl });
+      child.stdout?.destroy();
+      const { code, stderr } = await ended;
+      const { keys } = await cli.answer<{ keys: { id: string; label: string }[] }>(['keys', 'list', '--shop', shopId]);
+      const id = keys.find(({ label }) => label === 'unseen')?.id ?? 'none';
+      expect({ code, stderr }).to.deep.equal({
+        code: 1,
+        stderr: `The key ${id} was made, and could not be shown. End it: keys revoke ${id}\n`,
+      });
     });
 
     it('revoke ends a key for good', async () => {

@@ -24,7 +24,9 @@ describe('npm run manage without DATABASE_URL', () => {
     if (!started.ok) throw new Error(started.problem);
     try {
       await migrateDatabase(started.value.url, () => undefined);
-      const { code, stdout, stderr } = await runManage(['shops', 'list', '--json'], { DATA_DIR: dataDir });
+      const forAnother = { PGSSLMODE: 'require', PGOPTIONS: '-c search_path=x' };
+      const env = { DATA_DIR: dataDir, ...forAnother };
+      const { code, stdout, stderr } = await runManage(['shops', 'list', '--json'], env);
       expect({ code, stdout, stderr }).to.deep.equal({ code: 0, stdout: '{"shops":[]}\n', stderr: '' });
     } finally {
       await started.value.stop();
@@ -44,7 +46,7 @@ describe('npm run manage without DATABASE_URL', () => {
         const { code, stderr } = await runManage(['shops', 'list'], { DATA_DIR: path });
         expect({ code, stderr }, path).to.deep.equal({
           code: 1,
-          stderr: 'The database has no schema yet. Run: npm run migrate\n',
+          stderr: 'The database does not have the schema of this version. Run: npm run migrate\n',
         });
       }
       for (const path of [dataDir, relative(process.cwd(), dataDir)]) {

@@ -213,7 +213,7 @@ describe('npm run manage -- materials import', () => {
       'a quote that is not closed',
       'a.csv',
       'productName\nWax\n"Oil\nx\n',
-      /^Line \d+ cannot be read.*Quote Not Closed/,
+      /^Line 3 cannot be read.*is a quote not closed\?/,
     ],
     ['CSV that is not UTF-8', 'a.csv', Buffer.from('productName\nWax\n\xd6l\n', 'latin1'), /^Line 3 .*not UTF-8/],
     ['another kind of file', 'a.xlsx', 'x', /must end with \.csv, \.jsonl/],

@@ -68,6 +68,20 @@ describe('the lines of a CSV file', () => {
     ]);
   });
 
+  for (const separator of [';', '\t']) {
+    it(`are not divided by ${JSON.stringify(separator)}, and the head says by what`, async () => {
+      const [head] = await recordsOf(['id', 'vendor\nA', 'Acme\n'].join(separator));
+      expect(head).to.include({ line: 1, fault: 'The head has no comma: cells are separated by commas.' });
+    });
+  }
+
+  it('are told by its begin where a quote is never closed, however much comes behind it', async () => {
+    for (const rest of ['C,Acme\r\n', 'C,Acme\r\n'.repeat(200_000)]) {
+      const records = await recordsOf(`id,vendor\r\nA,"one\r\ntwo"\r\nB,"Acme\r\n${rest}`);
+      expect(records.at(-1)).to.deep.include({ line: 4, isFatal: true });
+    }
+  });
+
   it('are counted the same where one cannot be read, and only one number is told', async () => {
     const records = await recordsOf('id,vendor\r\nA,"one\r\ntwo"\r\nB,a"b\r\n');
     const last = records.at(-1);

@@ -89,7 +89,10 @@ describe('npm run manage', () => {
       const url = new URL(databaseUrl);
       url.pathname = '/template1';
       const { code, stderr } = await cli.run(['shops', 'list'], { DATABASE_URL: url.href });
-      expect([code, stderr.trim()]).to.deep.equal([1, 'The database has no schema yet. Run: npm run migrate']);
+      expect([code, stderr.trim()]).to.deep.equal([
+        1,
+        'The database does not have the schema of this version. Run: npm run migrate',
+      ]);
     });
   });
 });

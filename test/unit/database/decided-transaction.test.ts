@@ -1,0 +1,105 @@
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Server, Socket } from 'node:net';
+import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { decidedTransaction, OpenCommit } from '../../../shared/database/decided-transaction.js';
+import { createTestDatabase } from '../../support/servers.js';
+import type { TestDatabase } from '../../support/servers.js';
+
+/** What becomes of a COMMIT on its way, and of who asks for it then. */
+type Fate = 'passes' | 'answer lost' | 'lost' | 'answer lost, and nobody to ask';
+
+describe('a transaction whose COMMIT meets a broken connection', () => {
+  let testDatabase: TestDatabase;
+  let direct: Database;
+  let through: Database;
+  let proxy: Server;
+  let fate: Fate;
+  let isStruck: boolean;
+  const sockets = new Set<Socket>();
+
+  before(async () => {
+    testDatabase = await createTestDatabase();
+    direct = connectDatabase({ url: testDatabase.url, poolMax: 1, applicationName: 'test' });
+    await direct.raw('CREATE TABLE done (what text)');
+    const url = new URL(testDatabase.url);
+    const port = Number(url.port);
+    proxy = createServer((client) => pass(client, port));
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    url.port = String((proxy.address() as AddressInfo).port);
+    through = connectDatabase({ url: url.href, poolMax: 2, applicationName: 'test' });
+  });
+  after(async () => {
+    await through.destroy();
+    for (const socket of sockets) socket.destroy();
+    proxy.close();
+    await direct.destroy();
+    await testDatabase.drop();
+  });
+  beforeEach(() => direct.raw('TRUNCATE done'));
+
+  function pass(client: Socket, port: number): void {
+    const server = connect({ port, host: '127.0.0.1' });
+    const end = () => {
+      client.destroy();
+      server.destroy();
+    };
+    for (const socket of [client, server]) {
+      sockets.add(socket);
+      socket.on('error', end).on('close', end);
+    }
+    if (isStruck && fate === 'answer lost, and nobody to ask') end();
+    let isLost = false;
+    client.on('data', (bytes) => {
+      if (fate !== 'passes' && bytes.includes('COMMIT')) isLost = isStruck = true;
+      if (isLost && fate === 'lost') end();
+      else server.write(bytes);
+    });
+    server.on('data', (bytes) => {
+      if (isLost) end();
+      else client.write(bytes);
+    });
+  }
+
+  async function run(what: Fate): Promise<unknown> {
+    fate = what;
+    isStruck = false;
+    const write = async (transaction: Database) => {
+      await transaction.raw('INSERT INTO done VALUES (?)', [what]);
+      return 'its result';
+    };
+    return decidedTransaction(through, write, { decidedMsMax: 1_000 }).catch((error: unknown) => error);
+  }
+  const written = async () => (await direct.raw<{ rows: unknown[] }>('SELECT what FROM done')).rows.length;
+
+  it('has its result where nothing breaks', async () => {
+    expect(await run('passes')).to.equal('its result');
+    expect(await written()).to.equal(1);
+  });
+
+  it('has its result where only the answer was lost', async () => {
+    expect(await run('answer lost')).to.equal('its result');
+    expect(isStruck).to.equal(true);
+    expect(await written()).to.equal(1);
+  });
+
+  it('has failed, and left nothing, where it was lost itself', async () => {
+    expect(await run('lost'))
+      .to.be.an('error')
+      .that.is.not.instanceOf(OpenCommit);
+    expect(isStruck).to.equal(true);
+    expect(await written()).to.equal(0);
+  });
+
+  it('is open where nobody can be asked', async () => {
+    expect(await run('answer lost, and nobody to ask')).to.be.instanceOf(OpenCommit);
+  });
+
+  it('has failed as it did where it never came to its COMMIT', async () => {
+    fate = 'passes';
+    const fault = new Error('of the work');
+    const ended = decidedTransaction(through, () => Promise.reject(fault)).catch((error: unknown) => error);
+    expect(await ended).to.equal(fault);
+  });
+});

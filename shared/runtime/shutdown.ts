@@ -3,6 +3,8 @@ import type { Logger } from './logger.js';
 
 /** EX_SOFTWARE of sysexits.h: an error of ours, after which the state of the process cannot be trusted. */
 const exitCodeFault = 70;
+/** EX_UNAVAILABLE: an address to listen on that is taken, closed to this user, or none of this machine. */
+const exitCodeUnavailable = 69;
 const exitCodeForced = 1;
 
 /**
@@ -37,7 +39,7 @@ interface State {
  * `forceMs` bounds the whole of it, the leak included (that only after `listen()`): then the closer that hangs is logged and the process exits 1.
  * A second signal of the same kind exits at once with 130 (SIGINT) or 143 (SIGTERM). Of the same kind, since Ctrl-C
  * under a supervisor sends SIGINT from the terminal and then SIGTERM from the parent, and that is one wish.
- * A fault that nobody caught is logged as fatal, everything is closed, and the process exits 70.
+ * A fault that nobody caught is logged as fatal, everything is closed, and the process exits 70; 69 where it cannot listen.
  */
 export function createShutdown(deps: { logger: Logger; forceMs: number }): Shutdown {
   const state: State = {
@@ -117,8 +119,10 @@ function listenToSignals(logger: Logger, run: (reason: string) => Promise<void>)
 function listenToFaults(logger: Logger, state: State, run: (reason: string) => Promise<void>): void {
   // Node raises an unhandled rejection as an uncaught exception too, with its origin, so one listener sees both.
   process.on('uncaughtException', (error, origin) => {
-    logger.fatal({ err: error, origin }, 'a fault that nobody caught');
-    state.exitCodeAtForce = exitCodeFault;
-    void run(origin).then(() => process.exit(exitCodeFault));
+    const isOurs = (error as NodeJS.ErrnoException).syscall !== 'listen';
+    logger.fatal({ err: error, origin }, isOurs ? 'a fault that nobody caught' : 'the address cannot be listened on');
+    const exitCode = isOurs ? exitCodeFault : exitCodeUnavailable;
+    state.exitCodeAtForce = exitCode;
+    void run(origin).then(() => process.exit(exitCode));
   });
 }

@@ -168,5 +168,5 @@ async function checkPort(): Promise<Finding> {
   const { PORT: wanted } = read.values;
   const port = await portOrFree(wanted);
   if (port === wanted) return good(`${String(port)} is free`);
-  return note(`${String(wanted)} is busy; npm start takes another by itself`);
+  return note(`${String(wanted)} is taken, or closed to this user; npm start takes another by itself`);
 }

@@ -148,7 +148,8 @@ async function migrate(databaseUrl: string, isGiven: boolean, say: (line: string
 async function startProcesses(deps: StackDeps, urls: Record<string, string>): Promise<Outcome<DemoAddresses>> {
   const { terminal, shutdown, abort } = deps;
   const port = await portOrFree(deps.port);
-  if (deps.port !== 0 && port !== deps.port) terminal.say(`Port ${String(deps.port)} is busy: ${String(port)} it is`);
+  if (deps.port !== 0 && port !== deps.port)
+    terminal.say(`Port ${String(deps.port)} is taken, or closed to this user: ${String(port)} it is`);
   const env = {
     ...deps.env,
     ...urls,

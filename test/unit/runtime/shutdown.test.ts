@@ -206,6 +206,16 @@ describe('shutdown', () => {
     expect(ended.lines.at(-1)!.stillOpen).to.include('Timeout');
   });
 
+  it('an address that cannot be listened on is no fault of ours: it is logged as fatal, and the process exits 69', async () => {
+    const ended = await runProcess(`
+      const { createServer } = await import('node:net');
+      create(20_000).register('database', () => logger.info('database closed'));
+      const taken = createServer().listen(0, '127.0.0.1', () => createServer().listen(taken.address().port, '127.0.0.1'));`);
+    expect(ended.code).to.equal(69);
+    expect(ended.messages).to.include.members(['the address cannot be listened on', 'database closed']);
+    expect(ended.messages).to.not.include('a fault that nobody caught');
+  });
+
   for (const [title, fault] of [
     ['an exception that nobody caught', `setImmediate(() => { throw new Error('the fault'); });`],
     ['a rejection that nobody handled', `Promise.reject(new Error('the fault'));`],

@@ -128,7 +128,7 @@ interface SyncReport {
 
 const nothing = { resumed: false, goneCount: 0, gone: [], removedCount: 0, remarkCount: 0, remarks: [] };
 
-function reportOf({ id: shopId }: Shop, outcome: SyncOutcome): SyncReport {
+function reportOf({ id: shopId, platform }: Shop, outcome: SyncOutcome): SyncReport {
   if (outcome.status === 'not-to-be-had') {
     const problem = { code: 'busy', message: 'Another process is bringing in this shop right now.' };
     return { ...nothing, shopId, status: 'busy', problem, sync: null };
@@ -143,7 +143,13 @@ function reportOf({ id: shopId }: Shop, outcome: SyncOutcome): SyncReport {
   }
   if (outcome.status === 'interrupted') return report;
   const { problem: code } = outcome;
-  return { ...report, problem: { code, message: syncProblemMessages[code] } };
+  return { ...report, problem: { code, message: notCalled(code, platform) ?? syncProblemMessages[code] } };
+}
+
+/** The port calls a shop not connected whose platform may not be called; to operators, who see that it has one, it is not. */
+function notCalled(code: string, platform: Shop['platform']): string | undefined {
+  if (code !== 'not-connected' || platform === null) return undefined;
+  return `Its platform, ${platform.domain}, is none that is called: that is <name>.myshopify.com, and with PLATFORM_ALLOW_LOOPBACK=true a server on 127.0.0.1.`;
 }
 
 function describe(reports: readonly SyncReport[]): string {

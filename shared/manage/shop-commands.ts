@@ -37,7 +37,7 @@ export function addShopCommands(program: Command, run: RunCommand): void {
     .description('Lists every shop.')
     .option('--json', 'one JSON document on stdout')
     .action((options: ShopOptions) => run(options, list));
-  shopOptions(shops.command('set').description('Changes what is given of a shop, and nothing else.'))
+  const setting = shopOptions(shops.command('set').description('Changes what is given of a shop, and nothing else.'))
     .argument('<shop>', "the shop's id", wholeNumber(1))
     .option('--name <name>', 'up to 255 characters', shortText(255))
     .option('--default-location <id>', 'where a written inventoryQuantity is booked', shortText(255))
@@ -47,6 +47,19 @@ export function addShopCommands(program: Command, run: RunCommand): void {
       new Option('--no-platform', 'forgets domain and token').conflicts(['platformDomain', 'platformTokenStdin']),
     )
     .action((shopId: number, options: ShopOptions) => run(options, (context) => set(context, shopId, options)));
+  refuseBoth(setting, 'default-location');
+  refuseBoth(setting, 'rate-limit');
+}
+
+/** Both forms of an option are one attribute to commander, which lets the last win and finds no conflict of it with itself. */
+function refuseBoth(command: Command, name: string): void {
+  const given = new Set<string>();
+  for (const form of [`--${name}`, `--no-${name}`]) {
+    command.on(`option:${form.slice('--'.length)}`, () => {
+      if (given.add(form).size === 1) return;
+      command.error(`error: option '--${name}' cannot be used with option '--no-${name}'`);
+    });
+  }
 }
 
 function shopOptions(command: Command): Command {

@@ -176,6 +176,7 @@ describe('npm run load', () => {
     const others = [
       ['--must', 'p98<3'],
       ['--must', 'p99'],
+      ['--must', 'status999<=0'],
       ['--rate', '5..'],
       ['--connections', '0'],
       ['--seconds', '1.5'],

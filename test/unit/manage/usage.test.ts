@@ -24,6 +24,8 @@ describe('npm run manage', () => {
       ['shops', 'create', '--name', 'x', '--allow-negative', 'yes'],
       ['shops', 'create', '--name', 'x', '--platform-token', 'secret'],
       ['shops', 'set', '1', '--no-platform', '--platform-domain', 'x.myshopify.com', '--platform-token-stdin'],
+      ['shops', 'set', '1', '--no-default-location', '--default-location', '7'],
+      ['shops', 'set', '1', '--rate-limit', '5', '--no-rate-limit'],
       ['keys', 'issue', '--shop', '1', '--label', 'x'],
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', 'tomorrow'],
       // JavaScript would make 3 March of it, and the key would outlive what was meant.

@@ -150,13 +150,17 @@ describe('npm run manage -- platform sync', () => {
     expect(await refusal(shopId, { PLATFORM_TOKEN_KEY: 'abc' })).to.match(/PLATFORM_TOKEN_KEY must be 32/);
   });
 
-  it('calls no server on loopback unless that is allowed', async () => {
+  it('calls no server on loopback unless that is allowed, and says what allows it', async () => {
     const shopId = await connectedShop();
     const before = platform.requests;
     const { stdout } = await cli.run(['platform', 'sync', '--shop', String(shopId), '--json'], {
       PLATFORM_ALLOW_LOOPBACK: '',
     });
-    expect((JSON.parse(stdout) as Answer).shops[0]?.problem).to.include({ code: 'not-connected' });
+    const problem = (JSON.parse(stdout) as Answer).shops[0]?.problem;
+    expect(problem?.code).to.equal('not-connected');
+    expect(problem?.message)
+      .to.include(`Its platform, ${platform.url}, `)
+      .and.to.include('PLATFORM_ALLOW_LOOPBACK=true');
     expect(platform.requests).to.equal(before);
   });
 

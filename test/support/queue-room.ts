@@ -63,7 +63,11 @@ export function useQueueRoom(): OwnQueueRoom {
     own.close();
     await own.server.stop();
   });
-  beforeEach(() => own.server.flush());
+  // A test before may have restarted the server: commands are refused, not kept, until the connection is back.
+  beforeEach(async () => {
+    await untilReady(own.redis);
+    await own.server.flush();
+  });
   return own;
 }
 

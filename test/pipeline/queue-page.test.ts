@@ -8,6 +8,7 @@ import { findChromium, startChromium } from '../support/browser.js';
 import { addOne } from '../support/change.js';
 import type { Answer } from '../support/http.js';
 import { holdWorkers } from '../support/hold-workers.js';
+import { monitorRedis } from '../support/redis-monitor.js';
 import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
@@ -83,22 +84,21 @@ describe('the queue page', () => {
   /** What the page's connection sends meanwhile, and what its scripts call: others, as the API's own look, write as they do. */
   const calledByPage = async (look: () => Promise<void>): Promise<Set<string>> => {
     const bySource = new Map<string, Set<string>>();
-    const monitor = await redis.monitor();
+    let source = '';
+    let end = (): void => undefined;
+    const isSeen = new Promise<void>((resolve) => (end = resolve));
+    const monitor = await monitorRedis(service.redisUrl, ({ name, args, source: from }) => {
+      // Redis shows a script before what it calls, and nothing of others between them.
+      if (from !== 'lua') source = from;
+      bySource.set(source, (bySource.get(source) ?? new Set()).add(name));
+      if (args.includes('all was seen')) end();
+    });
     try {
-      const isSeen = new Promise<void>((resolve) => {
-        let source = '';
-        monitor.on('monitor', (_time: string, [name = '', ...args]: string[], from: string) => {
-          // Redis shows a script before what it calls, and nothing of others between them.
-          if (from !== 'lua') source = from;
-          bySource.set(source, (bySource.get(source) ?? new Set()).add(name.toLowerCase()));
-          if (args.includes('all was seen')) resolve();
-        });
-      });
       await look();
       await redis.echo('all was seen');
       await isSeen;
     } finally {
-      monitor.disconnect();
+      monitor.stop();
     }
     const clients = (await redis.client('LIST')) as string;
     const page = / addr=(\S+) .* name=raw-materials-queue-page /.exec(clients)?.[1] ?? '';

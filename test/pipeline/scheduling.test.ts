@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { Redis } from 'ioredis';
 import { giveBack, leaseMs, renewLeases, takeMaterials } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, materialOfQueue, queueName } from '../../shared/queue/names.js';
@@ -7,6 +6,7 @@ import { operationsJob } from '../../shared/queue/job-format.js';
 import { runScript } from '../../shared/queue/run-script.js';
 import { useQueueRoom, workedOff } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
+import { monitorRedis } from '../support/redis-monitor.js';
 
 const many = 32;
 
@@ -61,20 +61,17 @@ describe('the scheduling of materials', () => {
 
     it('comes with its job or not at all, the job first', async () => {
       const sent: string[] = [];
-      const watcher = new Redis(room.server.url, { retryStrategy: () => null });
-      const monitor = await watcher.monitor();
+      let end = (): void => undefined;
+      const ended = new Promise<void>((resolve) => (end = resolve));
+      const monitor = await monitorRedis(room.server.url, ({ name: command, args }) => {
+        sent.push([command, ...args].join(' '));
+        if (command === 'exec') end();
+      });
       try {
-        const seen = new Promise<void>((resolve) => {
-          monitor.on('monitor', (_time: string, args: string[]) => {
-            sent.push(args.join(' '));
-            if (args[0]?.toLowerCase() === 'exec') resolve();
-          });
-        });
         await room.add(ref);
-        await seen;
+        await ended;
       } finally {
-        monitor.disconnect();
-        watcher.disconnect();
+        monitor.stop();
       }
       const at = (part: string) => sent.findIndex((command) => command.toLowerCase().startsWith(part));
       const add = sent.findIndex((command) => command.includes('LPUSH') || command.includes(`:${name}:`));

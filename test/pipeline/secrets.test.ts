@@ -13,6 +13,8 @@ import { startRecordedLoad } from '../support/recorded-load.js';
 import { inventoryPath, listPath, materialPath } from '../support/material-paths.js';
 import { connectPlatform, platformTokenKey, startScriptedPlatform } from '../support/platform.js';
 import type { ScriptedPlatform } from '../support/platform.js';
+import { monitorRedis } from '../support/redis-monitor.js';
+import type { RedisMonitor } from '../support/redis-monitor.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
@@ -34,7 +36,7 @@ describe('secrets, after a busy run with faults of every kind', () => {
   let service: Service;
   let database: Database;
   let redis: Redis;
-  let monitor: Redis;
+  let monitor: RedisMonitor;
   let platform: ScriptedPlatform;
   let shop: TestShop;
   const logs: string[] = [];
@@ -53,8 +55,7 @@ describe('secrets, after a busy run with faults of every kind', () => {
     }
     database = connectDatabase({ url: service.databaseUrl, poolMax: 3, applicationName: 'test' });
     redis = new Redis(service.redisUrl, { retryStrategy: () => null });
-    monitor = await redis.duplicate().monitor();
-    monitor.on('monitor', (_time: string, words: string[]) => commands.push(words.join(' ')));
+    monitor = await monitorRedis(service.redisUrl, ({ name, args }) => commands.push([name, ...args].join(' ')));
     platform = await startScriptedPlatform((_request, response) => response.writeHead(401).end('{"errors":"no"}'));
     shop = await createTestShop(database, { materials: 4 });
     await connectPlatform(database, shop.shopId, platform.url, platformToken);
@@ -62,7 +63,7 @@ describe('secrets, after a busy run with faults of every kind', () => {
     await beBusy();
   });
   after(async () => {
-    monitor.disconnect();
+    monitor.stop();
     redis.disconnect();
     await platform.stop();
     await database.destroy();

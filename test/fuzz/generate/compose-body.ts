@@ -1,4 +1,4 @@
-import { deflateSync, gzipSync } from 'node:zlib';
+import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import type { Dice } from '../../support/dice.js';
 import type { PublishedOperation } from './published.js';
 import { spoilText } from './spoil-text.js';
@@ -43,12 +43,13 @@ export function composeBody(
       return framed(dice, type, spoilText(dice, JSON.stringify(validValue(deps, body.schema))), 'identity');
     case 4:
       // A megabyte costs as much as a thousand other requests.
-      if (dice.chance(0.05)) return framed(dice, type, Buffer.alloc(largeBytes, ' '), 'identity');
+      if (dice.chance(0.05)) return framed(dice, type, Buffer.alloc(largeBytes, ' '), dice.pick(codings));
       return framed(
         dice,
         type,
         Buffer.from(JSON.stringify(validValue(deps, body.schema))),
-        dice.pick(['junk', 'zstd', 'br']),
+        dice.pick(['zstd', 'gzip, gzip', 'x', ...codings, ...codings]),
+        true,
       );
     default:
       return framed(dice, type, Buffer.from(JSON.stringify(nearlyValid(deps, body.schema))), coding(dice));
@@ -56,22 +57,51 @@ export function composeBody(
 }
 
 function coding(dice: Dice): string {
-  return dice.chance(0.05) ? dice.pick(['gzip', 'deflate']) : 'identity';
+  return dice.chance(0.05) ? dice.pick(codings) : 'identity';
 }
 
-/** `junk` and `br` are said to be compressed and are not. */
+/** How a content coding is done; one that is not here is only said. */
+const encoders: Partial<Record<string, (bytes: Buffer) => Buffer>> = {
+  gzip: gzipSync,
+  deflate: deflateSync,
+  // Its own quality, 11, takes a hundred times as long.
+  br: (bytes) => brotliCompressSync(bytes, { params: { [constants.BROTLI_PARAM_QUALITY]: 1 } }),
+};
+const codings = Object.keys(encoders);
+
+/** @param isBroken whether what is said to be compressed is not, or not whole, or goes on behind its end */
 function framed(
   dice: Dice,
   type: string,
   bytes: Buffer,
   encoding: string,
+  isBroken = false,
 ): { headers: Record<string, string>; bytes: Buffer } {
-  const coded = encoding === 'gzip' ? gzipSync(bytes) : encoding === 'deflate' ? deflateSync(bytes) : bytes;
+  const whole = encoders[encoding]?.(bytes) ?? bytes;
+  const coded = isBroken ? breakCoded(dice, whole, bytes) : whole;
   const headers: Record<string, string> = { 'Content-Type': type };
-  if (encoding !== 'identity') headers['Content-Encoding'] = encoding === 'junk' ? 'gzip' : encoding;
+  if (encoding !== 'identity') headers['Content-Encoding'] = encoding;
   if (dice.chance(0.05))
     return { headers: { ...headers, 'Transfer-Encoding': 'chunked' }, bytes: chunked(dice, coded) };
   return { headers: { ...headers, 'Content-Length': String(coded.length) }, bytes: coded };
+}
+
+function breakCoded(dice: Dice, coded: Buffer, plain: Buffer): Buffer {
+  const at = dice.below(coded.length);
+  switch (dice.below(6)) {
+    case 0:
+      return plain;
+    case 1:
+      return coded.subarray(0, at);
+    case 2:
+      return Buffer.concat([coded, coded]);
+    case 3:
+      return Buffer.concat([coded, Buffer.from([dice.below(256), dice.below(256)])]);
+    case 4:
+      return Buffer.concat([coded, plain]);
+    default:
+      return Buffer.concat([coded.subarray(0, at), Buffer.from([dice.below(256)]), coded.subarray(at + 1)]);
+  }
 }
 
 function chunked(dice: Dice, bytes: Buffer): Buffer {

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import createKnex from 'knex';
 import type { Knex } from 'knex';
-import { isInfrastructureError, isRefusalOfRole } from './errors.js';
+import { Unavailable } from '../runtime/unavailable.js';
+import { isInfrastructureError, isRefusalOfRole, reasonWithoutStatement } from './errors.js';
 import { migrationSource } from './migration-source.js';
 import { onServerError, streamOf } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
@@ -44,7 +45,8 @@ const againMs = 200;
 /**
  * Waits for Postgres to answer.
  *
- * @throws at once what it has against us; where it cannot be reached, after ten seconds, what was in the way at last
+ * @throws Unavailable at once where it lets this role not in; where it cannot be reached, after ten seconds, with what was
+ *   in the way at last
  */
 export async function untilReachable(database: Database): Promise<void> {
   const endMs = performance.now() + reachableMsMax;
@@ -53,8 +55,10 @@ export async function untilReachable(database: Database): Promise<void> {
       await database.raw('SELECT 1');
       return;
     } catch (error) {
-      const mayPassSoon = isInfrastructureError(error) && !isRefusalOfRole(error);
-      if (!mayPassSoon || performance.now() > endMs) throw error;
+      if (!isInfrastructureError(error)) throw error;
+      if (isRefusalOfRole(error) || performance.now() > endMs) {
+        throw new Unavailable(`Postgres cannot be used: ${reasonWithoutStatement(error)}`, { cause: error });
+      }
       await sleep(againMs);
     }
   }

@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import type { CommonRedisOptions } from 'ioredis';
+import { Unavailable } from '../runtime/unavailable.js';
 
 /**
  * The Redis connections of a process, named for their use; their number never grows with the number of materials.
@@ -127,7 +128,7 @@ const readyMsMax = 5_000;
 /**
  * Waits for a new connection to be usable.
  *
- * @throws when it is not within five seconds, naming what it last failed of
+ * @throws Unavailable when it is not within five seconds, naming what it last failed of
  */
 export async function untilReady(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
@@ -138,7 +139,7 @@ export async function untilReady(redis: Redis): Promise<void> {
       redis.off('ready', succeed).off('error', remember);
       const isThere = redis.status === 'connect';
       const reason = isThere ? 'it is there, and may still be loading its file' : lastError?.message;
-      reject(new Error(`Redis did not answer within ${readyMsMax} ms: ${reason ?? 'no connection'}`));
+      reject(new Unavailable(`Redis did not answer within ${readyMsMax} ms: ${reason ?? 'no connection'}`));
     }, readyMsMax);
     const succeed = () => {
       clearTimeout(timer);

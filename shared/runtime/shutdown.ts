@@ -1,9 +1,10 @@
 import { constants } from 'node:os';
 import type { Logger } from './logger.js';
+import { Unavailable } from './unavailable.js';
 
 /** EX_SOFTWARE of sysexits.h: an error of ours, after which the state of the process cannot be trusted. */
 const exitCodeFault = 70;
-/** EX_UNAVAILABLE: an address to listen on that is taken, closed to this user, or none of this machine. */
+/** EX_UNAVAILABLE: an address to listen on that is taken, closed to this user, or none of this machine; a server that is not there. */
 const exitCodeUnavailable = 69;
 const exitCodeForced = 1;
 
@@ -39,7 +40,8 @@ interface State {
  * `forceMs` bounds the whole of it, the leak included (that only after `listen()`): then the closer that hangs is logged and the process exits 1.
  * A second signal of the same kind exits at once with 130 (SIGINT) or 143 (SIGTERM). Of the same kind, since Ctrl-C
  * under a supervisor sends SIGINT from the terminal and then SIGTERM from the parent, and that is one wish.
- * A fault that nobody caught is logged as fatal, everything is closed, and the process exits 70; 69 where it cannot listen.
+ * A fault that nobody caught is logged as fatal, everything is closed, and the process exits 70; 69 where it cannot listen,
+ * or a server that it needs is not there.
  */
 export function createShutdown(deps: { logger: Logger; forceMs: number }): Shutdown {
   const state: State = {
@@ -119,10 +121,16 @@ function listenToSignals(logger: Logger, run: (reason: string) => Promise<void>)
 function listenToFaults(logger: Logger, state: State, run: (reason: string) => Promise<void>): void {
   // Node raises an unhandled rejection as an uncaught exception too, with its origin, so one listener sees both.
   process.on('uncaughtException', (error, origin) => {
-    const isOurs = (error as NodeJS.ErrnoException).syscall !== 'listen';
-    logger.fatal({ err: error, origin }, isOurs ? 'a fault that nobody caught' : 'the address cannot be listened on');
-    const exitCode = isOurs ? exitCodeFault : exitCodeUnavailable;
+    const outside = reasonOutside(error);
+    logger.fatal({ err: error, origin }, outside ?? 'a fault that nobody caught');
+    const exitCode = outside === undefined ? exitCodeFault : exitCodeUnavailable;
     state.exitCodeAtForce = exitCode;
     void run(origin).then(() => process.exit(exitCode));
   });
+}
+
+/** Undefined where the reason is within. */
+function reasonOutside(error: Error): string | undefined {
+  if (error instanceof Unavailable) return 'a server that is needed is not there';
+  return (error as NodeJS.ErrnoException).syscall === 'listen' ? 'the address cannot be listened on' : undefined;
 }

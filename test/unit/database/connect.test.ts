@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { connectDatabase, untilReachable } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { readRows } from '../../../shared/database/read-rows.js';
+import { Unavailable } from '../../../shared/runtime/unavailable.js';
 import { startFaultProxy } from '../../support/fault-proxy.js';
 import type { FaultProxy } from '../../support/fault-proxy.js';
 import { testPostgres } from '../../support/servers.js';
@@ -47,7 +48,7 @@ describe('a process that starts', () => {
     });
     const refused = await untilReachable(nobody).catch((error: unknown) => error);
     await nobody.destroy();
-    expect(refused).to.have.property('code', '3D000');
+    expect(refused).to.be.instanceOf(Unavailable).and.have.nested.property('cause.code', '3D000');
   });
 });
 

@@ -1,0 +1,46 @@
+import { expect } from 'chai';
+import { freePort } from '../../shared/standalone/ports.js';
+import { useDatabase } from '../support/database.js';
+import { startTestRedis } from '../support/servers.js';
+import type { TestRedis } from '../support/servers.js';
+import { startProcess, stopProcess } from '../support/service-process.js';
+
+describe('a process that starts without one of its servers', () => {
+  const own = useDatabase();
+  let redis: TestRedis;
+  let nowhere: string;
+  before(async () => {
+    redis = await startTestRedis();
+    nowhere = `127.0.0.1:${String(await freePort())}`;
+  });
+  after(() => redis.stop());
+
+  /** How it ended, and what it said. */
+  const endOf = async (kind: 'api' | 'worker', env: Record<string, string>): Promise<string> => {
+    const given = { DATABASE_URL: own.url, REDIS_URL: redis.url, PORT: '0', ...env };
+    const ended = await startProcess(kind, given).catch((error: unknown) => (error as Error).message);
+    if (typeof ended === 'string') return ended;
+    await stopProcess(ended);
+    return 'it started';
+  };
+  const expectUnavailable = (said: string, reason: string) => {
+    expect(said).to.include('ended ({"code":69,"signal":null})');
+    expect(said).to.include('a server that is needed is not there').and.to.include(reason);
+    expect(said).not.to.include('a fault that nobody caught');
+  };
+
+  for (const kind of ['api', 'worker'] as const) {
+    it(`ends with 69 where Redis is not there: ${kind}`, async () => {
+      const said = await endOf(kind, { REDIS_URL: `redis://${nowhere}` });
+      expectUnavailable(said, `Redis did not answer within 5000 ms: connect ECONNREFUSED ${nowhere}`);
+    });
+  }
+
+  it('ends with 69 where Postgres does not let it in: worker', async () => {
+    const stranger = new URL(own.url);
+    stranger.password = 'not-the-password';
+    const said = await endOf('worker', { DATABASE_URL: stranger.href });
+    expectUnavailable(said, 'Postgres cannot be used: password authentication failed');
+    expect(said).not.to.include(stranger.password);
+  });
+});

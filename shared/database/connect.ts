@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import createKnex from 'knex';
 import type { Knex } from 'knex';
-import { Unavailable } from '../runtime/unavailable.js';
+import { Unavailable } from '../domain/unavailable.js';
 import { isInfrastructureError, isRefusalOfRole, reasonWithoutStatement } from './errors.js';
 import { migrationSource } from './migration-source.js';
 import { onServerError, streamOf } from './raw-connection.js';

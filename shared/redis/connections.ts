@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import type { CommonRedisOptions } from 'ioredis';
-import { Unavailable } from '../runtime/unavailable.js';
+import { Unavailable } from '../domain/unavailable.js';
 
 /**
  * The Redis connections of a process, named for their use; their number never grows with the number of materials.

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import type { Logger } from './logger.js';
-import { Unavailable } from './unavailable.js';
+import { Unavailable } from '../domain/unavailable.js';
 
 /** EX_SOFTWARE of sysexits.h: an error of ours, after which the state of the process cannot be trusted. */
 const exitCodeFault = 70;

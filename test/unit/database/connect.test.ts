@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { connectDatabase, untilReachable } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { readRows } from '../../../shared/database/read-rows.js';
-import { Unavailable } from '../../../shared/runtime/unavailable.js';
+import { Unavailable } from '../../../shared/domain/unavailable.js';
 import { startFaultProxy } from '../../support/fault-proxy.js';
 import type { FaultProxy } from '../../support/fault-proxy.js';
 import { testPostgres } from '../../support/servers.js';

@@ -110,6 +110,13 @@ describe('npm run load', () => {
     );
   });
 
+  it('puts the figures alone on stdout for --json -, and the table beside them', async () => {
+    const ended = await startLoad(...atMost(20), '--json', '-').ended;
+    expect(ended.code, ended.text).to.equal(0);
+    expect((JSON.parse(ended.stdout) as LoadReport).summary.sent).to.equal(20);
+    expect(ended.text).to.include('20 × 200');
+  });
+
   it('says which level is wrong, and ends with 1, where one was changed behind its back', async () => {
     const load = startLoad('--scenario', 'HOT', '--connections', '2', '--seconds', '600');
     await until(() => load.text().includes('2 connections'), {
@@ -188,6 +195,7 @@ describe('npm run load', () => {
       ['--must', 'constructor<1'],
       ['--json', folder.path],
       ['--html', ''],
+      ['--html', '-'],
       ['--locations', '70001,,70002'],
       ['--locations', '70001, 70001'],
     ];
@@ -223,6 +231,7 @@ interface Ended {
   code: number | null;
   /** Both streams. */
   text: string;
+  stdout: string;
 }
 
 /** @param dataFolder without a demo, whatever this machine runs */
@@ -231,9 +240,10 @@ function startCommand(args: string[], dataFolder: string) {
     env: { PATH: process.env.PATH, DATA_DIR: dataFolder },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
-  let text = '';
+  let [text, stdout] = ['', ''];
   for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, text })));
+  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, text, stdout })));
   const closeNow = () => void child.kill('SIGKILL');
   const forget = rememberOpen({ name: 'npm run load', forWholeRun: false, close: async () => closeNow(), closeNow });
   void ended.then(forget);

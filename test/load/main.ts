@@ -7,6 +7,7 @@ import { loadPage } from './load-page.js';
 import { problemsOf, progressText, reportText } from './load-text.js';
 import { loadUsage, readLoadOptions } from './options.js';
 import type { LoadOptions } from './options.js';
+import { standardOutput } from './output-path.js';
 import { readArguments } from './read-arguments.js';
 import { runLoad } from './run-load.js';
 
@@ -29,7 +30,8 @@ async function load(options: LoadOptions): Promise<number> {
     const report = await runLoad(options, service, generators, { line: say, progress }).catch(failed);
     await generators.close();
     if (typeof report === 'number') return report;
-    console.log(`\n${reportText(report)}`);
+    const print = options.jsonPath === standardOutput ? say : console.log;
+    print(`\n${reportText(report)}`);
     const isWritten = [
       write(options.jsonPath, () => `${JSON.stringify(report, null, 2)}\n`),
       write(options.htmlPath, () => loadPage(report)),
@@ -48,7 +50,8 @@ async function load(options: LoadOptions): Promise<number> {
 function write(path: string | undefined, content: () => string): boolean {
   if (path === undefined) return true;
   try {
-    writeFileSync(path, content());
+    if (path === standardOutput) process.stdout.write(content());
+    else writeFileSync(path, content());
     return true;
   } catch (error) {
     say(`${path} could not be written: ${(error as Error).message}`);
@@ -85,7 +88,7 @@ function failed(error: unknown): number {
   return exitCodes.unavailable;
 }
 
-/** Beside the report, which alone goes to stdout. */
+/** Beside the report, or its figures, which alone go to stdout. */
 function say(line: string): void {
   process.stderr.write(process.stderr.isTTY ? `\r\u001b[K${line}\n` : `${line}\n`);
 }

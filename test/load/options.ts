@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util';
 import { loadMaxOf, readLoadShape } from './load-shape.js';
 import type { LoadShape } from './load-shape.js';
-import { readOutputPath } from './output-path.js';
+import { readOutputPath, standardOutput } from './output-path.js';
 import { readScenario } from './read-scenario.js';
 import { scenarioNames } from './scenario.js';
 import type { Scenario } from './scenario.js';
@@ -27,6 +27,7 @@ export interface LoadOptions {
   processes: number;
   seed: number;
   thresholds: Threshold[];
+  /** Or `standardOutput`. */
   jsonPath: string | undefined;
   htmlPath: string | undefined;
 }
@@ -61,7 +62,7 @@ export const loadUsage = `npm run load -- [options]
   --must <threshold>      'p99<50' and the like, several times; a missed one gives exit code 2. Of
                           ${thresholdFigures.join(',\n                          ')},
                           status503 and the like (how often that answer came)
-  --json <file>, --html <file>   the figures, and one page with plots that needs nothing else
+  --json <file>, --html <file>   the figures (to - : alone on stdout), and one page with plots that needs nothing else
 
 Exit code: 0 as wished, 1 a level is wrong or nothing succeeded, 2 a threshold was missed, 64 usage, 69 no service there
 (at the end: the levels are not held against what was acknowledged), 74 a report could not be written.
@@ -121,10 +122,12 @@ export function readLoadOptions(
     processes,
     seed: readNumber('--seed', values.seed, 1, 0, 0xffff_ffff),
     thresholds: values.must.map(readThreshold),
-    jsonPath: values.json === undefined ? undefined : readOutputPath('--json', values.json),
+    jsonPath: values.json === undefined ? undefined : readJsonPath(values.json),
     htmlPath: values.html === undefined ? undefined : readOutputPath('--html', values.html),
   };
 }
+
+const readJsonPath = (path: string) => (path === standardOutput ? path : readOutputPath('--json', path));
 
 function readUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:/.test(text))

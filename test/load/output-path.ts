@@ -1,6 +1,9 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
+/** What one types for it in place of a file. */
+export const standardOutput = '-';
+
 /**
  * The path of a file that is to be written at the end; looked at before the work, which would otherwise have been for
  * nothing.
@@ -9,6 +12,7 @@ import { dirname, resolve } from 'node:path';
  * @throws with a sentence for that person
  */
 export function readOutputPath(option: string, path: string): string {
+  if (path === standardOutput) throw new Error(`${option} takes a file, and not the standard output.`);
   const file = resolve(path);
   const isThere = existsSync(file);
   if (isThere && statSync(file).isDirectory()) throw new Error(`${option} takes a file, and ${file} is a folder.`);

@@ -1,7 +1,7 @@
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { connectLimiterRedis, untilReady } from '../shared/redis/connections.js';
-import { boundHeapGrowth } from '../shared/runtime/heap.js';
+import { tuneHeap } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
 import { followParent } from '../shared/runtime/parent.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
@@ -15,7 +15,7 @@ import { createPools } from './pools.js';
 
 /** The composition root of an API process: settings, connections, the server; closed in reverse. */
 
-boundHeapGrowth();
+tuneHeap();
 const settings = settingsOrExit(declared, process.env, settingsProblem);
 const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL });
 const shutdown = createShutdown({ logger, forceMs: settings.SHUTDOWN_TIMEOUT_MS });

@@ -11,7 +11,7 @@ import type { SentJob, Waiter } from './waiter.js';
  * Combining (pipeline §2.2): of each material this process has at most one job in flight; what comes meanwhile forms
  * the next. Nothing waits when the material is idle: there is no timer. It is what group commit is to a log.
  */
-export interface Combiner extends Pick<ShopGates, 'inHandMax'> {
+export interface Combiner extends Pick<ShopGates, 'inHandMax' | 'sendDue'> {
   add: (waiter: Waiter) => void;
   /** Takes a waiter that has its answer, or never gets one, out of its job; the last one out sends the next job. */
   leave: (waiter: Waiter) => void;
@@ -94,6 +94,7 @@ export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner
       else lines.delete(queue);
     },
     inHandMax: () => gates.inHandMax(),
+    sendDue: () => gates.sendDue(),
   };
 }
 

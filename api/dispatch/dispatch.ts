@@ -79,9 +79,12 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
     },
   });
   const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, settle });
-  link.onReply((id, outcome) => {
-    const waiter = waiters.get(id);
-    if (waiter !== undefined) settle(waiter, answerOf(outcome));
+  link.onReplies((replies) => {
+    for (const [id, outcome] of replies) {
+      const waiter = waiters.get(id);
+      if (waiter !== undefined) settle(waiter, answerOf(outcome));
+    }
+    combiner.sendDue();
   });
 
   return {

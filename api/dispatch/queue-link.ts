@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { reasonOf } from '../../shared/database/errors.js';
-import type { OperationOutcome } from '../../shared/domain/operation.js';
 import { decodeReplies } from '../../shared/queue/job-format.js';
+import type { Replies } from '../../shared/queue/job-format.js';
 import { createMaterialQueues } from '../../shared/queue/material-queues.js';
 import type { MaterialQueues } from '../../shared/queue/material-queues.js';
 import { replyChannel } from '../../shared/queue/names.js';
@@ -20,8 +20,8 @@ export interface QueueLink {
   apiId: string;
   /** Told of each enqueue what Redis has against it: it may have the right to all but that. */
   refused: RecurringFault;
-  /** From now on the outcomes of this process's operations are told, each as it comes. */
-  onReply: (listener: (operationId: string, outcome: OperationOutcome) => void) => void;
+  /** From now on the outcomes of this process's operations are told, those of one cycle of a worker together. */
+  onReplies: (listener: (replies: Replies) => void) => void;
   /** Whether each connection can be used now. */
   connected: () => { producer: boolean; replies: boolean };
   close: () => void;
@@ -47,9 +47,9 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
     queues,
     apiId,
     refused: logRecurring(logger, 'Jobs could not be queued.', reasonOf),
-    onReply(listener) {
+    onReplies(listener) {
       replies.on('message', (_channel: string, message: string) => {
-        for (const [id, outcome] of decodeReplies(message)) listener(id, outcome);
+        listener(decodeReplies(message));
       });
     },
     connected: () => ({ producer: redis.status === 'ready', replies: listening.isHeard() }),

@@ -32,6 +32,11 @@ export interface ShopGates {
   markDue: (shopId: number, queue: string) => void;
   /** A job that was sent needs its place no longer. */
   leave: (shopId: number) => void;
+  /**
+   * Sends what is due now instead of at the end of this turn. After a reply the answers to it come first otherwise, a hundred of
+   * which take milliseconds, in which the workers have nothing to do.
+   */
+  sendDue: () => void;
   /** Writes of one shop that are worth holding now; more would only wait here. */
   inHandMax: () => number;
 }
@@ -71,6 +76,7 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
   }
 
   function flush(): void {
+    if (dueShops.size === 0) return;
     const shops = dueShops;
     dueShops = new Set();
     forgetIdle();
@@ -115,6 +121,7 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
       gateOf(shopId).sent -= 1;
       flushSoon(shopId);
     },
+    sendDue: flush,
     inHandMax: () => (isOneBesideOthers() ? writesInHandBesideMax : writesInHandMax),
   };
 }

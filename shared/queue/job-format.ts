@@ -39,7 +39,7 @@ function parseJson(text: string): unknown {
 }
 
 /** The outcomes of operations as they travel back on the reply channel. */
-type Replies = [operationId: string, outcome: OperationOutcome][];
+export type Replies = [operationId: string, outcome: OperationOutcome][];
 
 export function encodeReplies(replies: Replies): string {
   return JSON.stringify(replies);

@@ -13,11 +13,18 @@ export const heapArguments = ['--max-semi-space-size=16'];
 const heapGrowingPercent = 100;
 
 /**
- * Bounds how far the heap of a service process grows beyond what it needs. A request that waits for its commit outlives
- * the young generation, so most of what the old one holds is garbage: under load 45 MiB were alive and 165 MiB stood
- * there before V8 collected, since by itself it lets the heap quadruple. Read by V8 at each collection, so it may be set
- * while the process runs.
+ * How the heap of a service process is kept; called first of all, since what it says holds from then on.
+ *
+ * - It is collected before it has grown far beyond what is needed. A request that waits for its commit outlives the young
+ *   generation, so most of what the old one holds is garbage: under load 45 MiB were alive and 165 MiB stood there before
+ *   V8 collected, since by itself it lets the heap quadruple.
+ * - Everything is born young. V8 notes which lines of code make objects that live on, and has them born old from then on;
+ *   it noted those of our requests in a burst in which they waited, and did not take it back. Born old, a request is
+ *   garbage that nobody collects for long, and keeps alive whatever it points at: of 13 instead of 3 KB a request, each
+ *   collection made a copy. Without this an adjustment takes the API a fifth to a third less CPU, over 256 connections and
+ *   over 2,400.
  */
-export function boundHeapGrowth(): void {
+export function tuneHeap(): void {
   setFlagsFromString(`--heap-growing-percent=${String(heapGrowingPercent)}`);
+  setFlagsFromString('--no-allocation-site-pretenuring');
 }

@@ -7,6 +7,7 @@ import { knexConfig } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
 import { connectLimiterRedis, untilReady } from '../../../shared/redis/connections.js';
+import { tuneHeap } from '../../../shared/runtime/heap.js';
 import { createLogger } from '../../../shared/runtime/logger.js';
 import { settingsOrExit } from '../../../shared/runtime/settings.js';
 import type { BaselineName } from '../designs.js';
@@ -36,6 +37,7 @@ const strategies: Readonly<Record<BaselineName, Strategy>> = {
   g: combined,
 };
 
+tuneHeap();
 const settings = settingsOrExit(declared, process.env);
 const { pipeline, createSubmit } = strategies[process.env['BENCH_DESIGN'] as BaselineEnv['BENCH_DESIGN']];
 const logger = createLogger({ name: 'baseline', level: settings.LOG_LEVEL });

@@ -67,7 +67,7 @@ function partOf(part: PartName, options: BenchOptions): { title: string; ms: num
     case 'fairness':
       return { title: 'one shop beside another that asks for ten times its share', ms: 3_000 + rounds * 3 * roundMs };
     case 'overload':
-      return { title: 'five times what it can do', ms: matrix * (2 * roundMs + 26_000) };
+      return { title: 'five times what it can do', ms: matrix * rounds * (2 * roundMs + 23_000) };
     case 'locked':
       return { title: 'another session holds a material', ms: rounds * (roundMs + 15_000) };
   }

@@ -35,7 +35,7 @@ export function specialProblems({ apis, present, retention, fairness, overload, 
   const rounds = [
     ...(present === undefined ? [] : [...present.empty, ...present.full]),
     ...(retention === undefined ? [] : [...retention.quiet, ...retention.deleting]),
-    ...(overload ?? []).map(({ round }) => round),
+    ...(overload ?? []).flatMap(({ rounds }) => rounds),
   ];
   const others = [...(apis ?? []), fairness, locked];
   return [...rounds, ...others].flatMap((part) => part?.problems ?? []);
@@ -67,12 +67,14 @@ function fairnessText({ capacity, quietRate, floodRate, alone, besideBusy, besid
   );
 }
 
-function overloadText({ scenario, connectionsMax, peak, round, goodput, apiMib, workerMib }: OverloadSeen): string {
-  const rate = round.load.loop === 'open' ? round.load.rate : 0;
+function overloadText({ scenario, connectionsMax, peak, rounds, goodput, apiMib, workerMib }: OverloadSeen): string {
+  const done = rounds.map(({ requestsASecond }) => requestsASecond);
+  const sum = (figure: (round: Round) => number) => whole(rounds.reduce((total, round) => total + figure(round), 0));
+  const worst = (figure: 'p50Ms' | 'p99Ms') => Math.max(...rounds.map(({ refusals }) => refusals[figure])).toFixed(1);
   return (
-    `${scenario} at ${whole(rate)} due/s, 5 × the peak of ${whole(peak)}/s, over ${whole(connectionsMax)} connections: ${whole(round.requestsASecond)}/s done (${goodput.toFixed(2)} of the peak; must ≥ 0.9), ` +
-    `${whole(round.refusals.count)} refusals, p50 ${round.refusals.p50Ms.toFixed(1)} ms, p99 ${round.refusals.p99Ms.toFixed(1)} ms (must < 50), ${round.withoutRetryAfter} of them without Retry-After, ` +
-    `${whole(round.neverSent)} never sent for want of a connection; MiB API ${ends(apiMib)}, workers ${ends(workerMib)}`
+    `${scenario} at 5 × the peak of ${whole(peak)}/s, over ${whole(connectionsMax)} connections: ${whole(median(done))}/s done (${whole(Math.min(...done))} to ${whole(Math.max(...done))}; ${goodput.toFixed(2)} of the peak; must ≥ 0.9), ` +
+    `${sum(({ refusals }) => refusals.count)} refusals, p50 ${worst('p50Ms')} ms, p99 ${worst('p99Ms')} ms in the worst round (must < 50), ${sum(({ withoutRetryAfter }) => withoutRetryAfter)} of them without Retry-After, ` +
+    `${sum(({ neverSent }) => neverSent)} never sent for want of a connection; MiB API ${ends(apiMib)}, workers ${ends(workerMib)}`
   );
 }
 

@@ -6,6 +6,8 @@ import { addLocations } from '../../../shared/database/locations.js';
 import { checkRecentLedger } from '../../../shared/database/recent-ledger-check.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { bookOpeningStock } from '../../../shared/standalone/book-opening-stock.js';
+import { planOf, sentDuring } from '../../support/sent-statements.js';
+import type { PlanNode } from '../../support/sent-statements.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -123,9 +125,33 @@ describe('the check of recent changes', () => {
     await database.raw(`UPDATE levels SET updated_at = now() + interval '1 s' WHERE location_id = '2'`);
     const { levels, entries } = await check(materials, { levelsMax: 3, entriesPerLevelMax: 2 });
     expect({ levels, entries }).to.deep.equal({ levels: 3, entries: 6 });
-    await database.raw(`UPDATE levels SET sequence = 7`);
+    await database.raw(`UPDATE levels SET sequence = 4`);
     const bounded = await found(materials, { levelsMax: 3, entriesPerLevelMax: 2 });
-    expect(bounded).to.have.members(materials.map((id) => `last-sequence ${id} 2 3 7`));
+    expect(bounded).to.have.members(materials.map((id) => `last-sequence ${id} 2 3 4`));
+  });
+
+  it('takes an end that is not where the level says it is for missing', async () => {
+    await database.raw(`UPDATE levels SET sequence = 7 WHERE id = ${of}`);
+    expect(await found(['VMAT-b'], { ...bounds, entriesPerLevelMax: 2 })).to.deep.equal([
+      'level-not-sum VMAT-b 1 0.000000 3.000000',
+      'last-sequence VMAT-b 1 0 7',
+    ]);
+    await database.raw(`UPDATE levels SET sequence = 1 WHERE id = ${of}`);
+    expect(await found(['VMAT-b'], { ...bounds, entriesPerLevelMax: 2 })).to.deep.equal(['last-sequence VMAT-b 1 3 1']);
+  });
+
+  it('reads the end alone of a long ledger that Postgres has no statistics of', async () => {
+    await database.raw(`
+      INSERT INTO ledger (shop_id, level_id, sequence, op_id, row_index, requested_delta, previous, applied, level_after,
+                          clamped, at, channel)
+      SELECT shop_id, id, number, gen_random_uuid(), 0, 1, number - 1, 1, number, false, now(), 'cli'
+      FROM levels, generate_series(4, 20000) number WHERE id = ${of}`);
+    await database.raw(`UPDATE levels SET sequence = 20000, quantity = 20000 WHERE id = ${of}`);
+    const [levelsQuery] = await sentDuring(database, () => check(['VMAT-b']));
+    const read = blocksOf('ledger', await planOf(database, levelsQuery!, { isRun: true }));
+    // The whole of it has some 300; an index of four levels and the pages of two hundred entries are a few.
+    expect(read).to.be.greaterThan(0).and.lessThan(40);
+    expect(await check(['VMAT-b'])).to.deep.include({ levels: 2, entries: 103 });
   });
 
   it('judges a ledger whose first entries it does not read by what it reads', async () => {
@@ -136,3 +162,9 @@ describe('the check of recent changes', () => {
     expect(seen).to.deep.equal(['broken-chain VMAT-b 1 0 1']);
   });
 });
+
+/** Blocks that a plan's scans of a table have read, their indexes' included. */
+function blocksOf(table: string, node: PlanNode): number {
+  if (node['Relation Name'] === table) return (node['Shared Hit Blocks'] ?? 0) + (node['Shared Read Blocks'] ?? 0);
+  return (node.Plans ?? []).reduce((sum, child) => sum + blocksOf(table, child), 0);
+}

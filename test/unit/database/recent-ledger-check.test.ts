@@ -145,11 +145,11 @@ describe('the check of recent changes', () => {
       INSERT INTO ledger (shop_id, level_id, sequence, op_id, row_index, requested_delta, previous, applied, level_after,
                           clamped, at, channel)
       SELECT shop_id, id, number, gen_random_uuid(), 0, 1, number - 1, 1, number, false, now(), 'cli'
-      FROM levels, generate_series(4, 20000) number WHERE id = ${of}`);
-    await database.raw(`UPDATE levels SET sequence = 20000, quantity = 20000 WHERE id = ${of}`);
+      FROM levels, generate_series(4, 200000) number WHERE id = ${of}`);
+    await database.raw(`UPDATE levels SET sequence = 200000, quantity = 200000 WHERE id = ${of}`);
     const [levelsQuery] = await sentDuring(database, () => check(['VMAT-b']));
     const read = blocksOf('ledger', await planOf(database, levelsQuery!, { isRun: true }));
-    // The whole of it has some 300; an index of four levels and the pages of two hundred entries are a few.
+    // The whole of it has thousands; an index of four levels and the pages of two hundred entries are a few.
     expect(read).to.be.greaterThan(0).and.lessThan(40);
     expect(await check(['VMAT-b'])).to.deep.include({ levels: 2, entries: 103 });
   });

@@ -58,6 +58,17 @@ describe('the gate of a shop', () => {
     }
   });
 
+  it('lets out at once what is due when asked to, and nothing of it again at the end of the turn', async () => {
+    for (const name of ['one', 'two']) gates.markDue(1, name);
+    gates.sendDue();
+    expect(sent).to.deep.equal(['one', 'two']);
+    gates.sendDue();
+    gates.markDue(1, 'three');
+    expect(sent).to.deep.equal(['one', 'two']);
+    await turn();
+    expect(sent).to.deep.equal(['one', 'two', 'three']);
+  });
+
   it('keeps no place for a material that had nothing to send when its turn came', async () => {
     const idle = namesOf(jobsSentMax);
     empty = new Set(idle);

@@ -20,9 +20,9 @@ const heapGrowingPercent = 100;
  *   V8 collected, since by itself it lets the heap quadruple.
  * - Everything is born young. V8 notes which lines of code make objects that live on, and has them born old from then on;
  *   it noted those of our requests in a burst in which they waited, and did not take it back. Born old, a request is
- *   garbage that nobody collects for long, and keeps alive whatever it points at: of 13 instead of 3 KB a request, each
- *   collection made a copy. Without this an adjustment takes the API a fifth to a third less CPU, over 256 connections and
- *   over 2,400.
+ *   garbage that nobody collects for long, and keeps alive whatever it points at: over 2,400 connections 13 KB a request
+ *   outlived a collection. Without it an adjustment takes the API a fifth to a third less CPU on Node 20, and a sixth to a
+ *   quarter on 24 (test/bench/README.md).
  */
 export function tuneHeap(): void {
   setFlagsFromString(`--heap-growing-percent=${String(heapGrowingPercent)}`);

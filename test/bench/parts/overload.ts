@@ -35,15 +35,16 @@ export async function runOverload(context: BenchContext): Promise<OverloadSeen[]
   for (const scenario of matrixOf(context.options.scenarios)) {
     context.say(`${scenario}, overload`);
     const peaks = peakConnections.map((): number[] => []);
+    const peakOf = () => Math.max(...peaks.map(median));
     const loads = connectionsMax.map((connections) => ({ connections, measured: [] as Measured[] }));
     for (let seed = 1; seed <= context.options.rounds; seed += 1) {
       for (const [index, connections] of peakConnections.entries())
         peaks[index]?.push(await measurePeak(context, { scenario, connections, seed }));
-      const peak = Math.max(...peaks.map(median));
+      const rate = Math.round(peakOf() * factor);
       for (const { connections, measured } of loads)
-        measured.push(await measureOverload(context, { scenario, connections, seed, rate: Math.round(peak * factor) }));
+        measured.push(await measureOverload(context, { scenario, connections, seed, rate }));
     }
-    const peak = Math.max(...peaks.map(median));
+    const peak = peakOf();
     for (const { connections, measured } of loads) {
       const rounds = measured.map(({ round }) => round);
       all.push({

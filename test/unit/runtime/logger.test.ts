@@ -1,7 +1,7 @@
-import { spawnSync } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/runtime/logger.js';
+import { runShipped, shipped } from '../../support/run-shipped.js';
 
 /** A logger and what it wrote. */
 function createCapture(level = 'info') {
@@ -88,30 +88,23 @@ describe('logger', () => {
     expect(last()).to.include(fields);
   });
 
-  it('a process that does not write to a terminal writes JSON, and loses no line when it exits at once', () => {
-    const module = new URL('../../../shared/runtime/logger.ts', import.meta.url).href;
-    const script = `
-      import { createLogger } from '${module}';
+  it('a process that does not write to a terminal writes JSON, and loses no line when it exits at once', async () => {
+    const { code, signal, stdout } = await runShipped(`
+      import { createLogger } from '${shipped('shared/runtime/logger.js')}';
       const logger = createLogger({ name: 'worker', level: 'info' });
       for (let n = 0; n < 2000; n += 1) logger.info({ n }, 'a line');
-      process.exit(3);`;
-    const child = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
-      encoding: 'utf8',
-      timeout: 30_000,
-    });
-    const lines = child.stdout.trimEnd().split('\n');
-    expect(child.status).to.equal(3);
-    expect(lines).to.have.length(2000);
-    expect(JSON.parse(lines.at(-1)!)).to.include({ n: 1999, name: 'worker' });
+      process.exit(3);`);
+    expect({ code, signal }).to.deep.equal({ code: 3, signal: null });
+    expect(stdout).to.have.length(2000);
+    expect(JSON.parse(stdout.at(-1)!)).to.include({ n: 1999, name: 'worker' });
   });
 
   // Linux has a device that is always full.
   if (existsSync('/dev/full')) {
-    it('a full disk under the log costs lines and nothing else: the process ends as it is told to', () => {
-      const room = new URL('../../../shared/runtime/', import.meta.url).href;
+    it('a full disk under the log costs lines and nothing else: the process ends as it is told to', async () => {
       const script = `
-        import { createLogger } from '${room}logger.ts';
-        import { createShutdown } from '${room}shutdown.ts';
+        import { createLogger } from '${shipped('shared/runtime/logger.js')}';
+        import { createShutdown } from '${shipped('shared/runtime/shutdown.js')}';
         const logger = createLogger({ name: 'api', level: 'debug' });
         const shutdown = createShutdown({ logger, forceMs: 5000 });
         shutdown.listen();
@@ -124,17 +117,9 @@ describe('logger', () => {
         });
         process.kill(process.pid, 'SIGTERM');`;
       const full = openSync('/dev/full', 'w');
-      const { status, stderr } = spawnSync(
-        process.execPath,
-        ['--import', 'tsx', '--input-type=module', '--eval', script],
-        {
-          encoding: 'utf8',
-          stdio: ['ignore', full, 'pipe'],
-          timeout: 30_000,
-        },
-      );
+      const { code, signal, stderr } = await runShipped(script, { stdout: full });
       closeSync(full);
-      expect({ status, stderr }).to.deep.equal({ status: 0, stderr: 'answered' });
+      expect({ code, signal, stderr }).to.deep.equal({ code: 0, signal: null, stderr: 'answered' });
     });
   }
 });

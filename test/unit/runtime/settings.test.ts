@@ -1,8 +1,8 @@
-import { spawnSync } from 'node:child_process';
 import { expect } from 'chai';
 import { databaseAddress } from '../../../shared/runtime/process-settings.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
 import type { SettingsDeclaration } from '../../../shared/runtime/settings.js';
+import { runShipped, shipped } from '../../support/run-shipped.js';
 
 const declared = {
   PORT: { type: 'integer', default: 3000, minimum: 0, maximum: 65535, description: 'Where to listen.' },
@@ -128,22 +128,16 @@ describe('settings', () => {
     expect([port, offset, level, url, notSure]).to.deep.equal([3000, undefined, 'info', 'postgres://', undefined]);
   });
 
-  it('a process that cannot be configured prints every problem to stderr, no secret, and exits 78', () => {
-    const module = new URL('../../../shared/runtime/settings.ts', import.meta.url).href;
+  it('a process that cannot be configured prints every problem to stderr, no secret, and exits 78', async () => {
     const script = `
-      import { settingsOrExit } from '${module}';
+      import { settingsOrExit } from '${shipped('shared/runtime/settings.js')}';
       settingsOrExit({
         PORT: { type: 'integer', description: 'The port.' },
         KEY: { type: 'integer', secret: true, description: 'The key.' },
       }, process.env);
       console.log('went on');`;
-    const child = spawnSync(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
-      env: { ...process.env, PORT: 'http', KEY: 'hush' },
-      encoding: 'utf8',
-      timeout: 30_000,
-    });
-    expect(child.status).to.equal(78);
-    expect(child.stdout).to.equal('');
-    expect(child.stderr).to.contain('PORT is "http"').and.to.contain('KEY is').and.not.to.contain('hush');
+    const { stderr, ...ended } = await runShipped(script, { env: { ...process.env, PORT: 'http', KEY: 'hush' } });
+    expect(ended, stderr).to.deep.equal({ code: 78, signal: null, stdout: [] });
+    expect(stderr).to.contain('PORT is "http"').and.to.contain('KEY is').and.not.to.contain('hush');
   });
 });

@@ -1,16 +1,12 @@
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
+import type { ChildProcess } from 'node:child_process';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/runtime/logger.js';
 import { createShutdown } from '../../../shared/runtime/shutdown.js';
+import { runShipped, shipped } from '../../support/run-shipped.js';
 
-/** A process that cannot end by itself must not outlive its test. */
-const processMsMax = 30_000;
 const pressEveryMs = 100;
 
 type Line = { msg: string } & Record<string, unknown>;
-type Child = { pid: number; signal(name: NodeJS.Signals): void };
 
 function createRecorder() {
   const lines: Line[] = [];
@@ -19,11 +15,10 @@ function createRecorder() {
 }
 
 /** Runs the body in a process with a listening `shutdown`, calls `onLine` for each line it logs, and gives how it ended. */
-async function runProcess(body: string, onLine: (line: Line, child: Child) => void = () => undefined) {
-  const room = new URL('../../../shared/runtime/', import.meta.url).href;
+async function runProcess(body: string, onLine: (line: Line, child: ChildProcess) => void = () => undefined) {
   const script = `
-    import { createLogger } from '${room}logger.ts';
-    import { createShutdown } from '${room}shutdown.ts';
+    import { createLogger } from '${shipped('shared/runtime/logger.js')}';
+    import { createShutdown } from '${shipped('shared/runtime/shutdown.js')}';
     const logger = createLogger({ name: 'child', level: 'debug' });
     const create = (forceMs) => {
       const shutdown = createShutdown({ logger, forceMs });
@@ -32,24 +27,24 @@ async function runProcess(body: string, onLine: (line: Line, child: Child) => vo
     };
     const stayOpen = () => { const timer = setInterval(() => {}, 1000); return () => clearInterval(timer); };
     ${body}`;
-  const child = spawn(process.execPath, ['--import', 'tsx', '--input-type=module', '--eval', script], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-    timeout: processMsMax,
-    killSignal: 'SIGKILL',
-  });
   const lines: Line[] = [];
-  const reader = createInterface({ input: child.stdout });
-  reader.on('line', (text) => {
-    const line = JSON.parse(text) as Line;
-    lines.push(line);
-    onLine(line, { pid: child.pid!, signal: (name) => void child.kill(name) });
+  const { code, signal, stderr } = await runShipped(script, {
+    onLine: (text, child) => {
+      const line = JSON.parse(text) as Line;
+      lines.push(line);
+      onLine(line, child);
+    },
   });
-  const [code, signal] = (await once(child, 'close')) as [number | null, NodeJS.Signals | null];
-  return { code, signal, lines, messages: lines.map((line) => line.msg) };
+  const messages = lines.map((line) => line.msg);
+  /** Tells all of it where the process ended in another way. */
+  const expectCode = (expected: number) => {
+    expect({ code, signal }, `${messages.join(', ')}\n${stderr}`).to.deep.equal({ code: expected, signal: null });
+  };
+  return { expectCode, lines, messages };
 }
 
-const stopWhenReady = (name: NodeJS.Signals) => (line: Line, child: Child) => {
-  if (line.msg === 'ready') child.signal(name);
+const stopWhenReady = (name: NodeJS.Signals) => (line: Line, child: ChildProcess) => {
+  if (line.msg === 'ready') child.kill(name);
 };
 
 describe('shutdown', () => {
@@ -122,7 +117,7 @@ describe('shutdown', () => {
     it(`on ${signal} the process closes and then ends by itself with 0`, async () => {
       const body = `create(20_000).register('timer', stayOpen()); logger.info('ready');`;
       const ended = await runProcess(body, stopWhenReady(signal));
-      expect(ended).to.include({ code: 0, signal: null });
+      ended.expectCode(0);
       expect(ended.lines.find((line) => line.msg === 'closing')).to.include({ reason: signal });
       expect(ended.messages.at(-1)).to.equal('closed');
     });
@@ -142,7 +137,7 @@ describe('shutdown', () => {
       logger.info('ready');`;
     const ended = await runProcess(body, stopWhenReady('SIGINT'));
     expect(ended.messages).to.include('drained');
-    expect(ended.code).to.equal(0);
+    ended.expectCode(0);
   });
 
   it('SIGTERM from a supervisor after the terminal’s SIGINT is not a second wish', async () => {
@@ -156,7 +151,7 @@ describe('shutdown', () => {
       logger.info('ready');`;
     const ended = await runProcess(body, stopWhenReady('SIGINT'));
     expect(ended.messages).to.include('drained');
-    expect(ended.code).to.equal(0);
+    ended.expectCode(0);
   });
 
   for (const [signal, code] of [
@@ -168,13 +163,13 @@ describe('shutdown', () => {
       let pressing: NodeJS.Timeout | undefined;
       const ended = await runProcess(body, (line, child) => {
         if (line.msg !== 'ready') return;
-        child.signal(signal);
+        child.kill(signal);
         pressing = setInterval(() => {
-          child.signal(signal);
+          child.kill(signal);
         }, pressEveryMs);
       });
       clearInterval(pressing);
-      expect(ended.code).to.equal(code);
+      ended.expectCode(code);
     });
   }
 
@@ -185,7 +180,7 @@ describe('shutdown', () => {
       shutdown.register('queue', () => new Promise(() => {}));
       shutdown.run('test');`;
     const ended = await runProcess(body);
-    expect(ended.code).to.equal(1);
+    ended.expectCode(1);
     expect(ended.lines.at(-1)).to.include({ closer: 'queue', msg: 'queue did not close: forced to exit' });
     expect(ended.lines.at(-1)!.notClosed).to.deep.equal(['database']);
   });
@@ -196,12 +191,12 @@ describe('shutdown', () => {
       await part.run('a part of the process');
       setTimeout(() => logger.info('still here'), 500);`);
     expect(ended.messages.at(-1)).to.equal('still here');
-    expect(ended.code).to.equal(0);
+    ended.expectCode(0);
   });
 
   it('something that no closer knew of and that stays open is reported, and the process forced to exit 1', async () => {
     const ended = await runProcess(`stayOpen(); create(300).run('test');`);
-    expect(ended.code).to.equal(1);
+    ended.expectCode(1);
     expect(ended.lines.at(-1)!.msg).to.contain('something was left open');
     expect(ended.lines.at(-1)!.stillOpen).to.include('Timeout');
   });
@@ -211,7 +206,7 @@ describe('shutdown', () => {
       const { createServer } = await import('node:net');
       create(20_000).register('database', () => logger.info('database closed'));
       const taken = createServer().listen(0, '127.0.0.1', () => createServer().listen(taken.address().port, '127.0.0.1'));`);
-    expect(ended.code).to.equal(69);
+    ended.expectCode(69);
     expect(ended.messages).to.include.members(['the address cannot be listened on', 'database closed']);
     expect(ended.messages).to.not.include('a fault that nobody caught');
   });
@@ -226,7 +221,7 @@ describe('shutdown', () => {
         create(20_000).register('database', () => logger.info('database closed'));
         ${fault}`);
       const fatal = ended.lines.find((line) => line.level === 60);
-      expect(ended.code).to.equal(70);
+      ended.expectCode(70);
       expect(fatal!.err).to.include({ message: 'the fault' });
       expect(ended.messages).to.include('database closed');
     });
@@ -236,6 +231,6 @@ describe('shutdown', () => {
     const ended = await runProcess(`
       create(300).register('never', () => new Promise(() => {}));
       setImmediate(() => { throw new Error('the fault'); });`);
-    expect(ended.code).to.equal(70);
+    ended.expectCode(70);
   });
 });

@@ -1,13 +1,14 @@
-import type { ChainableCommander } from 'ioredis';
-import { advanceOn, giveBackUntriedOn, readAdvanced } from '../shared/queue/leases.js';
+import { advanceIn, giveBackUntriedIn, readAdvanced } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
+import { createBatch } from '../shared/redis/batch.js';
+import type { Batch } from '../shared/redis/batch.js';
 import { applyJobs } from './apply-jobs.js';
 import type { WorkerDeps } from './deps.js';
 import { readJobs } from './read-jobs.js';
 import type { Job } from './read-jobs.js';
-import { publishOn } from './reply.js';
+import { publishIn } from './reply.js';
 
-/** Materials a cycle holds at most, all folded in one transaction (pipeline §2 "Limits"). */
+/** Materials a cycle holds at most, all folded in one transaction (batch §2 "Limits"). */
 export const materialsACycleMax = 32;
 
 /** Rows after which a transaction takes no further job; it always takes at least one. */
@@ -17,7 +18,7 @@ const rowsATransactionMax = 10_000;
 const leftOutRetryMs = 100;
 
 /**
- * One cycle over the materials that a lane holds (pipeline §2.5–2.8): apply their jobs in one transaction → reply →
+ * One cycle over the materials that a lane holds (batch §2.5–2.8): apply their jobs in one transaction → reply →
  * finish them, let idle materials go, keep those with more, take others into the room, and fetch the jobs of all.
  *
  * Everything after the transaction is one round trip, in this order. What is finished, what is left and what comes next
@@ -31,11 +32,11 @@ export async function runCycle(deps: WorkerDeps, held: Held, mayTakeMore: () => 
   /** Queues of the materials that another session holds. */
   const leftOut = new Set<string>();
   const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
-  let pipeline = deps.redis.pipeline();
+  let batch = createBatch(deps.redis);
   for (const slice of slices(readJobs(held.materials))) {
-    if (pipeline.length > 0) {
-      await answersOf(pipeline);
-      pipeline = deps.redis.pipeline();
+    if (batch.size() > 0) {
+      await answersOf(batch);
+      batch = createBatch(deps.redis);
     }
     // A material that an earlier slice left out must wait whole, or its later jobs would overtake its earlier ones.
     const jobs = slice.filter(({ queue }) => !leftOut.has(queue));
@@ -43,12 +44,12 @@ export async function runCycle(deps: WorkerDeps, held: Held, mayTakeMore: () => 
     // fail-point: after-commit
     for (const queue of applied.leftOut) leftOut.add(queue);
     const done = jobs.filter(({ queue }) => !leftOut.has(queue));
-    publishOn(pipeline, done, applied.outcomes);
+    publishIn(batch, done, applied.outcomes);
     for (const { queue, id } of done) finished.get(queue)?.push(id);
   }
 
-  giveBackUntriedOn(
-    pipeline,
+  giveBackUntriedIn(
+    batch,
     held.materials.filter(({ queue }) => leftOut.has(queue)),
     leftOutRetryMs,
   );
@@ -56,8 +57,8 @@ export async function runCycle(deps: WorkerDeps, held: Held, mayTakeMore: () => 
     .filter(({ queue }) => !leftOut.has(queue))
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
   deps.watchLeftOut(leftOut, worked);
-  const token = advanceOn(pipeline, deps.presence, worked, mayTakeMore() ? materialsACycleMax : 0);
-  const answers = await answersOf(pipeline);
+  const token = advanceIn(batch, deps.presence, worked, mayTakeMore() ? materialsACycleMax : 0);
+  const answers = await answersOf(batch);
   // fail-point: after-reply
   const { lost, ...next } = readAdvanced(token, worked, answers.pop());
   deps.metrics.leasesLost(lost);
@@ -65,8 +66,8 @@ export async function runCycle(deps: WorkerDeps, held: Held, mayTakeMore: () => 
   return next;
 }
 
-async function answersOf(pipeline: ChainableCommander): Promise<unknown[]> {
-  const answers = (await pipeline.exec()) ?? [];
+async function answersOf(batch: Batch): Promise<unknown[]> {
+  const answers = await batch.send();
   return answers.map(([error, answer]) => {
     if (error !== null) throw error;
     return answer;

@@ -1,14 +1,14 @@
-import type { ChainableCommander } from 'ioredis';
 import type { OperationOutcome } from '../shared/domain/operation.js';
 import { encodeReplies } from '../shared/queue/job-format.js';
 import { replyChannel } from '../shared/queue/names.js';
+import type { Batch } from '../shared/redis/batch.js';
 import type { Job } from './read-jobs.js';
 
 /**
- * Queues one message for each API process that waits (pipeline §2.7). A message that is lost costs its waiter a second,
+ * Adds to a batch one message for each API process that waits (pipeline §2.7). A message that is lost costs its waiter a second,
  * until its look-up finds the outcome in Postgres.
  */
-export function publishOn(pipeline: ChainableCommander, jobs: Job[], outcomes: Map<string, OperationOutcome>): void {
+export function publishIn(batch: Batch, jobs: Job[], outcomes: Map<string, OperationOutcome>): void {
   const byReceiver = new Map<string, [string, OperationOutcome][]>();
   for (const { content } of jobs) {
     if (content === undefined) continue;
@@ -19,5 +19,8 @@ export function publishOn(pipeline: ChainableCommander, jobs: Job[], outcomes: M
       if (outcome !== undefined) replies.push([id, outcome]);
     }
   }
-  for (const [receiver, replies] of byReceiver) pipeline.publish(replyChannel(receiver), encodeReplies(replies));
+  for (const [receiver, replies] of byReceiver) {
+    const message = encodeReplies(replies);
+    batch.add((redis) => redis.publish(replyChannel(receiver), message));
+  }
 }

@@ -1,6 +1,7 @@
 import type { Database } from '../../shared/database/connect.js';
 import type { Channel, Command, Idempotency, MaterialRef, Operation } from '../../shared/domain/operation.js';
 import type { Logger } from '../../shared/runtime/logger.js';
+import { createRegistry } from '../../shared/runtime/registry.js';
 import { createAdmission } from './admission.js';
 import { createCombiner } from './combine.js';
 import type { DispatchMetrics, DispatchState } from './dispatch-metrics.js';
@@ -57,7 +58,7 @@ export async function createDispatch(deps: DispatchDeps): Promise<Dispatch> {
 function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dispatch {
   const { database, logger, settings, metrics } = deps;
   const admission = createAdmission(settings, health);
-  const waiters = new Map<string, Waiter>();
+  const waiters = createRegistry<Waiter>();
   let whenIdle: (() => void) | undefined;
 
   function settle(waiter: Waiter, outcome: DispatchOutcome): void {
@@ -65,7 +66,7 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
     admission.leave(waiter);
     waiter.resolve(outcome);
     combiner.leave(waiter);
-    if (waiters.size === 0) whenIdle?.();
+    if (waiters.size() === 0) whenIdle?.();
   }
 
   const combiner = createCombiner({
@@ -112,10 +113,10 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
     },
     inHandMax: () => combiner.inHandMax(),
     ready: () => health.parts(),
-    state: () => ({ writesInFlight: waiters.size, redis: link.connected(), pipeline: health.pipeline() }),
+    state: () => ({ writesInFlight: waiters.size(), redis: link.connected(), pipeline: health.pipeline() }),
     async close() {
       admission.close();
-      if (waiters.size > 0) await new Promise<void>((resolve) => (whenIdle = resolve));
+      if (waiters.size() > 0) await new Promise<void>((resolve) => (whenIdle = resolve));
       followUp.stop();
       health.stop();
       link.close();

@@ -15,13 +15,16 @@ export type Enqueued = 'queued' | 'not-queued' | 'uncertain';
  * nobody will look for (pipeline §2.3). Repeating it for the same jobs changes nothing. Jobs that are sent in one turn of
  * the event loop go as one: a transaction each was a third of this process's time.
  */
-export async function enqueue({ redis, queues, apiId, refused }: QueueLink, jobs: SentJob[]): Promise<Enqueued> {
+export async function enqueue(
+  { redis, queues, apiId, refused, ...link }: QueueLink,
+  jobs: SentJob[],
+): Promise<Enqueued> {
   if (redis.status !== 'ready') return 'not-queued';
   try {
-    const transaction = queues.transaction();
+    const transaction = link.transaction();
     for (const { id, ref, open } of jobs) {
       const operations = [...open].map(({ operation }) => operation);
-      queues.addTo(transaction, ref, id, operationsJob(apiId, operations));
+      queues.addIn(transaction, ref, id, operationsJob(apiId, operations));
     }
     addScript(transaction, 'rmAnnounce', ...jobs.map(({ ref }) => queueName(ref)));
     const answers = await transaction.exec();
@@ -32,9 +35,7 @@ export async function enqueue({ redis, queues, apiId, refused }: QueueLink, jobs
     refused(error);
     return error === undefined ? 'queued' : 'uncertain';
   } catch (error) {
-    // The transaction's own error says only that one of its commands was refused.
-    const [reason = error] = (error as { previousErrors?: Error[] }).previousErrors ?? [];
-    refused(reason);
+    refused(error);
     return 'uncertain';
   }
 }

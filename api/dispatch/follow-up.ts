@@ -3,6 +3,7 @@ import { cancelOperations, findOutcomes } from '../../shared/database/operations
 import type { OperationOutcome } from '../../shared/domain/operation.js';
 import { queueName } from '../../shared/queue/names.js';
 import type { Logger } from '../../shared/runtime/logger.js';
+import type { Registry } from '../../shared/runtime/registry.js';
 import type { DispatchMetrics } from './dispatch-metrics.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import { announceQueued, enqueue } from './enqueue.js';
@@ -27,7 +28,7 @@ export interface FollowUpDeps {
   database: Database;
   logger: Logger;
   metrics: DispatchMetrics;
-  waiters: Map<string, Waiter>;
+  waiters: Registry<Waiter>;
   settle: (waiter: Waiter, outcome: DispatchOutcome) => void;
 }
 
@@ -41,7 +42,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
 
   const timer = setInterval(() => {
     const nowMs = performance.now();
-    const all = [...deps.waiters.values()];
+    const all = deps.waiters.values();
     for (const waiter of all) endUnsent(deps, waiter, nowMs);
     void lookUpDue(all, nowMs);
     void cancelDue(all, nowMs);

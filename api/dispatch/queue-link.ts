@@ -7,6 +7,8 @@ import { createMaterialQueues } from '../../shared/queue/material-queues.js';
 import type { MaterialQueues } from '../../shared/queue/material-queues.js';
 import { replyChannel } from '../../shared/queue/names.js';
 import { defineScripts } from '../../shared/queue/run-script.js';
+import { createTransaction } from '../../shared/redis/batch.js';
+import type { Transaction } from '../../shared/redis/batch.js';
 import { connectProducerRedis, connectRepliesRedis, untilReady } from '../../shared/redis/connections.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
@@ -16,6 +18,8 @@ import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
 export interface QueueLink {
   redis: Redis;
   queues: MaterialQueues;
+  /** Of the connection that adds jobs. */
+  transaction: () => Transaction;
   /** This API process, as the workers address it. */
   apiId: string;
   /** Told of each enqueue what Redis has against it: it may have the right to all but that. */
@@ -45,6 +49,7 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
   return {
     redis,
     queues,
+    transaction: () => createTransaction(redis),
     apiId,
     refused: logRecurring(logger, 'Jobs could not be queued.', reasonOf),
     onReplies(listener) {

@@ -1,5 +1,6 @@
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { addScript, runScript } from './run-script.js';
+import type { Gathering } from './run-script.js';
 import type { WorkerPresence } from './worker-presence.js';
 
 /** A material that a lane holds, by the take that gave it, and its jobs in their order. */
@@ -53,18 +54,18 @@ export async function takeMaterials(redis: Redis, taker: Taker, max: number): Pr
 }
 
 /**
- * Queues on a pipeline the step from one cycle to the next: finish what was done, let idle materials go, keep the rest,
+ * Adds to a batch the step from one cycle to the next: finish what was done, let idle materials go, keep the rest,
  * and take so many that the lane holds `max` at most. `readAdvanced` understands its answer.
  *
  * @returns the token of the materials that are taken
  */
-export function advanceOn(pipeline: ChainableCommander, taker: Taker, worked: WorkedMaterial[], max: number): string {
+export function advanceIn(batch: Gathering, taker: Taker, worked: WorkedMaterial[], max: number): string {
   const token = taker.newToken();
   // Those that got no jobs last time, for want of room in the answer, come first.
   const ordered = worked.toSorted((one, other) => one.finished.length - other.finished.length);
   const steps = ordered.flatMap(({ queue, token: own, finished }) => [queue, own, finished.length, ...finished]);
   // A lane that ends takes nothing more, nor further jobs of what it holds: a fetch counts as a delivery.
-  addScript(pipeline, 'rmAdvance', max, token, leaseMs, max > 0 ? jobsAMaterialMax : 0, bytesMax, ...steps);
+  addScript(batch, 'rmAdvance', max, token, leaseMs, max > 0 ? jobsAMaterialMax : 0, bytesMax, ...steps);
   return token;
 }
 
@@ -100,9 +101,9 @@ export async function giveBack(
   if (held.length > 0) await runScript(redis, 'rmGiveBack', delayMs, delivery, ...pairs(held));
 }
 
-/** Likewise, queued on a pipeline, of materials for which nothing could be tried: their jobs' deliveries are not counted. */
-export function giveBackUntriedOn(pipeline: ChainableCommander, held: Lease[], delayMs: number): void {
-  if (held.length > 0) addScript(pipeline, 'rmGiveBack', delayMs, 'uncounted', ...pairs(held));
+/** Likewise, in a batch, of materials for which nothing could be tried: their jobs' deliveries are not counted. */
+export function giveBackUntriedIn(batch: Gathering, held: Lease[], delayMs: number): void {
+  if (held.length > 0) addScript(batch, 'rmGiveBack', delayMs, 'uncounted', ...pairs(held));
 }
 
 function pairs(held: Lease[]): string[] {

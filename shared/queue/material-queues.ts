@@ -1,10 +1,11 @@
 import { createRedisBackend, Job, Queue } from 'bullmq';
 import type { IQueueBackend } from 'bullmq';
-import type { ChainableCommander, Redis } from 'ioredis';
+import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import type { MaterialRef } from '../domain/operation.js';
 import type { OperationsJob } from './job-format.js';
 import { queueName, queuePrefix } from './names.js';
+import type { Gathering } from './run-script.js';
 
 /**
  * BullMQ's queues, one for each material, all on one connection: BullMQ takes a factory for the backend of a queue, and
@@ -13,10 +14,8 @@ import { queueName, queuePrefix } from './names.js';
  * `test/pipeline/bullmq-layout.test.ts` fails when a new version moves them.
  */
 export interface MaterialQueues {
-  /** Queues the commands that add a job on a transaction of this connection; adding the same id again changes nothing. */
-  addTo(transaction: ChainableCommander, ref: MaterialRef, id: string, job: OperationsJob): void;
-  /** A transaction that BullMQ can write to. */
-  transaction(): ChainableCommander;
+  /** Adds the command that adds a job to a transaction of this connection; adding the same id again changes nothing. */
+  addIn(transaction: Gathering, ref: MaterialRef, id: string, job: OperationsJob): void;
 }
 
 /** A queue takes 6 KB and is made in 12 µs, of some 560 that a request costs: only the busy ones are worth keeping. */
@@ -27,7 +26,8 @@ export async function createMaterialQueues(redis: Redis, onError: (error: Error)
   const options = { connection: redis, prefix: queuePrefix };
   const root = createRedisBackend('root', options);
   root.on('error', onError);
-  const client = await root.client;
+  // From here on the connection knows BullMQ's scripts.
+  await root.client;
   const producers = new LRUCache<string, MaterialQueue>({
     max: queuesKeptMax,
     // Without `skipMetasUpdate` each queue would write its version into a hash that outlives its jobs.
@@ -38,12 +38,21 @@ export async function createMaterialQueues(redis: Redis, onError: (error: Error)
   });
 
   return {
-    transaction: () => client.multi() as unknown as ChainableCommander,
-    addTo(transaction, ref, id, data) {
+    addIn(transaction, ref, id, data) {
       const queue = producers.memo(queueName(ref));
       const job = new Job(queue, 'operations', data, { removeOnComplete: true, removeOnFail: true }, id);
-      // It is queued on the transaction at once; the promise says nothing before EXEC has.
-      void job.addJob(transaction as never);
+      // All that BullMQ does with a transaction is to run a script on it, at once; that its answer is none yet is nothing to it.
+      void job.addJob(scriptsIn(transaction) as never);
+    },
+  };
+}
+
+type Script = (args: unknown[]) => Promise<unknown>;
+
+function scriptsIn(transaction: Gathering) {
+  return {
+    runCommand(name: string, args: unknown[]): void {
+      transaction.add((redis) => (Reflect.get(redis, name) as Script).call(redis, args));
     },
   };
 }

@@ -17,7 +17,12 @@ export function runScript(redis: Redis, name: ScriptName, ...args: Argument[]): 
   return (redis as unknown as Commands)[name](...scripts[name].keys, ...args);
 }
 
-/** Queues a script on a pipeline or transaction; its answer comes with the others. */
-export function addScript(transaction: object, name: ScriptName, ...args: Argument[]): void {
-  void (transaction as Commands)[name](...scripts[name].keys, ...args);
+/** What gathers commands that are sent together (shared/redis/batch.ts). */
+export interface Gathering {
+  add: (command: (redis: Redis) => Promise<unknown>) => void;
+}
+
+/** Adds a script to what is sent together; its answer comes with the others. */
+export function addScript(batch: Gathering, name: ScriptName, ...args: Argument[]): void {
+  batch.add((redis) => runScript(redis, name, ...args));
 }

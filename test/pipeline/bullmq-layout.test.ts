@@ -2,6 +2,7 @@ import { Queue, Worker } from 'bullmq';
 import { expect } from 'chai';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
+import { createTransaction } from '../../shared/redis/batch.js';
 import { useQueueRoom, workedOff } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 
@@ -19,7 +20,7 @@ describe('the layout of BullMQ', () => {
   };
 
   it('creates nothing in Redis for a queue that is only addressed', async () => {
-    room.queues.addTo(room.queues.transaction(), ref, 'job-a', operationsJob('test', []));
+    room.queues.addIn(createTransaction(room.redis), ref, 'job-a', operationsJob('test', []));
     await room.redis.ping();
     expect(await keysNow()).to.deep.equal([]);
   });
@@ -34,11 +35,12 @@ describe('the layout of BullMQ', () => {
   });
 
   it('adds nothing before EXEC', async () => {
-    const transaction = room.queues.transaction();
-    room.queues.addTo(transaction, ref, 'job-a', operationsJob('test', []));
+    const transaction = createTransaction(room.redis);
+    room.queues.addIn(transaction, ref, 'job-a', operationsJob('test', []));
     await room.redis.ping();
     expect(await keysNow()).to.deep.equal([]);
-    expect(transaction.length, 'MULTI and the one script').to.equal(2);
+    expect(await transaction.exec(), 'the one script, and its answer').to.deep.equal([[null, 'job-a']]);
+    expect(await keysNow()).to.not.deep.equal([]);
   });
 
   it('takes the same id twice as one job, which keeps its data', async () => {

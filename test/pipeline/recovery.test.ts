@@ -1,7 +1,8 @@
 import { expect } from 'chai';
-import { giveBack, giveBackUntriedOn } from '../../shared/queue/leases.js';
+import { giveBack, giveBackUntriedIn } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
+import { createBatch } from '../../shared/redis/batch.js';
 import { useQueueRoom, workedOff } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 
@@ -57,9 +58,9 @@ describe('what owners leave behind, and idle materials', () => {
 
     it('of jobs that are given back untried does not count the delivery', async () => {
       const ids = await addSeveral(2);
-      const pipeline = room.redis.pipeline();
-      giveBackUntriedOn(pipeline, [await takeOne()], 0);
-      await pipeline.exec();
+      const batch = createBatch(room.redis);
+      giveBackUntriedIn(batch, [await takeOne()], 0);
+      await batch.send();
       expect(deliveriesOf(await takeOne())).to.deep.equal(ids.map((id) => [id, 1]));
     });
 

@@ -5,10 +5,11 @@ import { operationsJob } from '../../shared/queue/job-format.js';
 import type { OperationsJob } from '../../shared/queue/job-format.js';
 import { createMaterialQueues } from '../../shared/queue/material-queues.js';
 import type { MaterialQueues } from '../../shared/queue/material-queues.js';
-import { advanceOn, readAdvanced, takeMaterials } from '../../shared/queue/leases.js';
+import { advanceIn, readAdvanced, takeMaterials } from '../../shared/queue/leases.js';
 import type { HeldMaterial, WorkedMaterial } from '../../shared/queue/leases.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addScript, defineScripts, runScript } from '../../shared/queue/run-script.js';
+import { createBatch, createTransaction } from '../../shared/redis/batch.js';
 import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
 import { startTestRedis } from './servers.js';
 import type { TestRedis } from './servers.js';
@@ -81,8 +82,8 @@ export async function openQueueRoom(redisUrl: string): Promise<QueueRoom> {
     redis,
     queues,
     async add(ref, { id = randomUUID(), operations = [], job, isAnnounced = true } = {}) {
-      const transaction = queues.transaction();
-      queues.addTo(transaction, ref, id, job ?? operationsJob('test', operations));
+      const transaction = createTransaction(redis);
+      queues.addIn(transaction, ref, id, job ?? operationsJob('test', operations));
       if (isAnnounced) addScript(transaction, 'rmAnnounce', queueName(ref));
       const answers = (await transaction.exec()) ?? [];
       for (const [error] of answers) if (error !== null) throw error;
@@ -91,9 +92,9 @@ export async function openQueueRoom(redisUrl: string): Promise<QueueRoom> {
     announce: (ref) => runScript(redis, 'rmAnnounce', queueName(ref)),
     take: async (max = takenMax) => (await takeMaterials(redis, taker, max)).materials,
     async advance(worked, max = 0) {
-      const pipeline = redis.pipeline();
-      const token = advanceOn(pipeline, taker, worked, max);
-      const [[error, answer] = [null, undefined]] = (await pipeline.exec()) ?? [];
+      const batch = createBatch(redis);
+      const token = advanceIn(batch, taker, worked, max);
+      const [[error, answer] = [null, undefined]] = await batch.send();
       if (error !== null) throw error;
       return readAdvanced(token, worked, answer);
     },

@@ -3,6 +3,7 @@ import { v7 as uuidv7 } from 'uuid';
 import { enqueue } from '../../../api/dispatch/enqueue.js';
 import type { QueueLink } from '../../../api/dispatch/queue-link.js';
 import type { SentJob, Waiter } from '../../../api/dispatch/waiter.js';
+import { createTransaction } from '../../../shared/redis/batch.js';
 import { useQueueRoom } from '../../support/queue-room.js';
 import { operationOf } from '../../support/shop.js';
 
@@ -22,14 +23,12 @@ describe('an enqueue', () => {
   /** The link of an API process; its transaction is ended as `exec` says. */
   const link = (exec?: (send: () => Promise<unknown>) => Promise<unknown>, status?: string): QueueLink => {
     const { redis, queues } = room;
-    const transaction: typeof queues.transaction = () => {
-      const real = queues.transaction();
-      const send = real.exec.bind(real);
-      if (exec !== undefined) Object.assign(real, { exec: () => exec(send) });
-      return real;
+    const transaction = () => {
+      const real = createTransaction(redis);
+      return exec === undefined ? real : { ...real, exec: () => exec(real.exec) };
     };
     const connection: unknown = status === undefined ? redis : Object.create(redis, { status: { value: status } });
-    return { redis: connection, queues: { ...queues, transaction }, apiId: 'test', refused } as unknown as QueueLink;
+    return { redis: connection, queues, transaction, apiId: 'test', refused } as unknown as QueueLink;
   };
 
   it('adds all of its jobs, and announces the material of each', async () => {

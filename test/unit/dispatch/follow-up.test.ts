@@ -9,6 +9,8 @@ import type { FollowUp } from '../../../api/dispatch/follow-up.js';
 import type { QueueLink } from '../../../api/dispatch/queue-link.js';
 import type { Waiter } from '../../../api/dispatch/waiter.js';
 import type { Database } from '../../../shared/database/connect.js';
+import { createRegistry } from '../../../shared/runtime/registry.js';
+import type { Registry } from '../../../shared/runtime/registry.js';
 import { useQueueRoom } from '../../support/queue-room.js';
 import { operationOf } from '../../support/shop.js';
 import { until } from '../../support/until.js';
@@ -19,7 +21,7 @@ const batchSize = 1_000;
 
 describe('the follow-up of writes that hear nothing', () => {
   const room = useQueueRoom();
-  let waiters: Map<string, Waiter>;
+  let waiters: Registry<Waiter>;
   let outcomes: Map<string, DispatchOutcome>;
   let followUp: FollowUp;
   /** What Postgres is asked, and what it answers; by default it has nothing on record. */
@@ -27,7 +29,7 @@ describe('the follow-up of writes that hear nothing', () => {
   let withdraw: () => Promise<unknown>;
 
   beforeEach(() => {
-    waiters = new Map();
+    waiters = createRegistry();
     outcomes = new Map();
     lookUp = () => Promise.resolve({ rows: [] });
     withdraw = () => Promise.resolve({ outcomes: new Map() });

@@ -1,0 +1,36 @@
+/** Who waits for something, by its id, in the order of their coming: of those operations of a `Map` that are needed here. */
+export interface Registry<Value> {
+  set: (id: string, value: Value) => void;
+  get: (id: string) => Value | undefined;
+  has: (id: string) => boolean;
+  /** @returns whether it was there */
+  delete: (id: string) => boolean;
+  size: () => number;
+  values: () => Value[];
+}
+
+/**
+ * For what comes and goes with every request, where a bare `Map` would keep the garbage of all of them. V8 replaces the
+ * table of a `Map` after as many entries as fit into it, and has the old table point to the new one, for whoever walks it
+ * at that moment. An old table that has come into the old generation is garbage, and yet keeps the next alive when the
+ * young one is collected, and that the next: with them all that stood in any of them, a request of 16 KB each, until the
+ * old generation is collected. Here what stands in a table is a slot, which is emptied when its value goes.
+ */
+export function createRegistry<Value>(): Registry<Value> {
+  const slots = new Map<string, { value: Value | undefined }>();
+  return {
+    set(id, value) {
+      slots.set(id, { value });
+    },
+    get: (id) => slots.get(id)?.value,
+    has: (id) => slots.has(id),
+    delete(id) {
+      const slot = slots.get(id);
+      if (slot === undefined) return false;
+      slot.value = undefined;
+      return slots.delete(id);
+    },
+    size: () => slots.size,
+    values: () => [...slots.values()].flatMap(({ value }) => (value === undefined ? [] : [value])),
+  };
+}

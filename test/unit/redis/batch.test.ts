@@ -1,0 +1,104 @@
+import { expect } from 'chai';
+import { createBatch, createTransaction } from '../../../shared/redis/batch.js';
+import { outlivingBytes } from '../../support/outliving.js';
+import { useQueueRoom } from '../../support/queue-room.js';
+
+describe('commands that go out together', () => {
+  const room = useQueueRoom();
+
+  it('are answered in their order, each with its own error', async () => {
+    const batch = createBatch(room.redis);
+    batch.add((redis) => redis.set('text', 'a'));
+    batch.add((redis) => redis.incr('text'));
+    batch.add((redis) => redis.get('text'));
+    expect(batch.size()).to.equal(3);
+    const [set, incremented, got] = await batch.send();
+    expect([set, got]).to.deep.equal([
+      [null, 'OK'],
+      [null, 'a'],
+    ]);
+    expect(incremented).to.have.length(1);
+    expect(incremented?.[0]?.message).to.contain('not an integer');
+  });
+
+  it('fail each by itself where the connection is lost under them, and none is sent again', async () => {
+    const batch = createBatch(room.redis);
+    batch.add((redis) => redis.blpop('nothing', 60));
+    batch.add((redis) => redis.incr('count'));
+    const answers = batch.send();
+    await room.server.kill();
+    for (const [error] of await answers) expect(error).to.be.instanceOf(Error);
+    await room.server.restart();
+  });
+
+  describe('as a transaction', () => {
+    it('are sent when it is run, and done as one', async () => {
+      const transaction = createTransaction(room.redis);
+      transaction.add((redis) => redis.set('text', 'a'));
+      transaction.add((redis) => redis.incr('text'));
+      transaction.add((redis) => redis.append('text', 'b'));
+      expect(await room.redis.exists('text')).to.equal(0);
+      const answers = (await transaction.exec()) ?? [];
+      expect(answers.map(([error]) => error?.message.includes('not an integer') ?? null)).to.deep.equal([
+        null,
+        true,
+        null,
+      ]);
+      expect(await room.redis.get('text')).to.equal('ab');
+    });
+
+    it('have nothing of others between them', async () => {
+      const transaction = createTransaction(room.redis);
+      transaction.add((redis) => redis.set('text', 'a'));
+      transaction.add((redis) => redis.get('text'));
+      const executed = transaction.exec();
+      void room.redis.set('text', 'b');
+      expect(await executed).to.deep.equal([
+        [null, 'OK'],
+        [null, 'a'],
+      ]);
+      expect(await room.redis.get('text')).to.equal('b');
+    });
+
+    it('are none of them done where Redis refuses one, and it says which it was', async () => {
+      const transaction = createTransaction(room.redis);
+      transaction.add((redis) => redis.set('text', 'a'));
+      transaction.add((redis) => redis.call('NO-SUCH-COMMAND'));
+      const error: unknown = await transaction.exec().catch((reason: unknown) => reason);
+      expect(String(error)).to.contain('NO-SUCH-COMMAND');
+      expect(await room.redis.exists('text')).to.equal(0);
+      expect(await room.redis.ping(), 'and it is over').to.equal('PONG');
+    });
+  });
+
+  describe('once they are answered', () => {
+    const times = 400;
+    const bytes = 8_000;
+    const waiting = () => ({ payload: new Array(bytes / 8).fill(0.5) });
+    const get = async (send: () => Promise<unknown>) => {
+      const held = waiting();
+      await send();
+      return held;
+    };
+
+    it('keep nothing of who waited for them, alone or as a transaction', async () => {
+      const batched = await outlivingBytes(times, () => {
+        const batch = createBatch(room.redis);
+        batch.add((redis) => redis.get('text'));
+        return get(batch.send);
+      });
+      const transacted = await outlivingBytes(times, () => {
+        const transaction = createTransaction(room.redis);
+        transaction.add((redis) => redis.get('text'));
+        return get(transaction.exec);
+      });
+      expect(batched).to.be.below(bytes / 4);
+      expect(transacted).to.be.below(bytes / 4);
+    });
+
+    it('are not what they are on a pipeline of ioredis: that keeps all until a full collection', async () => {
+      const seen = await outlivingBytes(times, () => get(() => room.redis.multi().get('text').exec()));
+      expect(seen, 'if this fails, ioredis has mended it, and its own will do').to.be.above(bytes);
+    });
+  });
+});

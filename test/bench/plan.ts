@@ -1,9 +1,8 @@
-import { designs } from './designs.js';
 import type { DesignName } from './designs.js';
 import type { BenchOptions, PartName } from './options.js';
 import { matrixOf, matrixRounds } from './parts/matrix.js';
 import { openFractions } from './parts/open-loop.js';
-import { sweepMs } from './pools.js';
+import { sweepMs, windowsBefore } from './pools.js';
 import { scenarios, windowMs } from './scenarios.js';
 import type { ScenarioName } from './scenarios.js';
 
@@ -92,7 +91,7 @@ function designMs(
   scenario: ScenarioName,
   design: DesignName,
 ) {
-  const tried = scenarios[scenario].connections === 1 ? 0 : designs[design].pools.length;
+  const tried = windowsBefore(design, scenario);
   const drainMs = scenario === 'BATCH' && design === 'd1Prime' ? slowDrainMs : betweenMs;
   const oneSweepMs = (sweepMs({ name: design }, scenario, askedMs) * 4) / 3 + drainMs;
   return tried * oneSweepMs + rounds * (warmupMs + windowMs(scenario, design, measureMs) + drainMs);

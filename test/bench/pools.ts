@@ -1,5 +1,6 @@
 import type { BenchContext } from './context.js';
 import { designs } from './designs.js';
+import type { DesignName } from './designs.js';
 import { measureThroughput } from './measure-round.js';
 import { scenarios } from './scenarios.js';
 import type { ScenarioName } from './scenarios.js';
@@ -11,6 +12,12 @@ export interface Sweep {
   design: string;
   byPool: Record<string, number>;
 }
+
+/**
+ * Windows that a design without a pool is under load before its rounds: as many as the others are while their sizes are
+ * tried. Without them its first rounds would be the only ones of processes whose code V8 has not compiled yet.
+ */
+const warmUpWindows = 5;
 
 /** Puts designs at the size of their pool that is best for a scenario: no baseline is to lose by a setting. */
 export interface Pools {
@@ -26,15 +33,21 @@ const batchSweepMs = 4_000;
 
 export function createPools(context: BenchContext): Pools {
   const best = new Map<string, number>();
+  const warm = new Set<string>();
   const sweeps: Sweep[] = [];
   return {
     async use(design, scenario) {
       const { pools } = designs[design.name];
       const [smallest] = pools;
-      if (smallest === undefined) return;
-      // One client never uses a second connection.
-      if (scenarios[scenario].connections === 1) return design.setPool(smallest);
       const name = `${scenario} ${design.name}`;
+      // One client never uses a second connection.
+      const isTried = scenarios[scenario].connections !== 1;
+      if (smallest === undefined) {
+        if (isTried && !warm.has(name)) await warmUp(context, design, scenario);
+        warm.add(name);
+        return;
+      }
+      if (!isTried) return design.setPool(smallest);
       let size = best.get(name);
       if (size === undefined) {
         const { sweep, bestSize } = await sweepPools(context, design, scenario);
@@ -45,6 +58,13 @@ export function createPools(context: BenchContext): Pools {
     },
     sweeps: () => sweeps,
   };
+}
+
+async function warmUp({ stack, options }: BenchContext, design: RunningDesign, scenario: ScenarioName): Promise<void> {
+  const { connections } = scenarios[scenario];
+  const ms = warmUpWindows * options.sweepMs;
+  const load = { loop: 'closed' as const, connections };
+  await measureThroughput(stack, design, { scenario, load, seed: sweepSeed, warmupMs: ms / 3, measureMs: ms });
 }
 
 async function sweepPools(
@@ -72,6 +92,13 @@ async function sweepPools(
   const tried = Object.entries(byPool).map(([size, throughput]) => `${size}: ${throughput}`);
   say(`  ${symbol} with a pool of ${best.size} (requests/s by pool: ${tried.join(', ')})`);
   return { sweep: { scenario, design: design.name, byPool }, bestSize: best.size };
+}
+
+/** How many windows a design is under load before the rounds of a scenario. */
+export function windowsBefore(design: DesignName, scenario: ScenarioName): number {
+  const { pools } = designs[design];
+  if (scenarios[scenario].connections === 1) return 0;
+  return pools.length === 0 ? warmUpWindows : pools.length;
 }
 
 export function sweepMs({ name }: Pick<RunningDesign, 'name'>, scenario: ScenarioName, askedMs: number): number {

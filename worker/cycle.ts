@@ -8,7 +8,7 @@ import { readJobs } from './read-jobs.js';
 import type { Job } from './read-jobs.js';
 import { publishIn } from './reply.js';
 
-/** Materials a cycle holds at most, all folded in one transaction (batch §2 "Limits"). */
+/** Materials a cycle holds at most, all folded in one transaction (pipeline §2 "Limits"). */
 export const materialsACycleMax = 32;
 
 /** Rows after which a transaction takes no further job; it always takes at least one. */
@@ -18,7 +18,7 @@ const rowsATransactionMax = 10_000;
 const leftOutRetryMs = 100;
 
 /**
- * One cycle over the materials that a lane holds (batch §2.5–2.8): apply their jobs in one transaction → reply →
+ * One cycle over the materials that a lane holds (pipeline §2.5–2.8): apply their jobs in one transaction → reply →
  * finish them, let idle materials go, keep those with more, take others into the room, and fetch the jobs of all.
  *
  * Everything after the transaction is one round trip, in this order. What is finished, what is left and what comes next

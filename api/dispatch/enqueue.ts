@@ -15,10 +15,8 @@ export type Enqueued = 'queued' | 'not-queued' | 'uncertain';
  * nobody will look for (pipeline §2.3). Repeating it for the same jobs changes nothing. Jobs that are sent in one turn of
  * the event loop go as one: a transaction each was a third of this process's time.
  */
-export async function enqueue(
-  { redis, queues, apiId, refused, ...link }: QueueLink,
-  jobs: SentJob[],
-): Promise<Enqueued> {
+export async function enqueue(link: QueueLink, jobs: SentJob[]): Promise<Enqueued> {
+  const { redis, queues, apiId, refused } = link;
   if (redis.status !== 'ready') return 'not-queued';
   try {
     const transaction = link.transaction();

@@ -10,7 +10,7 @@ export type Answer = [error: Error | null, answer?: unknown];
  * They are sent as what they are, and not on a pipeline of ioredis: each of those is an object with every script of its
  * connection (10 KB on BullMQ's), and with a getter of its own, for which V8 makes it a hidden class of its own. That is
  * born old and points to it, so it outlives every collection but a full one, and with it whatever waits for its answers:
- * of an adjustment all there was, 17 KB, and the processes stopped every few thousand for a full collection.
+ * of an adjustment all there was, 17 KB, and every few thousand of them the process stopped for a full collection.
  */
 export interface Batch {
   /** @param command sends itself on the connection it is given */

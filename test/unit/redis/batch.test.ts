@@ -92,8 +92,8 @@ describe('commands that go out together', () => {
         transaction.add((redis) => redis.get('text'));
         return get(transaction.exec);
       });
-      expect(batched).to.be.below(bytes / 4);
-      expect(transacted).to.be.below(bytes / 4);
+      expect(batched).to.be.below(bytes / 2);
+      expect(transacted).to.be.below(bytes / 2);
     });
 
     it('are not what they are on a pipeline of ioredis: that keeps all until a full collection', async () => {

@@ -27,7 +27,7 @@ describe('a registry', () => {
 
   describe('whose entries come and go', () => {
     const bytes = 8_000;
-    const entries = 4_000;
+    const entries = 1_000;
     /** So many are in it at once. */
     const held = 6;
 

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { createBatch, createTransaction } from '../../../shared/redis/batch.js';
+import { untilReady } from '../../../shared/redis/connections.js';
 import { outlivingBytes } from '../../support/outliving.js';
 import { useQueueRoom } from '../../support/queue-room.js';
 
@@ -29,6 +30,8 @@ describe('commands that go out together', () => {
     await room.server.kill();
     for (const [error] of await answers) expect(error).to.be.instanceOf(Error);
     await room.server.restart();
+    await untilReady(room.redis);
+    expect(await room.redis.get('count')).to.equal(null);
   });
 
   describe('as a transaction', () => {

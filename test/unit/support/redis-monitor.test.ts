@@ -11,6 +11,8 @@ describe('monitorRedis', () => {
   before(async () => {
     server = await startTestRedis();
     redis = new Redis(server.url, { retryStrategy: () => null });
+    // Until then it asks questions of its own.
+    await redis.ping();
   });
   after(async () => {
     redis.disconnect();

@@ -19,8 +19,8 @@ export function shipped(path: string): string {
 
 /**
  * Runs a module's text in a Node process of its own, and tells how that ended: for tests of how a process ends. It is
- * to import what is shipped: a process under tsx has a second thread to end, which loads its modules, and one in CI
- * was still there after half a minute (Node may wait for ever for what a thread has begun: nodejs/node#54918).
+ * to import what is shipped: a process under tsx has a second thread to end, which loads its modules, and one in CI did
+ * not end by itself (killed after half a minute, or crashed: it was not seen which; nodejs/node#54918 is a known way).
  * `onLine` hears each line of its stdout at once; `stdout` is a file to write to instead.
  */
 export async function runShipped(

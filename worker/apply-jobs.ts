@@ -62,7 +62,8 @@ function isSound({ content, deliveries }: JobOfOurs): boolean {
 function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {
   const groups = new Map<string, OperationGroup>();
   for (const { queue, content } of jobs) {
-    const group = groups.get(queue) ?? { ...materialOfQueue(queue), operations: [] };
+    const { shopId, materialId } = materialOfQueue(queue);
+    const group = groups.get(queue) ?? { shopId, materialId, operations: [] };
     groups.set(queue, group);
     group.operations.push(...content.operations);
   }

@@ -128,6 +128,6 @@ function toOperation(
   { requestId, command, channel, keyId, idempotency }: DispatchRequest,
   acceptedAtMs: number,
 ): Operation {
-  const operation: Operation = { id: requestId, command, acceptedAtMs, channel, keyId, requestId };
-  return idempotency === undefined ? operation : { ...operation, idempotency };
+  const id = requestId;
+  return { id, command, acceptedAtMs, channel, keyId, requestId, ...(idempotency && { idempotency }) };
 }

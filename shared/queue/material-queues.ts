@@ -1,16 +1,12 @@
-import { createRedisBackend, Job, Queue } from 'bullmq';
-import type { IQueueBackend } from 'bullmq';
+import { createRedisBackend, Job, Queue, QueueKeys } from 'bullmq';
 import type { Redis } from 'ioredis';
-import { LRUCache } from 'lru-cache';
 import type { MaterialRef } from '../domain/operation.js';
 import type { OperationsJob } from './job-format.js';
 import { queueName, queuePrefix } from './names.js';
 import type { Gathering } from './run-script.js';
 
 /**
- * BullMQ's queues, one for each material, all on one connection: BullMQ takes a factory for the backend of a queue, and
- * one backend makes siblings that share its connection (10,000 queues: 172 ms and one command, against 20,001 commands
- * and 10,002 listeners for the documented way; bullmq.md §2). What leans on BullMQ's insides is in this folder;
+ * BullMQ's queues, one for each material, all on one connection. What leans on BullMQ's insides is in this folder;
  * `test/pipeline/bullmq-layout.test.ts` fails when a new version moves them.
  */
 export interface MaterialQueues {
@@ -18,31 +14,30 @@ export interface MaterialQueues {
   addIn(transaction: Gathering, ref: MaterialRef, id: string, job: OperationsJob): void;
 }
 
-/** A queue takes 6 KB and is made in 12 µs, of some 560 that a request costs: only the busy ones are worth keeping. */
-const queuesKeptMax = 1_000;
-
-/** @param redis connected: BullMQ asks it once for its version */
+/**
+ * To Redis a queue is its keys, and BullMQ adds a job to the queue whose keys it is given, as its flows need it. So one
+ * object serves them all. With an object for each material, of which the thousand busiest were kept, a shop of 10,000
+ * made one with nearly every request: 12 µs, and 6 KB that outlived all but full collections, since the backend in each
+ * has getters of its own, whose hidden class is born old and points at it (as the pipelines of ioredis, redis/batch.ts).
+ *
+ * @param redis connected: BullMQ asks it once for its version
+ */
 export async function createMaterialQueues(redis: Redis, onError: (error: Error) => void): Promise<MaterialQueues> {
-  const options = { connection: redis, prefix: queuePrefix };
-  const root = createRedisBackend('root', options);
-  root.on('error', onError);
+  // Without `skipMetasUpdate` it would write its version into a hash that is nobody's.
+  const options = { connection: redis, prefix: queuePrefix, skipMetasUpdate: true };
+  const anyQueue = new Queue<OperationsJob, void, string>('any', options, createRedisBackend);
+  anyQueue.on('error', onError);
   // From here on the connection knows BullMQ's scripts.
-  await root.client;
-  const producers = new LRUCache<string, MaterialQueue>({
-    max: queuesKeptMax,
-    // Without `skipMetasUpdate` each queue would write its version into a hash that outlives its jobs.
-    memoMethod: (name) =>
-      new Queue(name, { connection: redis, prefix: queuePrefix, skipMetasUpdate: true }, () =>
-        root.forQueue(name, queuePrefix),
-      ),
-  });
+  await anyQueue.waitUntilReady();
+  const backend = anyQueue.getBackend();
+  const queueKeys = new QueueKeys(queuePrefix);
 
   return {
     addIn(transaction, ref, id, data) {
-      const queue = producers.memo(queueName(ref));
-      const job = new Job(queue, 'operations', data, { removeOnComplete: true, removeOnFail: true }, id);
+      const job = new Job(anyQueue, 'operations', data, { removeOnComplete: true, removeOnFail: true }, id);
       // All that BullMQ does with a transaction is to run a script on it, at once; that its answer is none yet is nothing to it.
-      void job.addJob(scriptsIn(transaction) as never);
+      const scripts = scriptsIn(transaction) as never;
+      void backend.addJobToTransaction(scripts, job.asJSON(), id, {}, queueKeys.getKeys(queueName(ref)));
     },
   };
 }
@@ -56,6 +51,3 @@ function scriptsIn(transaction: Gathering) {
     },
   };
 }
-
-/** A queue whose backend is a sibling of the root's. */
-type MaterialQueue = Queue<OperationsJob, void, string, OperationsJob, void, string, IQueueBackend>;

@@ -1,8 +1,9 @@
-import { Queue, Worker } from 'bullmq';
+import { createRedisBackend, Queue, Worker } from 'bullmq';
 import { expect } from 'chai';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { createTransaction } from '../../shared/redis/batch.js';
+import { outlivingBytes } from '../support/outliving.js';
 import { useQueueRoom, workedOff } from '../support/queue-room.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 
@@ -32,6 +33,31 @@ describe('the layout of BullMQ', () => {
     );
     expect(await room.redis.hget(`${base}:job-a`, 'data')).to.equal(JSON.stringify(operationsJob('test', [])));
     expect(await room.redis.lrange(`${base}:wait`, 0, -1)).to.deep.equal(['job-a']);
+  });
+
+  it('adds a job as the queue of the material would add it by itself', async () => {
+    const queue = new Queue(queueName(ref), {
+      connection: { url: room.server.url },
+      prefix: queuePrefix,
+      skipMetasUpdate: true,
+    });
+    const hashOf = async (id: string) => {
+      const { timestamp, opts = '', ...rest } = await room.redis.hgetall(`${base}:${id}`);
+      // The id is an option of `add`, and stays one.
+      const { jobId: _, ...options } = JSON.parse(opts) as Record<string, unknown>;
+      return { isTimed: Number(timestamp) > 0, options, ...rest };
+    };
+    try {
+      const data = operationsJob('test', []);
+      await queue.add('operations', data, { jobId: 'theirs', removeOnComplete: true, removeOnFail: true });
+      const keysOfTheirs = (await keysNow()).filter((key) => !key.endsWith(':theirs'));
+      await room.add(ref, { id: 'ours', isAnnounced: false });
+      expect((await keysNow()).filter((key) => !/:(ours|theirs)$/.test(key))).to.deep.equal(keysOfTheirs);
+      expect(await hashOf('ours')).to.deep.equal(await hashOf('theirs'));
+      expect(await room.jobs(ref, 'wait')).to.deep.equal(['theirs', 'ours']);
+    } finally {
+      await queue.close();
+    }
   });
 
   it('adds nothing before EXEC', async () => {
@@ -111,6 +137,32 @@ describe('the layout of BullMQ', () => {
     }
     expect(await clients()).to.equal(1);
     expect(room.redis.listenerCount('error')).to.be.below(5);
+  });
+
+  describe('once a job is added', () => {
+    const times = 400;
+    const refOf = (index: number) => ({ shopId: 7, materialId: `VMAT-VAR-${String(index)}` });
+    let added = 0;
+
+    it('keeps next to nothing, though every job is of another material', async () => {
+      const seen = await outlivingBytes(times, () => {
+        added += 1;
+        room.queues.addIn({ add: () => undefined }, refOf(added), 'job', operationsJob('test', []));
+      });
+      expect(seen).to.be.below(1_000);
+    });
+
+    it('is not as with an object for each queue: that keeps all until a full collection', async () => {
+      const options = { connection: room.redis, prefix: queuePrefix, skipMetasUpdate: true };
+      const root = createRedisBackend('root', options);
+      await root.client;
+      const seen = await outlivingBytes(times, () => {
+        added += 1;
+        const name = queueName(refOf(added));
+        return new Queue(name, options, () => root.forQueue(name, queuePrefix));
+      });
+      expect(seen, 'if this fails, BullMQ has mended it, and its objects will do').to.be.above(3_000);
+    });
   });
 
   async function fetchAsBullmq(): Promise<[id: string | undefined, deliveries: number | undefined]> {

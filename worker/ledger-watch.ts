@@ -3,7 +3,7 @@ import { mismatchMeanings } from '../shared/database/ledger-check.js';
 import type { LedgerMismatch } from '../shared/database/ledger-check.js';
 import { checkRecentLedger } from '../shared/database/recent-ledger-check.js';
 import type { MaterialRef } from '../shared/domain/operation.js';
-import { queueName } from '../shared/queue/names.js';
+import { materialOfQueue, queueName } from '../shared/queue/names.js';
 import type { Logger } from '../shared/runtime/logger.js';
 import { createRowAllowance } from './row-allowance.js';
 import type { WorkerMetrics } from './worker-metrics.js';
@@ -40,17 +40,17 @@ const knownMax = 1_000;
  */
 export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: LedgerWatchDeps): LedgerWatch {
   if (rowsPerMinute === 0) return { changed: () => undefined, stop: () => Promise.resolve() };
-  const waiting = new Map<string, MaterialRef>();
+  /** By the names of their queues: what is given holds its operations as well. */
+  const waiting = new Set<string>();
   /** A material in motion is looked at again and again; each difference is told once. */
   const known = new Set<string>();
   const allowance = createRowAllowance(rowsPerMinute / roundsPerMinute);
   let round: Promise<void> | undefined;
 
   async function look(): Promise<void> {
-    const names = [...waiting.keys()].slice(0, materialsARoundMax);
-    const materials = names.flatMap((name) => waiting.get(name) ?? []);
+    const names = [...waiting].slice(0, materialsARoundMax);
     for (const name of names) waiting.delete(name);
-    const { mismatches, ...found } = await checkRecentLedger(database, materials, {
+    const { mismatches, ...found } = await checkRecentLedger(database, names.map(materialOfQueue), {
       levelsMax: levelsARoundMax,
       entriesPerLevelMax,
     });
@@ -83,7 +83,7 @@ export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: L
     changed(materials) {
       for (const material of materials) {
         if (waiting.size >= rememberedMax) return;
-        waiting.set(queueName(material), material);
+        waiting.add(queueName(material));
       }
     },
     async stop() {

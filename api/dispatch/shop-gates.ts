@@ -12,7 +12,7 @@ export const jobsSentMax = 128;
  * of 107 ms for the other shop, 32 were 49 ms, and 16 are 33 ms; the flood still has somewhat more than half of what it
  * would have alone, which is its fair share of two.
  */
-export const jobsSentBesideMax = 16;
+export const jobsSentBesideMax = 10;
 
 /** Writes that are worth holding of a shop that has this process to itself: those in flight, and as many that come next. */
 export const writesInHandMax = 2 * jobsSentMax;
@@ -21,7 +21,7 @@ export const writesInHandMax = 2 * jobsSentMax;
  * Likewise beside others. What is held is copied by every collection of garbage, in which all shops wait: with 256 in
  * hand it was 7 ms, 18 times a second. Not 32, since those of one material go together, and the more the better.
  */
-export const writesInHandBesideMax = 64;
+export const writesInHandBesideMax = 32;
 
 /** A shop is beside the others from its first write until so long after its last. */
 export const besideMs = 1_000;

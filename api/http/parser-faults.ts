@@ -12,7 +12,7 @@ type ParserFault = Error & { code?: string; rawPacket?: Buffer };
 
 interface ParserFaultDeps {
   /** Each with the answers on it that are not closed yet, in the order of their requests. */
-  connections: ReadonlyMap<Duplex, ReadonlySet<ServerResponse>>;
+  connections: ReadonlyMap<Duplex, readonly ServerResponse[]>;
   /** The last request of a connection that was answered before it had come to its end; it may have come to it since. */
   cutShort: WeakMap<Duplex, IncomingMessage>;
   allowedMethods: (path: string) => string | undefined;
@@ -24,7 +24,7 @@ interface ParserFaultDeps {
  * to its next request.
  */
 export function answerParserFault(error: ParserFault, socket: Duplex, deps: ParserFaultDeps): void {
-  const open = [...(deps.connections.get(socket) ?? [])];
+  const open = deps.connections.get(socket) ?? [];
   const last = open.at(-1);
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
@@ -59,7 +59,8 @@ const heldUp: Reply = {
 };
 
 function isWaiting(last: ServerResponse, open: readonly ServerResponse[]): boolean {
-  return answerBefore(new Set(open.filter((res) => res !== last)), last.req) !== undefined;
+  const before = open.filter((res) => res !== last);
+  return answerBefore(before, last.req) !== undefined;
 }
 
 /**
@@ -71,7 +72,7 @@ export function answerConnect(
   socket: Duplex,
   { connections, allowedMethods }: Pick<ParserFaultDeps, 'connections' | 'allowedMethods'>,
 ): void {
-  const last = [...(connections.get(socket) ?? [])].at(-1);
+  const last = connections.get(socket)?.at(-1);
   if (last === undefined) {
     end(socket, refuseUnrouted(allowedMethods(url) ?? 'GET, PATCH'), headers.accept);
     return;

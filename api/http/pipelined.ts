@@ -11,9 +11,9 @@ const isSafe = ({ method = '' }: IncomingMessage) => safeMethods.has(method);
  * @param open the answers that are open on the request's connection, without its own, in the order of their requests
  * @returns the one that has to be closed before the request may begin, and with it all before it; undefined for none
  */
-export function answerBefore(open: ReadonlySet<ServerResponse>, req: IncomingMessage): ServerResponse | undefined {
-  const last = [...open].at(-1);
-  if (last === undefined || [req, ...[...open].map((res) => res.req)].every(isSafe)) return undefined;
+export function answerBefore(open: readonly ServerResponse[], req: IncomingMessage): ServerResponse | undefined {
+  const last = open.at(-1);
+  if (last === undefined || [req, ...open.map((res) => res.req)].every(isSafe)) return undefined;
   return last;
 }
 
@@ -41,9 +41,8 @@ export function isUpgrade({ headers }: IncomingMessage): boolean {
  * Says on the last of a connection's open answers that it ends the connection, and no longer on those before it: with the
  * first that says so the others would be dropped.
  */
-export function endWithLast(open: ReadonlySet<ServerResponse>): void {
-  const answers = [...open];
-  const last = answers.pop();
+export function endWithLast(open: readonly ServerResponse[]): void {
+  const last = open.at(-1);
   if (last?.headersSent === false) last.setHeader('Connection', 'close');
-  for (const res of answers) if (!res.headersSent && !isUpgrade(res.req)) res.removeHeader('Connection');
+  for (const res of open.slice(0, -1)) if (!res.headersSent && !isUpgrade(res.req)) res.removeHeader('Connection');
 }

@@ -13,7 +13,7 @@ const openMax = 100;
  * Stops reading a connection whose client sends and sends without waiting for answers. Node does so once answers lie there
  * untaken; of requests that wait for the one before them there are none yet, and a hundred thousand of them fit into 25 MB.
  */
-export function boundReadAhead(socket: Socket, open: { readonly size: number }): ReadAhead {
+export function boundReadAhead(socket: Socket, open: { readonly length: number }): ReadAhead {
   let isAhead = false;
   // Whoever reads a body, or gives the connection its turn, resumes it.
   socket.on('resume', () => {
@@ -21,12 +21,12 @@ export function boundReadAhead(socket: Socket, open: { readonly size: number }):
   });
   return {
     opened() {
-      if (isAhead || open.size < openMax) return;
+      if (isAhead || open.length < openMax) return;
       isAhead = true;
       socket.pause();
     },
     closed() {
-      if (!isAhead || open.size > openMax / 2) return;
+      if (!isAhead || open.length > openMax / 2) return;
       isAhead = false;
       socket.resume();
     },

@@ -40,8 +40,8 @@ export interface ApiServerDeps {
 }
 
 /** Each with the answers on it that are not closed yet, in the order of their requests. */
-type OpenConnections = Map<Socket, Set<ServerResponse>>;
-const none: ReadonlySet<ServerResponse> = new Set();
+type OpenConnections = Map<Socket, ServerResponse[]>;
+const none: readonly ServerResponse[] = [];
 
 const headerBytesMax = 16_384;
 /** How often Node looks for connections past their timeouts: so much later than said they may end. */
@@ -74,7 +74,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const readAhead = new WeakMap<Socket, ReadAhead>();
   let closing = false;
   server.on('connection', (socket) => {
-    const open = new Set<ServerResponse>();
+    const open: ServerResponse[] = [];
     connections.set(socket, open);
     readAhead.set(socket, boundReadAhead(socket, open));
     socket.once('close', () => connections.delete(socket));
@@ -138,11 +138,12 @@ interface Tracked {
 function track(req: IncomingMessage, res: ServerResponse, { connections, cutShort, readAhead }: Tracked): void {
   const { socket } = req;
   const open = connections.get(socket);
-  open?.add(res);
+  open?.push(res);
   readAhead.get(socket)?.opened();
   // To an answer behind another, on a connection that broke, Node 20 does not say it; that goes with its connection.
   res.once('close', () => {
-    open?.delete(res);
+    const place = open?.indexOf(res) ?? -1;
+    if (place >= 0) open?.splice(place, 1);
     readAhead.get(socket)?.closed();
     if (!req.complete) cutShort.set(socket, req);
   });

@@ -16,7 +16,7 @@ const lookEveryMs = 1_000;
  * @returns what ends the looking
  */
 export function endUntakenAnswers(
-  connections: ReadonlyMap<Socket, ReadonlySet<ServerResponse>>,
+  connections: ReadonlyMap<Socket, readonly ServerResponse[]>,
   takenMsMax: number,
 ): () => void {
   const looksMax = Math.ceil(takenMsMax / lookEveryMs);

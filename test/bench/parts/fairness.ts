@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import type { LatencySummary } from '../../load/histogram.js';
 import { namedScenarios } from '../../load/scenario.js';
 import type { LoadFigures } from '../../load/load-summary.js';
-import { addShopTo } from '../bench-database.js';
+import { addShopTo, checkpoint } from '../bench-database.js';
 import { startBusyPrograms } from '../busy-programs.js';
 import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
@@ -60,6 +60,8 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
   say(`  capacity ${Math.round(seen.capacity)}/s; ${seen.quietRate}/s beside ${seen.floodRate}/s`);
   const loadOf = (rate: number, connectionsMax: number) => ({ loop: 'open' as const, rate, connectionsMax });
   const window = { design: ours, scenario: namedScenarios.SPREAD, warmupMs, measureMs };
+  // Without it Postgres fills new files of its log with zeros in between, in which every commit waits for some 30 ms.
+  const settle = () => checkpoint(stack.postgresUrl);
   const askQuiet = (seed: number) =>
     runLoad(generators, {
       ...window,
@@ -70,9 +72,12 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
     });
   try {
     for (let seed = 1; seed <= options.rounds; seed += 1) {
+      await settle();
       const alone = await askQuiet(seed);
       seen.alone.push(alone.summary.total.latency);
+      await settle();
       seen.besideBusy.push(await besideBusy(() => askQuiet(seed)));
+      await settle();
       const [beside, flood] = await Promise.all([
         askQuiet(seed),
         runLoad(stack.generators, {

@@ -88,7 +88,6 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
   function begin(shopId: number, line: Line): void {
     held += 1;
     line.held += 1;
-    if (lines.size === 1) return;
     lines.delete(shopId);
     lines.set(shopId, line);
   }

@@ -18,7 +18,7 @@ export async function openBusyQueues(redis: Redis, max: number, onError: (error:
   const root = createRedisBackend('root', options);
   root.on('error', onError);
   await root.client;
-  // As in material-queues.ts: siblings share the connection, and without `skipMetasUpdate` each would write a key.
+  // Siblings of one backend share its connection. Without `skipMetasUpdate` each queue would write a key.
   const queues = new LRUCache<string, Queue>({
     max,
     memoMethod: (name) => {

@@ -71,6 +71,17 @@ describe('the turns of what shops read', () => {
     expect(names(), 'all that there is room for').to.deep.equal(['other', 'one', 'two']);
   });
 
+  it('come all at once where answers of a shop that reads alone are taken', async () => {
+    open(7);
+    const taken = reads.answering(1, 20 * 1_024 * 1_024);
+    for (const name of ['one', 'two', 'three']) void ask(1, name);
+    await turn();
+    expect(names()).to.deep.equal([]);
+    taken();
+    await turn();
+    expect(names()).to.deep.equal(['one', 'two', 'three']);
+  });
+
   it('come also after a question that fails, whose failure is passed on', async () => {
     open(1);
     const failing = reads.ask(1, () => Promise.reject(new Error('away'))).catch(String);

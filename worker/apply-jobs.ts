@@ -62,8 +62,7 @@ function isSound({ content, deliveries }: JobOfOurs): boolean {
 function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {
   const groups = new Map<string, OperationGroup>();
   for (const { queue, content } of jobs) {
-    const { shopId, materialId } = materialOfQueue(queue);
-    const group = groups.get(queue) ?? { shopId, materialId, operations: [] };
+    const group = groups.get(queue) ?? { operations: [], ...materialOfQueue(queue) };
     groups.set(queue, group);
     group.operations.push(...content.operations);
   }

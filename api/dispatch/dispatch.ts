@@ -128,6 +128,5 @@ function toOperation(
   { requestId, command, channel, keyId, idempotency }: DispatchRequest,
   acceptedAtMs: number,
 ): Operation {
-  const id = requestId;
-  return { id, command, acceptedAtMs, channel, keyId, requestId, ...(idempotency && { idempotency }) };
+  return { id: requestId, command, acceptedAtMs, channel, keyId, requestId, ...(idempotency && { idempotency }) };
 }

@@ -60,7 +60,7 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
   say(`  capacity ${Math.round(seen.capacity)}/s; ${seen.quietRate}/s beside ${seen.floodRate}/s`);
   const loadOf = (rate: number, connectionsMax: number) => ({ loop: 'open' as const, rate, connectionsMax });
   const window = { design: ours, scenario: namedScenarios.SPREAD, warmupMs, measureMs };
-  // Without it Postgres fills new files of its log with zeros in between, in which every commit waits for some 30 ms.
+  // Without it Postgres fills new files of its log with zeros meanwhile, 10 ms each and sometimes 30, in which all commits wait.
   const settle = () => checkpoint(stack.postgresUrl);
   const askQuiet = (seed: number) =>
     runLoad(generators, {

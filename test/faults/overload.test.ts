@@ -42,7 +42,8 @@ async function withService(options: ServiceOptions, use: (all: Overloaded) => Pr
 
 describe('T13: five times as much as can be taken', () => {
   it('every answer is an execution or a refusal with Retry-After; what was taken is applied; the bound holds', async () => {
-    const [shopMax, processMax] = [40, 60];
+    // Of each shop ten jobs leave the API, of one operation at least: more than half of what the process takes on.
+    const [shopMax, processMax] = [20, 30];
     const apiEnv = { IN_FLIGHT_SHOP_MAX: String(shopMax), IN_FLIGHT_MAX: String(processMax) };
     await withService({ apiEnv }, async ({ service, database, generator, port }) => {
       const shops = [
@@ -61,7 +62,7 @@ describe('T13: five times as much as can be taken', () => {
         requestsMax: 5_000,
         messages: shops.flatMap((shop) => shop.materialIds.map((id) => addOneAsText(shop, id))),
       });
-      // With the worker standing still, all that is taken on waits in the queues, and the rest is refused.
+      // With the worker standing still, all that is taken on waits, in the queues as far as it may, and the rest is refused.
       await until(() => waiting.most() > processMax / 2, { deadlineMs: soonMsMax, what: 'a backlog' });
       worker?.kill('SIGCONT');
       const result = await running;

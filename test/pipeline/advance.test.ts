@@ -57,8 +57,12 @@ describe('the step of a lane from one cycle to the next', () => {
     );
     const shops = materials.map(({ queue }) => materialOfQueue(queue).shopId);
     expect(shops.slice(0, 16), 'those it keeps').to.deep.equal(Array(16).fill(1));
-    expect(shops.slice(16, 24), 'taken in turns').to.deep.equal([2, 1, 2, 1, 2, 1, 2, 1]);
-    expect(materials, 'nothing is left out while there is room').to.have.length(many);
+    const taken = shops.slice(16);
+    expect(
+      taken.filter((shopId) => shopId === 2),
+      'the other shop has its turn',
+    ).to.have.length(4);
+    expect(taken, 'nothing is left out while there is room').to.have.length(many - 16);
     // Those that were put in line and taken again in the same step are under another lease than before.
     const tokens = Object.fromEntries(materials.map(({ queue, token }) => [queue, token]));
     expect(await room.redis.hgetall(keys.leases)).to.deep.equal(tokens);

@@ -49,6 +49,16 @@ describe('the scheduling of materials', () => {
       expect(await room.redis.llen(keys.wake)).to.equal(1);
     });
 
+    it('of more materials than one command takes makes each ready, in their order', async () => {
+      const names = Array.from({ length: 2_500 }, (_, index) =>
+        queueName({ ...ref, materialId: `VMAT-${String(index)}` }),
+      );
+      expect(await runScript(room.redis, 'rmAnnounce', ...names)).to.equal(names.length);
+      expect(await ready()).to.deep.equal(names);
+      expect(await room.redis.zcard(keys.scheduled)).to.equal(names.length);
+      expect(await runScript(room.redis, 'rmAnnounce', ...names)).to.equal(0);
+    });
+
     it('does nothing for a material that is leased: its owner looks before it lets go', async () => {
       await room.add(ref);
       const held = await takeOne();
@@ -147,21 +157,6 @@ describe('the scheduling of materials', () => {
       expect(await room.redis.hget(keys.leases, name)).to.equal(newer.token);
       expect(await ready()).to.deep.equal([]);
       expect(await room.jobs(ref, 'active')).to.deep.equal(jobs);
-    });
-
-    it('gives shops their turns, whatever one of them has in line', async () => {
-      for (let index = 0; index < 20; index += 1)
-        await room.add({ shopId: 1, materialId: `VMAT-VAR-${String(index)}` });
-      const [one, another] = [
-        { shopId: 2, materialId: 'VMAT-VAR-x' },
-        { shopId: 10, materialId: 'VMAT-VAR-y' },
-      ];
-      await room.add(one);
-      await room.add(another);
-      const taken = await take(6);
-      expect(taken.map(({ queue }) => materialOfQueue(queue).shopId)).to.deep.equal([1, 2, 10, 1, 1, 1]);
-      expect(await take()).to.have.length(16);
-      expect(await room.redis.exists(keys.ready)).to.equal(0);
     });
 
     it('hands out of one material what a cycle takes, and of all no more bytes than an answer may hold', async () => {

@@ -1,0 +1,146 @@
+import { clock, makeReady, manyAtOnce, queueOf, returnActive, wakeOne } from './lua-parts.js';
+
+/** Busy materials that a lane keeps while others are ready: half of what it holds, so that the other half takes turns. */
+const keptMax = 16;
+
+/**
+ * Finishes the jobs that were applied, and parts the materials by what is left of them: idle ones lose all of their keys,
+ * in one step with the test, so that it is safe beside an enqueue in either order: an earlier one is seen, a later one
+ * announces afresh. Of busy ones some are kept, the others go back in line. A job whose hash is gone (a flush in between)
+ * is finished like any other.
+ */
+const finish = `
+  local kept, lost = {}, 0
+  local worked, places = {}, {}
+  local at = 6
+  while at <= #ARGV do
+    worked[#worked + 1] = ARGV[at]
+    places[#places + 1] = at
+    at = at + 3 + ARGV[at + 2]
+  end
+  local function finish()
+    local tokens, othersWait = readAll('HMGET', leases, worked), redis.call('EXISTS', ready) == 1
+    local idle, back, goneKeys = {}, {}, {}
+    for i, material in ipairs(worked) do
+      local place, queue = places[i], queueOf(material)
+      if tokens[i] ~= ARGV[place + 1] then
+        lost = lost + 1
+      else
+        for j = place + 3, place + 2 + ARGV[place + 2] do
+          redis.call('LREM', queue .. ':active', 1, ARGV[j])
+          goneKeys[#goneKeys + 1] = queue .. ':' .. ARGV[j]
+        end
+        if redis.call('EXISTS', queue .. ':wait', queue .. ':active') == 0 then
+          idle[#idle + 1] = material
+          for _, part in ipairs({ 'meta', 'id', 'events', 'marker', 'stalled' }) do
+            goneKeys[#goneKeys + 1] = queue .. ':' .. part
+          end
+        elseif #kept >= ${keptMax} and othersWait then
+          back[#back + 1] = material
+        else
+          kept[#kept + 1] = material
+        end
+      end
+    end
+    -- Of keys alone, the first is where other commands have theirs.
+    writeAll('DEL', goneKeys[1], goneKeys)
+    writeAll('HDEL', leases, idle)
+    writeAll('HDEL', leases, back)
+    writeAll('ZREM', scheduled, idle)
+    writeAll('ZADD', scheduled, sameScore(leaseEnd, kept))
+    makeReady(scheduled, ready, since, back)
+  end`;
+
+/**
+ * Takes ready materials, no more than there is room for: an equal part of it from each shop of the rotation, and again
+ * while there is room and anything is ready. The lists may hold a material twice, or one that is no longer scheduled.
+ */
+const take = `
+  local function nextInLine(count)
+    local shops, found = redis.call('LLEN', ready), {}
+    if shops == 0 then return nil end
+    local part = math.max(1, math.floor(count / shops))
+    for _ = 1, math.min(count, shops) do
+      local shop = redis.call('LPOP', ready)
+      local line = redis.call('LPOP', ready .. ':' .. shop, part) or {}
+      for _, material in ipairs(line) do found[#found + 1] = material end
+      if #line == part and redis.call('EXISTS', ready .. ':' .. shop) == 1 then redis.call('RPUSH', ready, shop) end
+    end
+    return found
+  end
+  local function take(room, token)
+    local taken, isTaken = {}, {}
+    while #taken < room do
+      local found = nextInLine(room - #taken)
+      if not found then break end
+      local deadlines, tokens = readAll('ZMSCORE', scheduled, found), readAll('HMGET', leases, found)
+      for i, material in ipairs(found) do
+        local isFree = deadlines[i] and (not tokens[i] or tonumber(deadlines[i]) <= now)
+        if isFree and not isTaken[material] then
+          taken[#taken + 1] = material
+          isTaken[material] = true
+        end
+      end
+    end
+    writeAll('ZADD', scheduled, sameScore(leaseEnd, taken))
+    writeAll('HSET', leases, sameValue(taken, token))
+    writeAll('HDEL', since, taken)
+    return taken
+  end`;
+
+/**
+ * Moves a material's waiting jobs to active, oldest first, as BullMQ does (out of wait on the right, into active on the
+ * left, `ats` counts the deliveries), but all of them at once and under the material's lease instead of a lock for each.
+ * Stops at a number of jobs, and once the answer holds so many bytes; the first job of an answer always fits. A job whose
+ * hash is gone comes with empty data.
+ */
+const fetch = `
+  local bytesLeft = tonumber(ARGV[5])
+  local function fetch(material, count)
+    local queue, found, given = queueOf(material), { material }, {}
+    local jobs = count > 0 and bytesLeft > 0 and redis.call('RPOP', queue .. ':wait', count) or {}
+    for _, job in ipairs(jobs) do
+      if bytesLeft <= 0 then break end
+      local key = queue .. ':' .. job
+      local data = redis.call('HGET', key, 'data') or ''
+      found[#found + 1] = job
+      found[#found + 1] = data
+      found[#found + 1] = redis.call('HINCRBY', key, 'ats', 1)
+      given[#given + 1] = job
+      bytesLeft = bytesLeft - #data
+    end
+    writeAll('LPUSH', queue .. ':active', given)
+    for i = #jobs, #given + 1, -1 do redis.call('RPUSH', queue .. ':wait', jobs[i]) end
+    return found
+  end
+  -- What an earlier owner left in active goes back first.
+  local function returnLeft(materials)
+    local lists = {}
+    for i, material in ipairs(materials) do lists[i] = queueOf(material) .. ':active' end
+    if #lists == 0 or redis.call('EXISTS', unpack(lists)) == 0 then return end
+    for _, material in ipairs(materials) do returnActive(queueOf(material)) end
+  end`;
+
+/**
+ * A lane's whole step in Redis: finishes the jobs that were applied, lets go of the materials that have no more, takes
+ * ready ones into the room, and fetches the jobs of all that it then holds.
+ *
+ * KEYS: scheduled, ready, leases, since, wake. ARGV: how many to hold at most, new token, lease in ms, jobs a material, bytes; then of
+ * each material held: its name, its token, how many jobs are finished, their ids.
+ *
+ * Answers the time, how many leases were lost, how many of the materials were held before; then for each material that
+ * is held now: its name, and of each of its jobs the id, the data, and how often it was handed out.
+ */
+export const advance = `${clock}${manyAtOnce}${wakeOne}${makeReady}${queueOf}${returnActive}
+  local scheduled, ready, leases, since = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+  local leaseEnd = inMs(ARGV[3])
+  ${finish}${take}${fetch}
+  finish()
+  local held = {}
+  for _, material in ipairs(kept) do held[#held + 1] = material end
+  for _, material in ipairs(take(ARGV[1] - #kept, ARGV[2])) do held[#held + 1] = material end
+  returnLeft(held)
+  local answer = { now, lost, #kept }
+  for _, material in ipairs(held) do answer[#answer + 1] = fetch(material, tonumber(ARGV[4])) end
+  if redis.call('EXISTS', ready) == 1 then wakeOne(KEYS[5]) end
+  return answer`;

@@ -1,0 +1,95 @@
+import { queuePrefix } from './names.js';
+
+/**
+ * What several scripts need, in Lua; each part is text that a script begins with. A call costs Redis about a microsecond
+ * beside what it does, and a write as much again, since it is logged: what is done to many materials is done by one call.
+ */
+
+/** `now`, in ms of Redis' own clock, and `inMs`, a moment after it as text: of a number Redis makes the text anew in each call. */
+export const clock = `
+  local time = redis.call('TIME')
+  local now = time[1] * 1000 + math.floor(time[2] / 1000)
+  local function inMs(delay) return string.format('%.0f', now + delay) end`;
+
+/** A call takes no more arguments than the stack of Redis' Lua holds, 8,000. An even number, so that pairs stay together. */
+const argumentsACallMax = 1_000;
+
+/**
+ * `writeAll` runs a command on a key with many arguments (none: not at all) and answers what the last call did; `readAll`
+ * asks for many fields or members and answers as many values, `false` for what is not there. `sameScore` and `sameValue`
+ * are the arguments that give each name the same.
+ */
+export const manyAtOnce = `
+  local function writeAll(command, key, arguments)
+    local answer
+    for first = 1, #arguments, ${argumentsACallMax} do
+      local last = math.min(first + ${argumentsACallMax - 1}, #arguments)
+      answer = redis.call(command, key, unpack(arguments, first, last))
+    end
+    return answer
+  end
+  local function readAll(command, key, names)
+    local values = {}
+    for first = 1, #names, ${argumentsACallMax} do
+      local last = math.min(first + ${argumentsACallMax - 1}, #names)
+      for i, value in ipairs(redis.call(command, key, unpack(names, first, last))) do values[first + i - 1] = value end
+    end
+    return values
+  end
+  local function sameScore(score, names)
+    local arguments = {}
+    for i, name in ipairs(names) do arguments[2 * i - 1], arguments[2 * i] = score, name end
+    return arguments
+  end
+  local function sameValue(names, value)
+    local arguments = {}
+    for i, name in ipairs(names) do arguments[2 * i - 1], arguments[2 * i] = name, value end
+    return arguments
+  end`;
+
+export const wakeOne = `
+  local function wakeOne(wake) if redis.call('LLEN', wake) == 0 then redis.call('RPUSH', wake, '1') end end`;
+
+/** An announced material that nobody takes within this is made ready once more by the sweep. */
+export const readyMs = 4_000;
+
+/**
+ * Shops take turns: `ready` is the rotation of those that have ready materials, and each has a list of its own, so that
+ * the thousand materials of one do not stand before the one of another. A shop stands in the rotation while its list
+ * holds anything; standing there without a list costs a look and no more. Needs `clock` and `manyAtOnce`.
+ */
+export const makeReady = `
+  local function shopOf(material) return string.match(material, '^[^.]*') end
+  local function makeReady(scheduled, ready, since, materials)
+    writeAll('ZADD', scheduled, sameScore(inMs(${readyMs}), materials))
+    -- What was ready already waits since then.
+    local before, new = readAll('HMGET', since, materials), {}
+    local shops, lines = {}, {}
+    for i, material in ipairs(materials) do
+      if not before[i] then new[#new + 1] = material end
+      local shop = shopOf(material)
+      if not lines[shop] then
+        shops[#shops + 1] = shop
+        lines[shop] = {}
+      end
+      table.insert(lines[shop], material)
+    end
+    writeAll('HSET', since, sameValue(new, inMs(0)))
+    for _, shop in ipairs(shops) do
+      local length = writeAll('RPUSH', ready .. ':' .. shop, lines[shop])
+      if length == #lines[shop] then redis.call('RPUSH', ready, shop) end
+    end
+  end`;
+
+export const queueOf = `
+  local function queueOf(material) return '${queuePrefix}:' .. material end`;
+
+/** Jobs an earlier owner left in active go back to the head of wait in their order: active holds the newest first. */
+export const returnActive = `
+  local function returnActive(queue, uncounted)
+    for _, job in ipairs(redis.call('LRANGE', queue .. ':active', 0, -1)) do
+      redis.call('RPUSH', queue .. ':wait', job)
+      if uncounted then redis.call('HINCRBY', queue .. ':' .. job, 'ats', -1) end
+    end
+    redis.call('DEL', queue .. ':active')
+  end`;

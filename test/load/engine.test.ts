@@ -3,6 +3,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { until } from '../support/until.js';
 import type { LoadOrder } from './generator/load-run.js';
+import { createOpenLoop } from './generator/loop.js';
 import { planRequests } from './generator/plan-requests.js';
 import type { RequestPlan } from './generator/plan-requests.js';
 import { createTally } from './generator/tally.js';
@@ -63,6 +64,20 @@ describe('the load engine', () => {
       server.closeAllConnections();
       server.close();
     }
+  });
+
+  it('makes as many requests due as the rate says, whatever the clock reads at the start', () => {
+    const stages = [{ ms: 800, from: 100, to: 100, isWarmup: false }];
+    const dueFrom = (startMs: number) => {
+      const clock = createStageClock(stages, startMs);
+      const never = () => false;
+      const loop = createOpenLoop({ clock, send: () => undefined, inFlight: () => 0, isOver: never, isSpent: never });
+      loop.tick(clock.endMs + 1);
+      return loop.waiting();
+    };
+    // The sum of eighty times 10 ms comes out below or above 800 ms, as the start's last digits are.
+    const counts = Array.from({ length: 1_000 }, (_, index) => dueFrom(100 + index * 1.2345));
+    expect([...new Set(counts)]).to.deep.equal([80]);
   });
 
   it('sends nothing after a stop that came before the load, while the levels were read', async () => {

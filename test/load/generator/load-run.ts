@@ -114,7 +114,7 @@ async function runLoad(order: LoadOrder, hooks: LoadHooks, accounts: Accounts, s
     const clock = createStageClock(order.stages, performance.now());
     const tally = createTally(order.stages, clock, order.sliceMs);
     const isSpent = () => state.isStopped || state.sent >= order.requestsMax;
-    const isOver = () => isSpent() || performance.now() >= clock.endMs;
+    const isOver = (nowMs: number) => isSpent() || nowMs >= clock.endMs;
     const send = (lane: Lane, dueMs: number) => {
       const request = hooks.next();
       state.sent += 1;
@@ -164,7 +164,7 @@ interface Running {
   loop: Loop;
   clock: StageClock;
   tally: Tally;
-  isOver: () => boolean;
+  isOver: (nowMs: number) => boolean;
 }
 
 /** @returns when the load ended; what was in flight then has been answered since, or was given up */
@@ -196,7 +196,7 @@ async function untilOver({ order, hooks, state, lanes, loop, clock, tally, isOve
           waiting: loop.waiting(),
         });
       }
-      if (!isOver()) return;
+      if (!isOver(nowMs)) return;
       endedMs ??= Math.min(nowMs, clock.endMs);
       if (state.inFlight > 0 && nowMs > endedMs + order.drainMsMax) giveUpSilent(lanes, nowMs);
       if (state.inFlight === 0) resolve();

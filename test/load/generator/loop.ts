@@ -15,8 +15,8 @@ export interface LoopDeps {
   clock: StageClock;
   send: (lane: Lane, dueMs: number) => void;
   inFlight: () => number;
-  /** Whether the load has ended, by its time or as below. */
-  isOver: () => boolean;
+  /** Whether the load has ended, by its time or as below; asked of the moment that was looked at, as time goes on. */
+  isOver: (nowMs: number) => boolean;
   /** Whether no further request may go out at all: it was stopped, or sent as many as it may. */
   isSpent: () => boolean;
 }
@@ -27,7 +27,7 @@ export interface LoopDeps {
  */
 export function createClosedLoop({ clock, send, inFlight, isOver }: LoopDeps): Loop {
   const resting: Lane[] = [];
-  const isWanted = (nowMs: number) => !isOver() && inFlight() < Math.round(clock.loadAt(nowMs));
+  const isWanted = (nowMs: number) => !isOver(nowMs) && inFlight() < Math.round(clock.loadAt(nowMs));
   return {
     onFree(lane) {
       const nowMs = performance.now();
@@ -47,6 +47,9 @@ export function createClosedLoop({ clock, send, inFlight, isOver }: LoopDeps): L
 
 /** A timer of Node wakes up to this late; what is due is found late by as much, which is no fault of the service. */
 const timerGrainMs = 2;
+
+/** Due times are summed up, and each sum is rounded: this near to the end it is the end, at which nothing is due. */
+const roundingMs = 0.001;
 
 /** A second's requests of the fastest generator there is; whoever waits behind so many is never served. */
 const waitingMax = 200_000;
@@ -69,13 +72,13 @@ export function createOpenLoop({ clock, send, isOver, isSpent }: LoopDeps): Loop
   return {
     onFree(lane) {
       free.push(lane);
-      if (!isOver()) sendWaiting();
+      if (!isOver(performance.now())) sendWaiting();
     },
     tick(nowMs) {
       if (isPast) return;
       // What was due up to the very end still goes out, where a connection is free for it.
-      isPast = isOver();
-      while (nextMs <= nowMs && nextMs < clock.endMs && due.length() < waitingMax) {
+      isPast = isOver(nowMs);
+      while (nextMs <= nowMs && clock.endMs - nextMs > roundingMs && due.length() < waitingMax) {
         due.add(nowMs - nextMs <= timerGrainMs ? nowMs : nextMs);
         nextMs += 1_000 / Math.max(1, clock.loadAt(nextMs));
       }

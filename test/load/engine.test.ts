@@ -12,6 +12,7 @@ import { openLevelBook } from './level-book.js';
 import { summariseLoad } from './load-summary.js';
 import { namedScenarios } from './scenario.js';
 import { createStageClock } from './stage.js';
+import { judgeThreshold, readThreshold } from './thresholds.js';
 
 const endMsMax = 50_000;
 
@@ -78,6 +79,48 @@ describe('the load engine', () => {
     // The sum of eighty times 10 ms comes out below or above 800 ms, as the start's last digits are.
     const counts = Array.from({ length: 1_000 }, (_, index) => dueFrom(100 + index * 1.2345));
     expect([...new Set(counts)]).to.deep.equal([80]);
+  });
+
+  it('has no latency, and misses each threshold of one, where nothing that was due in the time that counts was answered', async () => {
+    const [warmupMs, ms] = [200, 200];
+    const server = createServer((_, response) => {
+      setTimeout(() => response.writeHead(200, { 'Content-Length': 2 }).end('{}'), 2 * (warmupMs + ms));
+    });
+    const port = await listen(server);
+    const generators = await startGenerators(1);
+    try {
+      const load = { from: 1_000, to: 1_000 };
+      const stages = [
+        { ms: warmupMs, ...load, isWarmup: true },
+        { ms, ...load, isWarmup: false },
+      ];
+      const summary = summariseLoad(await generators.run(orderTo(port, 'open', stages), plan));
+      // The one connection has the first request, of the warm-up, until after the end.
+      expect(summary).to.deep.include({ sent: 1, neverSent: 399, statuses: { '200': 1 } });
+      const isMet = (text: string) => judgeThreshold(readThreshold(text), summary).isMet;
+      for (const figure of ['p50', 'p90', 'p99', 'p99.9', 'max', 'mean'])
+        expect(isMet(`${figure}<1000`)).to.equal(false);
+      expect(isMet('rate>=0')).to.equal(true);
+    } finally {
+      await generators.close();
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  it('counts what is due behind more than it notes', () => {
+    const clock = createStageClock([{ ms: 1_000, from: 300_000, to: 300_000, isWarmup: false }], 0);
+    const loop = createOpenLoop({
+      clock,
+      send: () => undefined,
+      inFlight: () => 0,
+      isOver: (nowMs) => nowMs >= clock.endMs,
+      isSpent: () => false,
+    });
+    loop.tick(clock.endMs - 1);
+    expect(loop.waiting()).to.equal(200_000);
+    loop.tick(clock.endMs + 1);
+    expect(loop.waiting()).to.equal(300_000);
   });
 
   it('sends nothing after a stop that came before the load, while the levels were read', async () => {

@@ -1,4 +1,5 @@
 import { problemsOf } from './load-text.js';
+import type { LatencySummary } from './histogram.js';
 import type { LinePlot, PageTable } from './page/render-page.js';
 import { renderPage } from './page/render-page.js';
 import type { LoadReport } from './run-load.js';
@@ -6,7 +7,9 @@ import type { LoadReport } from './run-load.js';
 /** The report of a load run as one HTML page that needs nothing else. */
 export function loadPage(report: LoadReport): string {
   const { summary, levels, thresholds, probes } = report;
-  const judged = thresholds.map(({ text, seen, isMet }) => `${isMet ? 'Met' : 'MISSED'}: ${text} (seen: ${seen})`);
+  const judged = thresholds.map(
+    ({ text, seen, isMet }) => `${isMet ? 'Met' : 'MISSED'}: ${text} (seen: ${seen ?? 'nothing to measure'})`,
+  );
   const checked =
     levels &&
     `${levels.levels} levels held against ${levels.acknowledged} acknowledged units (${levels.open} of unknown outcome): ` +
@@ -36,9 +39,7 @@ function stagesTable({ summary, loop }: LoadReport): PageTable {
     stage.ms / 1_000,
     Math.round(stage.requestsASecond),
     Math.round(stage.rowsASecond),
-    ...[stage.latency.p50Ms, stage.latency.p90Ms, stage.latency.p99Ms, stage.latency.p999Ms, stage.latency.maxMs].map(
-      (ms) => ms.toFixed(2),
-    ),
+    ...latencyCells(stage.latency),
     stage.refusals.count === 0 ? '' : stage.refusals.p99Ms.toFixed(2),
     stage.lagP99Ms.toFixed(2),
   ]);
@@ -55,6 +56,10 @@ function stagesTable({ summary, loop }: LoadReport): PageTable {
     'max',
   ];
   return { head: [...head, 'refusals p99', 'sent late p99'], rows };
+}
+
+function latencyCells({ count, p50Ms, p90Ms, p99Ms, p999Ms, maxMs }: LatencySummary): string[] {
+  return [p50Ms, p90Ms, p99Ms, p999Ms, maxMs].map((ms) => (count === 0 ? '' : ms.toFixed(2)));
 }
 
 function statusTable(statuses: Readonly<Record<string, number>>): PageTable {

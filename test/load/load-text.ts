@@ -1,6 +1,7 @@
 import { formatTable } from '../../shared/manage/format-table.js';
 import type { Cell } from '../../shared/manage/format-table.js';
 import type { Progress } from './generator/load-run.js';
+import type { LatencySummary } from './histogram.js';
 import type { LoadFigures, LoadSummary, StageSummary } from './load-summary.js';
 import type { LoadReport } from './run-load.js';
 
@@ -39,7 +40,7 @@ export function reportText(report: LoadReport): string {
   for (const problem of problemsOf(report)) lines.push(`WRONG: ${problem}`);
   if (report.unheld !== undefined) lines.push(`NOT HELD against the levels, which could not be read: ${report.unheld}`);
   for (const { text, seen, isMet } of thresholds)
-    lines.push(`${isMet ? 'met   ' : 'MISSED'}  ${text}  (${round(seen)})`);
+    lines.push(`${isMet ? 'met   ' : 'MISSED'}  ${text}  (${seen === undefined ? 'nothing to measure' : round(seen)})`);
   return lines.join('\n');
 }
 
@@ -78,11 +79,14 @@ function cells(name: string, load: string, figures: LoadFigures): Cell[] {
     round(ms / 1_000),
     Math.round(requestsASecond),
     Math.round(rowsASecond),
-    latency.p50Ms.toFixed(2),
-    latency.p99Ms.toFixed(2),
-    latency.maxMs.toFixed(1),
+    ...latencyCells(latency),
     countsText(statuses),
   ];
+}
+
+/** Where nothing that was due was answered there is none. */
+function latencyCells({ count, p50Ms, p99Ms, maxMs }: LatencySummary): Cell[] {
+  return count === 0 ? ['–', '–', '–'] : [p50Ms.toFixed(2), p99Ms.toFixed(2), maxMs.toFixed(1)];
 }
 
 function loadText({ from, to }: StageSummary): string {
@@ -92,6 +96,7 @@ function loadText({ from, to }: StageSummary): string {
 const percentilesShown = [50, 75, 90, 95, 99, 99.9, 99.99, 100];
 
 function percentilesText({ percentiles }: LoadSummary): string {
+  if (percentiles.length === 0) return 'none, as nothing that was due in the time that counts was answered';
   const shown = percentiles.filter(({ percentile }) => percentilesShown.includes(round(percentile)));
   return shown.map(({ percentile, ms }) => `p${round(percentile)} ${ms.toFixed(2)}`).join('  ');
 }

@@ -59,7 +59,8 @@ export const loadUsage = `npm run load -- [options]
   --locations <ids>       where, separated by commas (default: the demo's, or where the first material has a level)
   --processes <n>         that make the load (1)
   --seed <n>              of the choice of materials (1)
-  --must <threshold>      'p99<50' and the like, several times; a missed one gives exit code 2. Of
+  --must <threshold>      'p99<50' and the like, several times; a missed one, or a latency that
+                          nothing was measured of, gives exit code 2. Of
                           ${thresholdFigures.join(',\n                          ')},
                           status503 and the like (how often that answer came)
   --json <file>, --html <file>   the figures (to - : alone on stdout), and one page with plots that needs nothing else

@@ -1,3 +1,4 @@
+import type { LatencySummary } from './histogram.js';
 import type { LoadSummary } from './load-summary.js';
 
 /** What a run must keep to, as it is typed: `p99<50`, `rate>=1000`, `errors<=0`. */
@@ -9,20 +10,28 @@ export interface Threshold {
 }
 
 export interface JudgedThreshold extends Threshold {
-  seen: number;
+  /** Absent where there was nothing to measure; then it is missed. */
+  seen?: number;
   isMet: boolean;
 }
 
-type Figure = (summary: LoadSummary) => number;
+/** Undefined where there was nothing to measure. */
+type Figure = (summary: LoadSummary) => number | undefined;
+
+/** Under an overload nothing that was due in the time that counts may have been sent: no latency is not a small one. */
+const latency =
+  (read: (latency: LatencySummary) => number): Figure =>
+  ({ total }) =>
+    total.latency.count === 0 ? undefined : read(total.latency);
 
 /** What can be asked for; latencies in milliseconds, of full successes. */
 const figures: Readonly<Record<string, { what: string; read: Figure }>> = {
-  p50: { what: 'latency, ms', read: ({ total }) => total.latency.p50Ms },
-  p90: { what: 'latency, ms', read: ({ total }) => total.latency.p90Ms },
-  p99: { what: 'latency, ms', read: ({ total }) => total.latency.p99Ms },
-  'p99.9': { what: 'latency, ms', read: ({ total }) => total.latency.p999Ms },
-  max: { what: 'latency, ms', read: ({ total }) => total.latency.maxMs },
-  mean: { what: 'latency, ms', read: ({ total }) => total.latency.meanMs },
+  p50: { what: 'latency, ms', read: latency(({ p50Ms }) => p50Ms) },
+  p90: { what: 'latency, ms', read: latency(({ p90Ms }) => p90Ms) },
+  p99: { what: 'latency, ms', read: latency(({ p99Ms }) => p99Ms) },
+  'p99.9': { what: 'latency, ms', read: latency(({ p999Ms }) => p999Ms) },
+  max: { what: 'latency, ms', read: latency(({ maxMs }) => maxMs) },
+  mean: { what: 'latency, ms', read: latency(({ meanMs }) => meanMs) },
   rate: { what: 'full successes a second', read: ({ total }) => total.requestsASecond },
   rows: { what: 'booked rows a second', read: ({ total }) => total.rowsASecond },
   errors: { what: 'requests of the whole run that were no full success', read: errorsOf },
@@ -51,8 +60,9 @@ export function readThreshold(text: string): Threshold {
 
 export function judgeThreshold(threshold: Threshold, summary: LoadSummary): JudgedThreshold {
   const { figure, sense, bound } = threshold;
-  const seen = figures[figure]?.read(summary) ?? summary.statuses[figure.slice('status'.length)] ?? 0;
-  return { ...threshold, seen, isMet: holds(seen, sense, bound) };
+  const known = figures[figure];
+  const seen = known ? known.read(summary) : (summary.statuses[figure.slice('status'.length)] ?? 0);
+  return seen === undefined ? { ...threshold, isMet: false } : { ...threshold, seen, isMet: holds(seen, sense, bound) };
 }
 
 function holds(seen: number, sense: Threshold['sense'], bound: number): boolean {

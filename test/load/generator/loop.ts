@@ -63,6 +63,12 @@ export function createOpenLoop({ clock, send, isOver, isSpent }: LoopDeps): Loop
   const due = createQueue();
   let nextMs = clock.startMs;
   let isPast = false;
+  /** Due behind so many that they were not even noted. */
+  let hopeless = 0;
+  const isDueAt = (nowMs: number) => nextMs <= nowMs && clock.endMs - nextMs > roundingMs;
+  const goOn = () => {
+    nextMs += 1_000 / Math.max(1, clock.loadAt(nextMs));
+  };
   const sendWaiting = () => {
     while (free.length > 0 && due.length() > 0 && !isSpent()) {
       const lane = free.pop();
@@ -78,13 +84,13 @@ export function createOpenLoop({ clock, send, isOver, isSpent }: LoopDeps): Loop
       if (isPast) return;
       // What was due up to the very end still goes out, where a connection is free for it.
       isPast = isOver(nowMs);
-      while (nextMs <= nowMs && clock.endMs - nextMs > roundingMs && due.length() < waitingMax) {
+      for (; isDueAt(nowMs) && due.length() < waitingMax; goOn()) {
         due.add(nowMs - nextMs <= timerGrainMs ? nowMs : nextMs);
-        nextMs += 1_000 / Math.max(1, clock.loadAt(nextMs));
       }
+      if (isPast) for (; isDueAt(nowMs); goOn()) hopeless += 1;
       sendWaiting();
     },
-    waiting: () => (isSpent() ? 0 : due.length()),
+    waiting: () => (isSpent() ? 0 : due.length() + hopeless),
   };
 }
 

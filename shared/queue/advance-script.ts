@@ -3,6 +3,9 @@ import { clock, makeReady, manyAtOnce, queueOf, returnActive, wakeOne } from './
 /** Busy materials that a lane keeps while others are ready: half of what it holds, so that the other half takes turns. */
 const keptMax = 16;
 
+/** Places in line that one take looks at: those of materials that are no longer ready must not hold up Redis. */
+const lookedAtMax = 1_000;
+
 /**
  * Finishes the jobs that were applied, and parts the materials by what is left of them: idle ones lose all of their keys,
  * in one step with the test, so that it is safe beside an enqueue in either order: an earlier one is seen, a later one
@@ -53,7 +56,8 @@ const finish = `
 
 /**
  * Takes ready materials, no more than there is room for: an equal part of it from each shop of the rotation, and again
- * while there is room and anything is ready. The lists may hold a material twice, or one that is no longer scheduled.
+ * while there is room and anything is ready. A line may hold a material twice (older versions put it there again), or
+ * one that is no longer scheduled.
  */
 const take = `
   local function nextInLine(count)
@@ -69,10 +73,12 @@ const take = `
     return found
   end
   local function take(room, token)
-    local taken, isTaken = {}, {}
-    while #taken < room do
+    local taken, isTaken, lookedAt = {}, {}, 0
+    while #taken < room and lookedAt < ${lookedAtMax} do
       local found = nextInLine(room - #taken)
       if not found then break end
+      lookedAt = lookedAt + #found
+      writeAll('HDEL', since, found)
       local deadlines, tokens = readAll('ZMSCORE', scheduled, found), readAll('HMGET', leases, found)
       for i, material in ipairs(found) do
         local isFree = deadlines[i] and (not tokens[i] or tonumber(deadlines[i]) <= now)
@@ -84,7 +90,6 @@ const take = `
     end
     writeAll('ZADD', scheduled, sameScore(leaseEnd, taken))
     writeAll('HSET', leases, sameValue(taken, token))
-    writeAll('HDEL', since, taken)
     return taken
   end`;
 

@@ -57,12 +57,15 @@ export const readyMs = 4_000;
  * Shops take turns: `ready` is the rotation of those that have ready materials, and each has a list of its own, so that
  * the thousand materials of one do not stand before the one of another. A shop stands in the rotation while its list
  * holds anything; standing there without a list costs a look and no more. Needs `clock` and `manyAtOnce`.
+ *
+ * `since` says who stands in line: it is set with the place, and goes with it. Who stands there already gets no other
+ * place: while Postgres was away for an hour, a second one every four seconds made a line of 1,500 materials 1.4 million
+ * long, which one take then walked in five seconds. (A line that is not there holds nobody, whatever `since` says.)
  */
 export const makeReady = `
   local function shopOf(material) return string.match(material, '^[^.]*') end
   local function makeReady(scheduled, ready, since, materials)
     writeAll('ZADD', scheduled, sameScore(inMs(${readyMs}), materials))
-    -- What was ready already waits since then.
     local before, new = readAll('HMGET', since, materials), {}
     local shops, lines = {}, {}
     for i, material in ipairs(materials) do
@@ -72,12 +75,12 @@ export const makeReady = `
         shops[#shops + 1] = shop
         lines[shop] = {}
       end
-      table.insert(lines[shop], material)
+      if not before[i] or redis.call('EXISTS', ready .. ':' .. shop) == 0 then table.insert(lines[shop], material) end
     end
     writeAll('HSET', since, sameValue(new, inMs(0)))
     for _, shop in ipairs(shops) do
       local length = writeAll('RPUSH', ready .. ':' .. shop, lines[shop])
-      if length == #lines[shop] then redis.call('RPUSH', ready, shop) end
+      if length and length == #lines[shop] then redis.call('RPUSH', ready, shop) end
     end
   end`;
 

@@ -72,7 +72,8 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
     const line = lineOf(shopId);
     if (line.waiting.size > 0 || roomIn(line) < 1) {
       socket.pause();
-      line.waiting.set(socket, performance.now());
+      // One that waits already, of a request that came before it was paused, keeps its time: the line is in that order.
+      if (!line.waiting.has(socket)) line.waiting.set(socket, performance.now());
       looking ??= setInterval(look, lookEveryMs);
     }
     forgetIdle(shopId, line);

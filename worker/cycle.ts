@@ -8,20 +8,21 @@ import { readJobs } from './read-jobs.js';
 import type { Job } from './read-jobs.js';
 import { publishIn } from './reply.js';
 
-/** Materials a cycle holds at most, all folded in one transaction (pipeline §2 "Limits"). */
+/** Materials a cycle holds at most (pipeline §2 "Limits"). */
 export const materialsACycleMax = 32;
 
-/** Rows after which a transaction takes no further job; it always takes at least one. */
+/** Rows, or their weight in other operations, after which a transaction takes no further job; it always takes at least one. */
 const rowsATransactionMax = 10_000;
 
 /** A material that another session holds is left alone for this long; then the next sweep makes it ready. */
 const leftOutRetryMs = 100;
 
 /**
- * One cycle over the materials that a lane holds (pipeline §2.5–2.8): apply their jobs in one transaction → reply →
- * finish them, let idle materials go, keep those with more, take others into the room, and fetch the jobs of all.
+ * One cycle over the materials that a lane holds (pipeline §2.5–2.8): apply their jobs in one transaction (in several
+ * where they have more rows than one takes) → reply → finish them, let idle materials go, keep those with more, take
+ * others into the room, and fetch the jobs of all.
  *
- * Everything after the transaction is one round trip, in this order. What is finished, what is left and what comes next
+ * Everything after the last transaction is one round trip, in this order. What is finished, what is left and what comes next
  * is one script: nothing can come between a finish and the look for more.
  *
  * @param mayTakeMore asked once the transactions are over, which take as long as they do
@@ -84,7 +85,7 @@ function slices(jobs: Job[]): Job[][] {
       rows = 0;
     }
     cut.at(-1)?.push(job);
-    rows += job.rowCount;
+    rows += job.weight;
   }
   return cut;
 }

@@ -46,6 +46,17 @@ describe('a cycle that takes more than one transaction', () => {
     expect(await room.jobs(ref(), 'wait')).to.deep.equal([]);
   });
 
+  it('takes fewer field updates into one, since each answers with the whole material', async () => {
+    const updates = (count: number) =>
+      Array.from({ length: count }, (_, index) =>
+        operationOf({ kind: 'update', changes: { sku: `S-${String(index)}` } }),
+      );
+    const operations = [updates(128), updates(128), updates(1)];
+    for (const [index, each] of operations.entries()) await room.add(ref(index < 2 ? 0 : 1), { operations: each });
+    expect(await cycle(() => Promise.resolve())).to.equal(2);
+    expect(new Set(await recorded(operations.flat()))).to.deep.equal(new Set(['executed']));
+  });
+
   it('leaves a material whole that the first of them found locked, though it is free by the second', async () => {
     const operations = [large(), [book(-1)], [book(2)]];
     const jobs: string[] = [];

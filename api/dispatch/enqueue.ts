@@ -2,7 +2,7 @@ import { operationsJob } from '../../shared/queue/job-format.js';
 import { queueName } from '../../shared/queue/names.js';
 import { addScript, runScript } from '../../shared/queue/run-script.js';
 import type { QueueLink } from './queue-link.js';
-import type { SentJob } from './waiter.js';
+import type { FormedJob } from './waiter.js';
 
 /**
  * What became of an enqueue. Only a command that was never written is certain not to have run: after any other error
@@ -15,7 +15,7 @@ export type Enqueued = 'queued' | 'not-queued' | 'uncertain';
  * nobody will look for (pipeline §2.3). Repeating it for the same jobs changes nothing. Jobs that are sent in one turn of
  * the event loop go as one: a transaction each was a third of this process's time.
  */
-export async function enqueue(link: QueueLink, jobs: SentJob[]): Promise<Enqueued> {
+export async function enqueue(link: QueueLink, jobs: FormedJob[]): Promise<Enqueued> {
   const { redis, queues, apiId, refused } = link;
   if (redis.status !== 'ready') return 'not-queued';
   try {
@@ -48,7 +48,7 @@ function isScriptGone(error: Error | null): boolean {
 }
 
 /** Announces the materials of those jobs that still stand in their queues, and says which do not. */
-export async function announceQueued({ redis }: QueueLink, jobs: SentJob[]): Promise<SentJob[]> {
+export async function announceQueued({ redis }: QueueLink, jobs: FormedJob[]): Promise<FormedJob[]> {
   const pairs = jobs.flatMap(({ ref, id }) => [queueName(ref), id]);
   const found = (await runScript(redis, 'rmAnnounceQueued', ...pairs)) as number[];
   return jobs.filter((_, index) => found[index] !== 1);

@@ -10,7 +10,7 @@ import { announceQueued, enqueue } from './enqueue.js';
 import type { QueueLink } from './queue-link.js';
 import { graceMs } from './settings.js';
 import { answerOf, notApplied } from './waiter.js';
-import type { SentJob, Waiter } from './waiter.js';
+import type { FormedJob, Waiter } from './waiter.js';
 
 /**
  * What happens to a request that hears no reply (pipeline §3 "An honest answer"): once a second its outcome is looked up
@@ -43,13 +43,13 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
   const timer = setInterval(() => {
     const nowMs = performance.now();
     const all = deps.waiters.values();
-    for (const waiter of all) endUnsent(deps, waiter, nowMs);
+    for (const waiter of all) endUnformed(deps, waiter, nowMs);
     void lookUpDue(all, nowMs);
     void cancelDue(all, nowMs);
   }, tickMs);
 
   async function lookUpDue(all: Waiter[], nowMs: number): Promise<void> {
-    const due = all.filter((waiter) => isSent(waiter) && !waiter.isGivenUp && waiter.nextLookUpMs <= nowMs);
+    const due = all.filter((waiter) => hasJob(waiter) && !waiter.isGivenUp && waiter.nextLookUpMs <= nowMs);
     if (isLookingUp || due.length === 0) return;
     isLookingUp = true;
     // Those beyond the batch stay due, so that the next tick comes to them.
@@ -62,7 +62,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
   }
 
   async function cancelDue(all: Waiter[], nowMs: number): Promise<void> {
-    const due = all.filter((waiter) => isSent(waiter) && (waiter.isGivenUp || waiter.deadlineMs <= nowMs));
+    const due = all.filter((waiter) => hasJob(waiter) && (waiter.isGivenUp || waiter.deadlineMs <= nowMs));
     for (const waiter of due) {
       // From now, and not from the deadline: after a time in which this process stood still that would be over already.
       if (!waiter.isGivenUp) beginGrace(waiter, nowMs);
@@ -94,7 +94,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
   };
 }
 
-function isSent({ job }: Waiter): boolean {
+function hasJob({ job }: Waiter): boolean {
   return job !== undefined;
 }
 
@@ -105,15 +105,15 @@ function beginGrace(waiter: Waiter, sinceMs: number): void {
 }
 
 /** What never left this process needs no withdrawal. */
-function endUnsent({ settle }: FollowUpDeps, waiter: Waiter, nowMs: number): void {
-  if (isSent(waiter) || waiter.deadlineMs > nowMs) return;
+function endUnformed({ settle }: FollowUpDeps, waiter: Waiter, nowMs: number): void {
+  if (hasJob(waiter) || waiter.deadlineMs > nowMs) return;
   settle(waiter, notApplied('The operation waited too long behind others of the shop.'));
 }
 
 async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   deps.metrics.lookedUp(due.length);
   settleRecorded(deps, due, await findOutcomes(deps.database, due.map(operationId)));
-  const jobs = new Set<SentJob>();
+  const jobs = new Set<FormedJob>();
   for (const { operation, job } of due) if (job !== undefined && deps.waiters.has(operation.id)) jobs.add(job);
   if (jobs.size === 0) return;
   const missing = await announceQueued(deps.link, [...jobs]);

@@ -1,4 +1,4 @@
-import type { SentJob } from './waiter.js';
+import type { FormedJob } from './waiter.js';
 
 /**
  * Jobs in flight at once of a shop that has this process to itself: what two worker processes hold (2 lanes of 32
@@ -53,8 +53,8 @@ interface Gate {
 
 export interface ShopGatesDeps {
   /** The next job of the material of this queue, if it has one. */
-  form: (queue: string) => SentJob | undefined;
-  send: (jobs: SentJob[]) => void;
+  form: (queue: string) => FormedJob | undefined;
+  send: (jobs: FormedJob[]) => void;
 }
 
 export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
@@ -86,10 +86,10 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
 
   const isOneBesideOthers = () => gates.size > 1;
 
-  function nextJobs(shopId: number): SentJob[] {
+  function nextJobs(shopId: number): FormedJob[] {
     const gate = gateOf(shopId);
     const max = isOneBesideOthers() ? jobsSentBesideMax : jobsSentMax;
-    const jobs: SentJob[] = [];
+    const jobs: FormedJob[] = [];
     for (const queue of gate.due) {
       if (gate.sent >= max) break;
       gate.due.delete(queue);

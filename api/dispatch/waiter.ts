@@ -11,14 +11,14 @@ export interface Waiter {
   /** In the monotonic clock of this process. */
   deadlineMs: number;
   nextLookUpMs: number;
-  /** The job that carries it; undefined while it waits for the job ahead of it. */
-  job: SentJob | undefined;
+  /** The job that carries it; undefined until it is formed: while its material has one in flight, or its shop's gate is full. */
+  job: FormedJob | undefined;
   /** Set once it is being withdrawn, so that no look-up adds its job again. */
   isGivenUp: boolean;
   resolve: (outcome: DispatchOutcome) => void;
 }
 
-export interface SentJob {
+export interface FormedJob {
   id: string;
   ref: MaterialRef;
   /** Those of its operations that have no outcome yet. */

@@ -33,8 +33,8 @@ export interface LevelSnapshot {
 }
 
 export interface MaterialSnapshot {
-  /** False where another session holds the material; it is then left out of the cycle. */
-  locked: boolean;
+  /** Whether we hold its lock. Where another session does, the material is left out of the cycle. */
+  isOurs: boolean;
   total: Micros;
   allowNegative: boolean;
   defaultLocationId: string | null;
@@ -235,10 +235,10 @@ function readRow(snapshot: ApplySnapshot, { kind, ordinal, a, b, c, d }: StateRo
       snapshot.atMs = Number(a);
       return;
     case 'material': {
-      const isLocked = locked.has(ordinal);
-      if (isLocked) snapshot.atMs = Math.max(snapshot.atMs, Number(d) + 1);
+      const isOurs = locked.has(ordinal);
+      if (isOurs) snapshot.atMs = Math.max(snapshot.atMs, Number(d) + 1);
       snapshot.materials[ordinal - 1] = {
-        locked: isLocked,
+        isOurs,
         total: fromDecimal(a),
         allowNegative: b === 'true',
         defaultLocationId: c,

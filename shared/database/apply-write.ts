@@ -43,7 +43,7 @@ export interface ApplyWrites {
   /** Outcomes of operations on locked materials: a duplicate rolls the whole cycle back, and it runs again. */
   records: OperationRecord[];
   /** Outcomes of operations on materials that do not exist, and so could not be locked: the first writer wins. */
-  unlockedRecords: OperationRecord[];
+  recordsWithoutMaterial: OperationRecord[];
 }
 
 /**
@@ -98,7 +98,7 @@ const writeFields = `
     weight_value numeric, weight_unit_id text, version integer)
   WHERE materials.shop_id = changed.shop_id AND materials.id = changed.id`;
 
-const recordUnlocked = `
+const recordWithoutMaterial = `
   INSERT INTO operations (op_id, shop_id, material_id, status, result, replay_of, key_scope, request_hash, recorded_at)
   SELECT done.op_id, done.shop_id, done.material_id, done.status, done.result, done.replay_of,
          decode(done.key_scope, 'hex'), decode(done.request_hash, 'hex'), $1::timestamptz
@@ -107,7 +107,7 @@ const recordUnlocked = `
   ON CONFLICT (op_id) DO NOTHING`;
 
 /** A later statement, since the one that lost does not see the winner's row. */
-const rereadUnlocked = `
+const rereadWithoutMaterial = `
   SELECT op_id, status, result::text
   FROM unnest($1::uuid[]) AS wanted (op_id)
   JOIN operations USING (op_id)`;
@@ -135,21 +135,28 @@ export function writingQueries(writes: ApplyWrites): QueryConfig[] {
       values: [JSON.stringify(writes.materials.map(toFieldsRow))],
     });
   }
-  if (writes.unlockedRecords.length > 0) {
-    const operationIds = uuids(writes.unlockedRecords, ({ operation }) => operation.id);
+  if (writes.recordsWithoutMaterial.length > 0) {
+    const operationIds = uuids(writes.recordsWithoutMaterial, ({ operation }) => operation.id);
     queries.push(
-      { name: 'apply-unlocked', text: recordUnlocked, values: [moment, ...recordArrays(writes.unlockedRecords)] },
-      { name: 'apply-reread', text: rereadUnlocked, values: [operationIds] },
+      {
+        name: 'apply-without-material',
+        text: recordWithoutMaterial,
+        values: [moment, ...recordArrays(writes.recordsWithoutMaterial)],
+      },
+      { name: 'apply-reread', text: rereadWithoutMaterial, values: [operationIds] },
     );
   }
   return queries;
 }
 
 /** What stands on record for the operations that could not be locked: theirs, or what came before them. */
-export function readUnlockedOutcomes(writes: ApplyWrites, answers: QueryResult[]): Map<string, OperationOutcome> {
-  if (writes.unlockedRecords.length === 0) return new Map();
+export function readOutcomesWithoutMaterial(
+  writes: ApplyWrites,
+  answers: QueryResult[],
+): Map<string, OperationOutcome> {
+  if (writes.recordsWithoutMaterial.length === 0) return new Map();
   const rows = answers.at(-1)?.rows as { op_id: string; status: string; result: string | null }[];
-  const own = new Map(writes.unlockedRecords.map(({ operation, outcome }) => [operation.id, outcome]));
+  const own = new Map(writes.recordsWithoutMaterial.map(({ operation, outcome }) => [operation.id, outcome]));
   return new Map(
     rows.map(({ op_id: id, status, result }) => {
       const recorded = own.get(id);

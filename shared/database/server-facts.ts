@@ -6,6 +6,8 @@ export interface ServerFacts {
   version: string;
   /** 18 for every 18.x. */
   major: number;
+  /** 4 of 18.4. */
+  minor: number;
   database: string;
   /** Of these sessions: `on` or stricter, or a commit that was answered may be lost with the machine. */
   synchronousCommit: string;
@@ -28,6 +30,7 @@ export async function readServerFacts(database: Database): Promise<ServerFacts> 
   const { rows } = await database.raw<{ rows: ServerFacts[] }>(
     `SELECT current_setting('server_version') AS version, current_database() AS database,
             current_setting('server_version_num')::int / 10000 AS major,
+            current_setting('server_version_num')::int % 10000 AS minor,
             current_setting('synchronous_commit') AS "synchronousCommit", current_setting('fsync') AS fsync,
             current_setting('full_page_writes') = 'on' AS "fullPageWrites",
             current_setting('session_replication_role') <> 'replica' AS "runsTriggers",

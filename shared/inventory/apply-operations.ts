@@ -1,6 +1,6 @@
 import { openingQueries, readSnapshot } from '../database/apply-read.js';
 import type { ApplyQuestion } from '../database/apply-read.js';
-import { readUnlockedOutcomes, writingQueries } from '../database/apply-write.js';
+import { readOutcomesWithoutMaterial, writingQueries } from '../database/apply-write.js';
 import type { OperationRecord } from '../database/apply-write.js';
 import type { Database } from '../database/connect.js';
 import { pipelinedTransaction } from '../database/pipelined-transaction.js';
@@ -52,11 +52,11 @@ export async function applyOperations(
     return {
       writing: writingQueries(writes),
       conclude: (written) => {
-        const unlocked = readUnlockedOutcomes(writes, written);
+        const withoutMaterial = readOutcomesWithoutMaterial(writes, written);
         return {
-          outcomes: new Map([...outcomes, ...unlocked]),
+          outcomes: new Map([...outcomes, ...withoutMaterial]),
           leftOut,
-          records: [...writes.records, ...withOutcomes(writes.unlockedRecords, unlocked)],
+          records: [...writes.records, ...withOutcomes(writes.recordsWithoutMaterial, withoutMaterial)],
           clampedRows: writes.entries.reduce((count, { applied }) => count + (applied.clamped ? 1 : 0), 0),
         };
       },

@@ -30,8 +30,8 @@ export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs:
   groups.forEach((group, index) => {
     const material = snapshot.materials[index];
     if (material === undefined) {
-      writes.unlockedRecords.push(...decideGroup(cycle, group, undefined));
-    } else if (material.locked) {
+      writes.recordsWithoutMaterial.push(...decideGroup(cycle, group, undefined));
+    } else if (material.isOurs) {
       const state = openMaterial(group, material);
       writes.records.push(...decideGroup(cycle, group, state));
       collectWrites(writes, state);
@@ -107,5 +107,5 @@ function collectWrites(writes: ApplyWrites, state: MaterialState): void {
 }
 
 function emptyWrites(atMs: number): ApplyWrites {
-  return { atMs, levels: [], totals: [], entries: [], materials: [], records: [], unlockedRecords: [] };
+  return { atMs, levels: [], totals: [], entries: [], materials: [], records: [], recordsWithoutMaterial: [] };
 }

@@ -105,6 +105,9 @@ function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; plat
   const { databaseUrl, platformTokenKey, dataDir } = deps;
   if (databaseUrl !== undefined) return { ok: true, value: { databaseUrl, platformTokenKey } };
   const found = findRunningInstance(dataDir);
+  // Whoever forgot to set it would change the demo's shops instead of their own.
+  if (found.ok)
+    deps.process.stderr.write(`DATABASE_URL is not set: this is the database of npm start in ${dataDir}.\n`);
   dropPostgresVariables(deps.process.env);
   if (!found.ok || platformTokenKey === undefined) return found;
   return { ok: true, value: { ...found.value, platformTokenKey } };

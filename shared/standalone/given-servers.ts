@@ -24,6 +24,8 @@ export const bad = (text: string): Finding => ({ verdict: 'bad', text });
 
 /** What everything here was run on; one from `postgresMin` on lacks nothing that is known of, and was not tried. */
 const postgresTried = 18;
+/** The first of that line in which the flaws are mended that were found in those before. */
+const postgresMendedMinor = 6;
 /** Migration 0003 needs UNIQUE NULLS NOT DISTINCT. */
 const postgresMin = 15;
 const shopsShownMax = 5;
@@ -85,13 +87,17 @@ const flaws: readonly Flaw[] = [
 
 /** What a Postgres says of itself, judged. */
 export function judgePostgres(facts: ServerFacts, url: string): Finding {
-  const { version, major, database } = facts;
+  const { version, major, minor, database } = facts;
   const { hostname, port } = new URL(url);
   const where = `${version}, database ${database} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
   if (major < postgresMin) return bad(`${where} is too old: ${postgresMin} or newer is needed.`);
   const flaw = flaws.find(({ isThere }) => isThere(facts));
   if (flaw !== undefined) return bad(`${where} ${flaw.says(facts)}\n${flaw.remedy}`);
-  return major === postgresTried ? good(where) : note(`${where}; this version was not tried, ${postgresTried} was`);
+  if (major !== postgresTried) return note(`${where}; this version was not tried, ${postgresTried} was`);
+  if (minor >= postgresMendedMinor) return good(where);
+  return note(
+    `${where}; ${postgresTried}.${postgresMendedMinor} mends flaws of it, so upgrade before it is reached from elsewhere`,
+  );
 }
 
 /** Whether the schema is that of this version. `npm start`, where that is what will run, migrates by itself. */

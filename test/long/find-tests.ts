@@ -5,10 +5,15 @@ import { join } from 'node:path';
 export interface LongTest {
   /** `T3` */
   name: string;
-  /** What it says of itself, after its name. */
+  /** Where it stands; in more than one file it shows one promise from several sides. */
+  parts: TestPart[];
+}
+
+export interface TestPart {
+  /** What it says of itself there, after its name. */
   title: string;
-  /** Paths from the root of the repository. */
-  files: string[];
+  /** From the root of the repository. */
+  file: string;
 }
 
 export interface TestFile {
@@ -28,15 +33,15 @@ export function readTestFiles(): TestFile[] {
 
 /**
  * Finds the tests by the titles of their suites and tests, `T3: what it is`: whoever writes one need not enter it anywhere.
- * In the order of their numbers; a test may stand in several files, and takes its title from the first.
+ * In the order of their numbers; a part of a file takes its title from the first that it has there.
  */
 export function findTests(files: TestFile[]): LongTest[] {
   const tests = new Map<string, LongTest>();
   for (const { path, text } of files) {
     for (const [, , name = '', title = ''] of text.matchAll(/\b(?:describe|it)\(\s*(['"`])(T\d+): (.*?)\1,/g)) {
-      const test = tests.get(name) ?? { name, title, files: [] };
+      const test = tests.get(name) ?? { name, parts: [] };
       tests.set(name, test);
-      if (!test.files.includes(path)) test.files.push(path);
+      if (!test.parts.some(({ file }) => file === path)) test.parts.push({ title, file: path });
     }
   }
   return [...tests.values()].sort((one, other) => numberOf(one.name) - numberOf(other.name));

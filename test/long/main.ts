@@ -42,7 +42,11 @@ function chosen(names: string[]): LongTest[] {
 }
 
 function list(tests: LongTest[]): void {
-  for (const { name, title, files } of tests) say(`${name.padEnd(4)} ${title}\n     ${files.join(', ')}`);
+  for (const { name, parts } of tests) {
+    for (const [index, { title, file }] of parts.entries()) {
+      say(`${(index === 0 ? name : '').padEnd(4)} ${title}\n     ${file}`);
+    }
+  }
 }
 
 async function runAll(tests: LongTest[], { size, minutes, ...given }: Options): Promise<number> {
@@ -57,7 +61,7 @@ async function runAll(tests: LongTest[], { size, minutes, ...given }: Options): 
   const results: RunResult[] = [];
   for (const test of tests) {
     if (abort.signal.aborted) break;
-    say(`\n${test.name}: ${test.title}`);
+    say(`\n${test.name}: ${test.parts.map(({ title }) => title).join('; ')}`);
     results.push(await runTest(test, { seed, size, minutes, signal: abort.signal, say }));
   }
   say(`\n${closingTable(results)}\n`);

@@ -88,18 +88,22 @@ function startMocha(test: LongTest, tallyPath: string, { seed, size, minutes }: 
   const mocha = ['--import', 'tsx', join('node_modules', 'mocha', 'bin', 'mocha.js'), '--no-package', '--no-config'];
   // The watchdog here takes the place of mocha's timeouts, which are made for the small sizes.
   const settings = ['--require', 'test/support/hooks.ts', '--forbid-only', '--forbid-pending', '--timeout', '0'];
-  return spawn(process.execPath, [...mocha, ...settings, '--grep', grepOf(test), ...test.files], {
-    cwd: root,
-    env: {
-      ...process.env,
-      TEST_LONG: '1',
-      TEST_TALLY: tallyPath,
-      TEST_SEED: String(seed),
-      ...(size !== undefined && { TEST_SIZE: String(size) }),
-      ...(minutes !== undefined && { TEST_MINUTES: String(minutes) }),
+  return spawn(
+    process.execPath,
+    [...mocha, ...settings, '--grep', grepOf(test), ...test.parts.map(({ file }) => file)],
+    {
+      cwd: root,
+      env: {
+        ...process.env,
+        TEST_LONG: '1',
+        TEST_TALLY: tallyPath,
+        TEST_SEED: String(seed),
+        ...(size !== undefined && { TEST_SIZE: String(size) }),
+        ...(minutes !== undefined && { TEST_MINUTES: String(minutes) }),
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
     },
-    stdio: ['ignore', 'pipe', 'pipe'],
-  });
+  );
 }
 
 /** SIGTERM lets it end what it has started; one that is stuck is killed. */

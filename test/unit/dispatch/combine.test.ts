@@ -3,13 +3,13 @@ import { expect } from 'chai';
 import { createCombiner } from '../../../api/dispatch/combine.js';
 import type { Combiner } from '../../../api/dispatch/combine.js';
 import type { Enqueued } from '../../../api/dispatch/enqueue.js';
-import type { SentJob, Waiter } from '../../../api/dispatch/waiter.js';
+import type { FormedJob, Waiter } from '../../../api/dispatch/waiter.js';
 
 /** Bounds of one job (pipeline §2 "Limits"). */
 const [operationsMax, rowsMax, bytesMax] = [128, 2_000, 2 * 1_024 * 1_024];
 
 describe('the jobs that are combined', () => {
-  let sent: SentJob[][];
+  let sent: FormedJob[][];
   let enqueued: Enqueued;
   let settled: Waiter[];
   let givenUp: Waiter[];
@@ -27,8 +27,8 @@ describe('the jobs that are combined', () => {
     });
   });
 
-  const waiterOf = ({ materialId = 'VMAT-1', rowCount = 1, bytes = 1 } = {}): Waiter =>
-    ({ ref: { shopId: 1, materialId }, rowCount, bytes, job: undefined, isGivenUp: false }) as unknown as Waiter;
+  const waiterOf = ({ shopId = 1, materialId = 'VMAT-1', rowCount = 1, bytes = 1 } = {}): Waiter =>
+    ({ ref: { shopId, materialId }, rowCount, bytes, job: undefined, isGivenUp: false }) as unknown as Waiter;
   const add = (...waiters: Waiter[]) => {
     for (const waiter of waiters) combiner.add(waiter);
     return waiters;
@@ -93,6 +93,14 @@ describe('the jobs that are combined', () => {
       add(waiterOf({ materialId, bytes: bytesMax / 2 }));
     await turn();
     expect(sent.map((together) => together.length)).to.deep.equal([2, 2, 1]);
+  });
+
+  it('of many shops go in transactions of no more jobs than one shop has in flight', async () => {
+    const shops = Array.from({ length: 30 }, (_, index) => index + 1);
+    const materials = Array.from({ length: 10 }, (_, index) => `VMAT-${String(index)}`);
+    for (const shopId of shops) for (const materialId of materials) add(waiterOf({ shopId, materialId }));
+    await turn();
+    expect(sent.map((together) => together.length)).to.deep.equal([128, 128, 44]);
   });
 
   it('are settled where they were certainly not queued, and withdrawn where nobody can say', async () => {

@@ -2,12 +2,12 @@ import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { enqueue } from '../../../api/dispatch/enqueue.js';
 import type { QueueLink } from '../../../api/dispatch/queue-link.js';
-import type { SentJob, Waiter } from '../../../api/dispatch/waiter.js';
+import type { FormedJob, Waiter } from '../../../api/dispatch/waiter.js';
 import { createTransaction } from '../../../shared/redis/batch.js';
 import { useQueueRoom } from '../../support/queue-room.js';
 import { operationOf } from '../../support/shop.js';
 
-function jobOf(materialId: string): SentJob {
+function jobOf(materialId: string): FormedJob {
   const ref = { shopId: 1, materialId };
   const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
   return { id: uuidv7(), ref, open: new Set([{ ref, operation } as Waiter]) };

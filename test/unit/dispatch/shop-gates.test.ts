@@ -9,7 +9,7 @@ import {
   writesInHandMax,
 } from '../../../api/dispatch/shop-gates.js';
 import type { ShopGates } from '../../../api/dispatch/shop-gates.js';
-import type { SentJob } from '../../../api/dispatch/waiter.js';
+import type { FormedJob } from '../../../api/dispatch/waiter.js';
 
 describe('the writes that are worth holding of a shop', () => {
   it('are fewer from the first write of another shop on, and as many again once that has been quiet', async () => {
@@ -36,7 +36,7 @@ describe('the gate of a shop', () => {
   beforeEach(() => {
     [sent, empty] = [[], new Set()];
     gates = createShopGates({
-      form: (queue) => (empty.has(queue) ? undefined : ({ id: queue } as SentJob)),
+      form: (queue) => (empty.has(queue) ? undefined : ({ id: queue } as FormedJob)),
       send: (jobs) => sent.push(...jobs.map(({ id }) => id)),
     });
   });

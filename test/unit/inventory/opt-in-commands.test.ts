@@ -12,7 +12,7 @@ const ten = { locationId: 'A', delta: 10 };
 function open(): MaterialState {
   const level = { id: '1', exists: true, quantity: 100, sequence: 7 };
   const snapshot: MaterialSnapshot = {
-    locked: true,
+    isOurs: true,
     total: 100,
     allowNegative: false,
     defaultLocationId: 'A',

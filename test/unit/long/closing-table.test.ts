@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { closingTable, ruleOfThree } from '../../long/closing-table.js';
 import type { RunResult } from '../../long/run-test.js';
 
-const test = { name: 'T3', title: 'kills', files: [] };
+const test = { name: 'T3', parts: [] };
 const passed: RunResult = { test, tallies: [], progress: undefined, verdict: 'passed', durationMs: 61_400 };
 const tally = { test: 'T3', unit: 'kills', count: 300, failures: 0 };
 const progress = { test: 'T3', unit: 'kills', made: 25, judged: 20, of: 300 };

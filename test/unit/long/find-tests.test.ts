@@ -7,8 +7,8 @@ function fileOf(path: string, ...titles: string[]) {
   return { path, text: titles.map((title) => `describe('${title}', () => {\n});`).join('\n') };
 }
 
-const thirteen: LongTest = { name: 'T13', title: 'overload', files: ['overload'] };
-const three: LongTest = { name: 'T3', title: 'kills', files: ['kills'] };
+const thirteen: LongTest = { name: 'T13', parts: [{ title: 'overload', file: 'overload' }] };
+const three: LongTest = { name: 'T3', parts: [{ title: 'kills', file: 'kills' }] };
 
 describe('the tests of a long run', () => {
   it('are found by their titles, in the order of their numbers', () => {
@@ -20,7 +20,7 @@ describe('the tests of a long run', () => {
     const single = { path: 'single', text: fileOf('', 'T3: stops').text.replace('describe', '  it') };
     const broken = { path: 'broken', text: fileOf('', 'T3: cuts').text.replace("('", "(\n  '") };
     expect(findTests([fileOf('kills', 'T3: kills', 'T3: more'), single, broken])).to.deep.equal([
-      { ...three, files: ['kills', 'single', 'broken'] },
+      { ...three, parts: [...three.parts, { title: 'stops', file: 'single' }, { title: 'cuts', file: 'broken' }] },
     ]);
   });
 

@@ -3,8 +3,9 @@ import { judgePostgres } from '../../../shared/standalone/given-servers.js';
 
 describe('the judgement of a Postgres that is given', () => {
   const facts = {
-    version: '18.4',
+    version: '18.6',
     major: 18,
+    minor: 6,
     database: 'x',
     synchronousCommit: 'on',
     fsync: 'on',
@@ -18,13 +19,15 @@ describe('the judgement of a Postgres that is given', () => {
   const judge = (changed: Partial<typeof facts>) =>
     judgePostgres({ ...facts, ...changed }, 'postgres://u@127.0.0.1:1/x');
 
-  for (const [major, verdict] of [
-    [14, 'bad'],
-    [15, 'note'],
-    [18, 'good'],
+  for (const [major, minor, verdict] of [
+    [14, 20, 'bad'],
+    [15, 20, 'note'],
+    [18, 5, 'note'],
+    [18, 6, 'good'],
+    [18, 10, 'good'],
   ] as const) {
-    it(`is "${verdict}" of version ${major}`, () => {
-      expect(judge({ version: `${major}.1`, major })).to.include({ verdict });
+    it(`is "${verdict}" of version ${major}.${minor}`, () => {
+      expect(judge({ version: `${major}.${minor}`, major, minor })).to.include({ verdict });
     });
   }
 

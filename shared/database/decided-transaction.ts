@@ -1,6 +1,8 @@
+import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from './connect.js';
 import { isInfrastructureError } from './errors.js';
+import { findOutcomes, recordCommand } from './operations.js';
 
 /** The connection was lost under a COMMIT, and Postgres could not be asked what became of it: it may be done. */
 export class OpenCommit extends Error {
@@ -13,9 +15,14 @@ export class OpenCommit extends Error {
 const decidedMsMaxDefault = 10_000;
 const askEveryMs = 200;
 
+/** Postgres knows of no such transaction yet: it has recovered from a crash, without this one. */
+const unknownTransaction = '22023';
+
 /**
- * A transaction of which it is known in the end whether it was committed: where its connection breaks under the COMMIT,
- * Postgres is asked for its status over another one (`pg_xact_status`). For commands, which nobody repeats blindly; what
+ * A transaction of which it is known in the end whether it was committed: it leaves a row of its own among the
+ * operations, and where its connection breaks under the COMMIT that row is looked for, over another one, once Postgres
+ * says that the transaction is over (`pg_xact_status`). Its number alone says nothing after a crash of Postgres, which
+ * gives a number that never reached the disk to another transaction. For commands, which nobody repeats blindly; what
  * comes through the queue has its operation ids for that.
  *
  * @param options.onCommit called before the COMMIT is sent; from then on the process must not end by itself
@@ -26,37 +33,51 @@ export async function decidedTransaction<T>(
   work: (transaction: Database) => Promise<T>,
   { onCommit, decidedMsMax = decidedMsMaxDefault }: { onCommit?: () => void; decidedMsMax?: number } = {},
 ): Promise<T> {
-  let committing: { id: string; result: T } | undefined;
+  const commandId = randomUUID();
+  let committing: { transactionId: string; result: T } | undefined;
   try {
     return await database.transaction(async (transaction) => {
       const result = await work(transaction);
-      const { rows } = await transaction.raw<{ rows: { id: string }[] }>(
-        'SELECT CAST(pg_current_xact_id() AS text) AS id',
-      );
-      committing = { id: rows[0]?.id ?? '', result };
+      committing = { transactionId: await recordCommand(transaction, commandId), result };
       onCommit?.();
       return result;
     });
   } catch (error) {
     if (committing === undefined || !isInfrastructureError(error)) throw error;
-    const status = await statusOf(database, committing.id, decidedMsMax);
-    if (status === 'committed') return committing.result;
-    throw status === 'aborted' ? error : new OpenCommit(error);
+    const isDone = await isCommitted(database, { commandId, ...committing }, decidedMsMax);
+    if (isDone === undefined) throw new OpenCommit(error);
+    if (!isDone) throw error;
+    return committing.result;
   }
 }
 
 /** @returns undefined where it is not decided in time, or nobody can be asked */
-async function statusOf(
+async function isCommitted(
   database: Database,
-  id: string,
+  { commandId, transactionId }: { commandId: string; transactionId: string },
   decidedMsMax: number,
-): Promise<'committed' | 'aborted' | undefined> {
+): Promise<boolean | undefined> {
   for (const endMs = performance.now() + decidedMsMax; performance.now() < endMs; await delay(askEveryMs)) {
-    const status = await database
-      .raw<{ rows: { status: string | null }[] }>('SELECT pg_xact_status(CAST(:id AS xid8)) AS status', { id })
-      .then(({ rows }) => rows[0]?.status)
-      .catch(() => undefined);
-    if (status === 'committed' || status === 'aborted') return status;
+    try {
+      // First whether it is over, then in a later statement what it left: the other way round it could end in between.
+      if (await isUnderWay(database, transactionId)) continue;
+      return (await findOutcomes(database, [commandId])).has(commandId);
+    } catch {
+      // Away, or still recovering: asked again.
+    }
   }
   return undefined;
+}
+
+async function isUnderWay(database: Database, transactionId: string): Promise<boolean> {
+  try {
+    const { rows } = await database.raw<{ rows: { status: string | null }[] }>(
+      'SELECT pg_xact_status(CAST(? AS xid8)) AS status',
+      [transactionId],
+    );
+    return rows[0]?.status === 'in progress';
+  } catch (error) {
+    if ((error as { code?: unknown }).code === unknownTransaction) return false;
+    throw error;
+  }
 }

@@ -29,6 +29,23 @@ export async function findOutcomes(database: Database, operationIds: string[]): 
 }
 
 /**
+ * Puts an operator's command on record, of no shop, within its own transaction.
+ *
+ * @returns the id of that transaction
+ */
+export async function recordCommand(transaction: Database, commandId: string): Promise<string> {
+  const { rows } = await transaction.raw<{ rows: { id: string }[] }>(
+    `INSERT INTO operations (op_id, shop_id, material_id, status, result, recorded_at)
+     VALUES (?, 0, '', 'executed', '{}', now())
+     RETURNING CAST(pg_current_xact_id() AS text) AS id`,
+    [commandId],
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('an insert returned no row');
+  return row.id;
+}
+
+/**
  * Withdraws operations that nobody has decided yet (pipeline §3 "The end of the wait"): `cancelled` goes on record, and
  * a worker that meets one later finds it there. One that was decided keeps its outcome.
  */

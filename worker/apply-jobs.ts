@@ -16,7 +16,7 @@ export interface AppliedJobs {
 }
 
 /** When the jobs were taken: in Redis' clock, and in this process's. */
-type TakenAt = Pick<Held, 'nowMs' | 'readAtMs'>;
+type TakenAt = Pick<Held, 'nowMs' | 'sinceReadMs'>;
 
 /** How often a transaction that met a passing fault runs again at once, before its materials are given back. */
 const attemptsMax = 3;
@@ -69,11 +69,19 @@ function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {
   return [...groups.values()];
 }
 
-async function apply(deps: WorkerDeps, groups: OperationGroup[], { nowMs, readAtMs }: TakenAt): Promise<AppliedJobs> {
+async function apply(
+  deps: WorkerDeps,
+  groups: OperationGroup[],
+  { nowMs, sinceReadMs }: TakenAt,
+): Promise<AppliedJobs> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const startedAtMs = performance.now();
-      const report = await applyOperations(deps.database, groups, { nowMs, readAtMs, keyMemoryMs: deps.keyMemoryMs });
+      const report = await applyOperations(deps.database, groups, {
+        nowMs,
+        sinceReadMs,
+        keyMemoryMs: deps.keyMemoryMs,
+      });
       const { outcomes, leftOut } = report;
       if (groups.length > 0) deps.metrics.committed(report, (performance.now() - startedAtMs) / 1_000);
       deps.ledgerWatch.changed(groups);

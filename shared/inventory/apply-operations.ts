@@ -23,8 +23,8 @@ export interface ApplyReport {
 export interface ApplyOptions {
   /** Milliseconds in the clock of `acceptedAtMs`. */
   nowMs: number;
-  /** When that was read, by `performance.now()`; until they are decided the operations grow older. Absent: just now. */
-  readAtMs?: number;
+  /** How long ago that was read: until they are decided the operations grow older. Absent: just now. */
+  sinceReadMs?: () => number;
   /** How long an `Idempotency-Key` is remembered (contract §7). */
   keyMemoryMs?: number;
 }
@@ -41,14 +41,17 @@ export interface ApplyOptions {
 export async function applyOperations(
   database: Database,
   groups: OperationGroup[],
-  { nowMs, readAtMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
+  { nowMs, sinceReadMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
 ): Promise<ApplyReport> {
   if (groups.length === 0) return { outcomes: new Map(), leftOut: [], records: [], clampedRows: 0 };
   const question = ask(groups, keyMemoryMs);
   return pipelinedTransaction(database, openingQueries(question), (answers) => {
     // A process that stood still since the take must not apply by then what has expired meanwhile, and been told so.
-    const sinceMs = readAtMs === undefined ? 0 : Math.round(performance.now() - readAtMs);
-    const { outcomes, leftOut, writes } = decide(groups, readSnapshot(question, answers), nowMs + sinceMs);
+    const { outcomes, leftOut, writes } = decide(
+      groups,
+      readSnapshot(question, answers),
+      nowMs + (sinceReadMs?.() ?? 0),
+    );
     return {
       writing: writingQueries(writes),
       conclude: (written) => {

@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import { addScript, runScript } from './run-script.js';
 import type { Gathering } from './run-script.js';
 import type { WorkerPresence } from './worker-presence.js';
+import { startStopwatch } from './stopwatch.js';
 
 /** A material that a lane holds, by the take that gave it, and its jobs in their order. */
 export interface HeldMaterial {
@@ -20,8 +21,8 @@ export interface FetchedJob {
 export interface Held {
   /** Milliseconds of Redis' clock at the take; what tells whether an operation has expired. */
   nowMs: number;
-  /** The moment of it in the monotonic clock of this process, which also tells how long the process stood still. */
-  readAtMs: number;
+  /** How long ago that was read here, also where the process or its machine stood still meanwhile. */
+  sinceReadMs: () => number;
   materials: HeldMaterial[];
 }
 
@@ -81,7 +82,7 @@ export function readAdvanced(token: string, worked: WorkedMaterial[], answer: un
     }
     return { queue, token: index < keptCount ? (tokens.get(queue) ?? token) : token, jobs };
   });
-  return { nowMs, readAtMs: performance.now(), materials, lost };
+  return { nowMs, sinceReadMs: startStopwatch(), materials, lost };
 }
 
 export async function renewLeases(redis: Redis, held: Lease[]): Promise<void> {

@@ -1,0 +1,17 @@
+import { expect } from 'chai';
+import { startStopwatch } from '../../../shared/queue/stopwatch.js';
+
+describe('how long ago a job was read', () => {
+  it('is what either clock says, where the machine was suspended or its time was set back', () => {
+    let [monotonicMs, wallMs] = [1_000, 50_000];
+    const sinceMs = startStopwatch([() => monotonicMs, () => wallMs]);
+    expect(sinceMs()).to.equal(0);
+    monotonicMs += 20.4;
+    wallMs += 20;
+    expect(sinceMs()).to.equal(20);
+    wallMs += 900_000;
+    expect(sinceMs(), 'suspended for a quarter of an hour').to.equal(900_020);
+    wallMs -= 2_000_000;
+    expect(sinceMs(), 'set back').to.equal(20);
+  });
+});

@@ -1,3 +1,4 @@
+import { refuseInput } from '../../shared/contract/faults.js';
 import { findJsonFault } from '../../shared/contract/json-fault.js';
 import { fail, succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
@@ -19,7 +20,7 @@ export function parseJson(bytes: string): Result<unknown> {
     return fail('INVALID_INPUT', `The body is not valid JSON: ${(error as SyntaxError).message}.`);
   }
   const fault = findJsonFault(text);
-  return fault === undefined ? succeed(value) : fail('INVALID_INPUT', fault.message, { details: [fault] });
+  return fault === undefined ? succeed(value) : refuseInput('body', [fault]);
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -4,6 +4,7 @@ import type { Idempotency } from '../../shared/domain/operation.js';
 import { decodeText } from '../http/query.js';
 import type { RouteRequest } from '../http/route.js';
 import { canonicalJson, idempotencyOf } from '../operations/idempotency.js';
+import { preferenceApplied, readPreferences } from './preferences.js';
 
 /**
  * What an `Idempotency-Key` makes of a write (contract §7): the scope in which the key is remembered, and a sum of
@@ -17,7 +18,9 @@ export function readIdempotency(request: RouteRequest): Result<Idempotency | und
   const { caller, method, body, querystring, headers } = request;
   // `%2D` is `-` (RFC 3986 §2.3): what escapes less or more on a repeat, as proxies do, still asks for the same.
   const path = decodeText(request.path) ?? request.path;
-  const meaning = [canonicalJson(body), querystring, textOf(headers['prefer']), textOf(headers['if-match'])];
+  // What is preferred, in whatever order and with whatever blanks a proxy has sent it on.
+  const preferred = preferenceApplied(readPreferences(headers['prefer'])) ?? '';
+  const meaning = [canonicalJson(body), querystring, preferred, textOf(headers['if-match'])];
   return succeed(idempotencyOf({ shopId: caller.shop.id, method, path, key }, meaning));
 }
 

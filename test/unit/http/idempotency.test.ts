@@ -66,6 +66,19 @@ describe('an Idempotency-Key', () => {
     expect(readWith({ path: '/v1/raw-materials/VMAT%2d1/inventory' }).scope).to.equal(scope);
   });
 
+  it('stands for the same request however its preferences are written', () => {
+    const hashOf = (prefer?: string) => readWith({ headers: { ...base.headers, prefer } }).requestHash;
+    const both = hashOf('return=representation, handling=lenient');
+    for (const same of [
+      'return=representation,handling=lenient',
+      'Handling="lenient";x, RETURN=representation, respond-async',
+    ]) {
+      expect(hashOf(same), same).to.equal(both);
+    }
+    expect(hashOf('return=representation')).to.not.equal(both);
+    expect(hashOf('return=minimal')).to.equal(hashOf());
+  });
+
   it('stands for the same request whatever the order of its members, and for no other', () => {
     const { requestHash } = readWith({});
     expect(readWith({ body: { updates: [{ delta: 1, locationId: 'A' }] } }).requestHash).to.equal(requestHash);

@@ -44,7 +44,7 @@ export interface BenchOptions {
 }
 
 export const usage = `npm run bench -- [options]
-  --quick              HOT, SPREAD and one connection against d and d′, in about two minutes (whole: about fifteen)
+  --quick              HOT, SPREAD and one connection against d and d′, in about two minutes (whole: 16 to 18)
   --scenario <names>   ${scenarioNames.join(',')}; all by default
   --designs <names>    ${designNames.join(',')}; all that a scenario knows by default
   --seconds <number>   the window of a round (4; quick: 3)

@@ -4,6 +4,8 @@ import { createAgentSurface } from './agent/agent-surface.js';
 import { arrivalMsMax, lingerMs } from './config.js';
 import { agent, agentMethods } from './http/agent.js';
 import { authenticate } from './http/authenticate.js';
+import { createBodies, leaveBodyRoom } from './http/body.js';
+import type { Bodies } from './http/body.js';
 import { createClientAddress } from './http/client-address.js';
 import { createConnectionTurns } from './http/connection-turns.js';
 import type { ConnectionTurns } from './http/connection-turns.js';
@@ -32,13 +34,14 @@ import { parseTrustedProxies } from './trusted-proxies.js';
 
 /** The HTTP server over the app, not listening yet. */
 export function createServer(services: Services): ApiServer {
-  const routing = createRouting(routes, services);
+  const bodies = createBodies();
+  const routing = createRouting(routes, services, bodies);
   const publicPaths = createPublicPaths(services, createReference(routes));
   const { settings, logger, dispatch } = services;
   const keepAliveMs = settings.KEEP_ALIVE_TIMEOUT_MS;
   const turns = createConnectionTurns({ inHandMax: () => dispatch.inHandMax(), keepAliveMs });
   const server = createApiServer({
-    handle: createApp(stack({ services, routing, publicPaths, turns }), logger).callback(),
+    handle: createApp(stack({ services, routing, publicPaths, turns, bodies }), logger).callback(),
     allowedMethods: (path) => publicPaths.methods(path) ?? agentMethods(path) ?? routing.allowedMethods(path),
     logger,
     timeouts: {
@@ -76,9 +79,10 @@ interface Parts {
   routing: Routing;
   publicPaths: PublicPaths;
   turns: ConnectionTurns;
+  bodies: Bodies;
 }
 
-function stack({ services, routing: { routed, notRouted }, publicPaths, turns }: Parts): AppMiddleware[] {
+function stack({ services, routing: { routed, notRouted }, publicPaths, turns, bodies }: Parts): AppMiddleware[] {
   const { settings, logger, metrics, database, reads, limiterRedis } = services;
   return [
     requestId(logger, metrics.answered),
@@ -103,7 +107,8 @@ function stack({ services, routing: { routed, notRouted }, publicPaths, turns }:
         metrics,
       }),
     ),
-    agent(createAgentSurface({ services, answerFault: (error, about) => answerFault(logger, error, about) })),
+    leaveBodyRoom,
+    agent(createAgentSurface({ services, answerFault: (error, about) => answerFault(logger, error, about) }), bodies),
     plan,
     pathText,
     routed,

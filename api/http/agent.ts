@@ -1,6 +1,7 @@
 import { isJsonObject } from '../../shared/contract/json-object.js';
 import { fail } from '../../shared/domain/errors.js';
 import type { AgentAnswer, AgentSurface } from '../agent-exchange.js';
+import type { Bodies } from './body.js';
 import { jsonType } from './content-type.js';
 import { callerOf } from './request-state.js';
 import type { AppContext, AppMiddleware, Reply } from './request-state.js';
@@ -22,7 +23,7 @@ export function agentMethods(asked: string): string | undefined {
  * is the surface's business. Origin is not looked at: it guards servers that trust whoever reaches them, and here every
  * request shows a key, which no browser adds by itself.
  */
-export function agent(surface: AgentSurface): AppMiddleware {
+export function agent(surface: AgentSurface, bodies: Bodies): AppMiddleware {
   return async (ctx, next) => {
     if (ctx.path !== path) {
       await next();
@@ -34,7 +35,7 @@ export function agent(surface: AgentSurface): AppMiddleware {
       state.reply = refuseUnrouted(methods);
       return;
     }
-    const read = await readTypedBody(ctx, types);
+    const read = await readTypedBody(ctx, types, bodies);
     if ('refusal' in read) {
       state.reply = read.refusal;
     } else if (!isJsonObject(read.body)) {

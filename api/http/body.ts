@@ -1,40 +1,87 @@
 import bodyParser from 'koa-bodyparser';
 import { fail } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
+import { createBodyRoom } from './body-room.js';
+import type { BodyRoom } from './body-room.js';
 import { jsonType, mergePatchType } from './content-type.js';
+import { createInflate, isCoding } from './inflate.js';
+import type { Inflate } from './inflate.js';
 import { parseJson } from './parse-json.js';
-import type { AppContext } from './request-state.js';
+import { callerOf } from './request-state.js';
+import type { AppContext, AppMiddleware } from './request-state.js';
 
 /** Of a body, also after it was inflated (contract §5). */
 const bodyBytesMax = 1_048_576;
 
+/** What is no larger needs no place, so that it waits for nothing: 5,000 connections of such bodies are 80 MB. */
+const smallBytesMax = 16_384;
+
+/** What bodies are read with, one for the process. */
+export interface Bodies {
+  room: BodyRoom;
+  inflate: Inflate;
+}
+
+/** A shop's 12 largest bodies, and what four such shops have. A parsed body takes four times its bytes. */
+export function createBodies(): Bodies {
+  const limits = { shopBytesMax: 12 * bodyBytesMax, processBytesMax: 48 * bodyBytesMax, waitMsMax: 3_000 };
+  return { room: createBodyRoom(limits), inflate: createInflate() };
+}
+
 /**
- * Reads and parses the body of a request whose Content-Type is taken.
+ * Reads and parses the body of a request whose Content-Type is taken; its place in memory is the request's until
+ * `leaveBodyRoom`.
  *
- * koa-bodyparser is used for its bounded reading and inflating only: as text, a character for each byte, since its own
- * JSON mode lets invalid UTF-8, duplicate keys and any depth pass, and answers junk in gzip with 500 (reliability §1).
+ * koa-bodyparser is used for its bounded reading only: as text, a character for each byte, since its own JSON mode lets
+ * invalid UTF-8, duplicate keys and any depth pass (reliability §1). What it inflates it would inflate while it comes in.
  */
-export async function readBody(ctx: AppContext): Promise<Result<unknown>> {
-  nameEncoding(ctx);
-  const isEncoded = (ctx.req.headers['content-encoding'] ?? 'identity') !== 'identity';
-  if (isEncoded) outliveReader(ctx);
-  if (isDeclaredTooLarge(ctx)) {
-    ctx.state.bodyLeftUnread = true;
-    return tooLarge;
-  }
+export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<unknown>> {
+  const coding = takeEncoding(ctx);
+  if (coding !== 'identity' && !isCoding(coding)) return unknownCoding;
+  if (Number(ctx.req.headers['content-length']) > bodyBytesMax) return leaveUnread(ctx, tooLarge);
+  if (!(await enter(ctx, bodies.room, coding))) return leaveUnread(ctx, noRoom);
   try {
     await Promise.race([read(ctx, nothingNext), brokenOff(ctx)]);
   } catch (error) {
     return refused(ctx, error as Error & { status?: number });
   }
-  // Behind the end of what was encoded there is more to come, of which nobody knows yet whether it is a request at all.
-  if (isEncoded && !ctx.req.complete) {
-    ctx.state.bodyLeftUnread = true;
-    return ofBody(unreadable);
-  }
   // Without Content-Length and Transfer-Encoding there is no body, and the parser leaves an empty object.
   const { body } = ctx.request;
-  return ofBody(parseJson(typeof body === 'string' ? body : ''));
+  const bytes = typeof body === 'string' ? body : '';
+  if (coding === 'identity' || bytes === '') return ofBody(parsed(ctx, bytes));
+  try {
+    const inflated = await bodies.inflate(Buffer.from(bytes, 'latin1'), coding, bodyBytesMax);
+    return ofBody(parsed(ctx, inflated.toString('latin1')));
+  } catch (error) {
+    // Nothing is left to read of it; but who sends such things may as well connect again.
+    ctx.state.bodyLeftUnread = true;
+    return (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : ofBody(unreadable);
+  }
+}
+
+/** Whatever became of the request: what its body took is free again. */
+export const leaveBodyRoom: AppMiddleware = async ({ state }, next) => {
+  try {
+    await next();
+  } finally {
+    state.bodyPlace?.leave();
+  }
+};
+
+/** Whether there is room for the body; in time, or at once where it is small and says so. */
+async function enter(ctx: AppContext, room: BodyRoom, coding: string): Promise<boolean> {
+  const { headers } = ctx.req;
+  const hasNone = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
+  const isTold = coding === 'identity' && headers['content-length'] !== undefined;
+  const bytes = isTold ? Number(headers['content-length']) : bodyBytesMax;
+  if (hasNone || bytes <= smallBytesMax) return true;
+  ctx.state.bodyPlace = await room.enter(callerOf(ctx).shop.id, bytes);
+  return ctx.state.bodyPlace !== undefined;
+}
+
+function parsed({ state }: AppContext, bytes: string): Result<unknown> {
+  state.bodyPlace?.shrinkTo(bytes.length <= smallBytesMax ? 0 : bytes.length);
+  return parseJson(bytes);
 }
 
 const read = bodyParser({
@@ -49,43 +96,28 @@ const nothingNext = () => Promise.resolve();
 
 const tooLarge = fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesMax} bytes.`);
 
-/**
- * Content codings are named in any case (RFC 9110 §8.4.1), gzip by its old name too, and none by an empty header; the parser
- * knows one form of each.
- */
-function nameEncoding({ req: { headers } }: AppContext): void {
-  const encoding = headers['content-encoding'];
-  if (encoding === undefined) return;
-  const name = encoding.toLowerCase() || 'identity';
-  headers['content-encoding'] = name === 'x-gzip' ? 'gzip' : name;
+const noRoom = fail('SERVICE_UNAVAILABLE', 'Too much data is on its way at the moment.', { retryAfterSeconds: 1 });
+
+function leaveUnread(ctx: AppContext, refusal: Result<never>): Result<never> {
+  ctx.state.bodyLeftUnread = true;
+  return refusal;
 }
 
 /**
- * What inflates a body goes on for a moment after its reader has had enough, and the reader takes its listeners with it: of
- * bytes that turn out to be no gzip then nobody would hear, and that ends a process.
+ * Takes the content coding off the request, of which the parser would otherwise inflate it. It is named in any case (RFC
+ * 9110 §8.4.1), gzip by its old name too, and none by an empty header.
  */
-function outliveReader({ req }: AppContext): void {
-  const pipe = req.pipe.bind(req);
-  req.pipe = <T extends NodeJS.WritableStream>(inflating: T, options?: { end?: boolean }): T => {
-    inflating.on('error', () => undefined);
-    return pipe(inflating, options);
-  };
+function takeEncoding({ req: { headers } }: AppContext): string {
+  const name = headers['content-encoding']?.toLowerCase() || 'identity';
+  if (headers['content-encoding'] !== undefined) headers['content-encoding'] = 'identity';
+  return name === 'x-gzip' ? 'gzip' : name;
 }
 
-/**
- * The parser would see this too, but not in a length of 2³¹ and more, which it folds into 32 bits: it would then wait for
- * a body that nobody may ever send. An encoding that is not taken is left to it, since 415 goes before 413 (contract §5).
- */
-function isDeclaredTooLarge({ req }: AppContext): boolean {
-  const encoding = req.headers['content-encoding'] ?? 'identity';
-  return encodings.has(encoding) && Number(req.headers['content-length']) > bodyBytesMax;
-}
-
-const encodings = new Set(['identity', 'gzip', 'deflate', 'br']);
+const unknownCoding = fail('UNSUPPORTED_MEDIA_TYPE', 'Of content encodings only gzip, deflate and br are taken.');
 
 /**
- * Rejects when the request breaks off, of which one that is being inflated hears nothing, and for one that the server's own
- * events have answered already: nobody may wait for the rest of it, or act upon it.
+ * Rejects when the request breaks off, and for one that the server's own events have answered already: nobody may wait for
+ * the rest of it, or act upon it.
  */
 function brokenOff({ req, res }: AppContext): Promise<never> {
   return new Promise((_, reject) => {
@@ -97,12 +129,8 @@ function brokenOff({ req, res }: AppContext): Promise<never> {
   });
 }
 
-/** Also for bytes that are no gzip, or that end too early: zlib's errors carry no status, and raw-body's own carry 400. */
 function refused(ctx: AppContext, error: Error & { status?: number }): Result<unknown> {
   const { status } = error;
-  if (status === 415) {
-    return fail('UNSUPPORTED_MEDIA_TYPE', 'Of content encodings only gzip, deflate and br are taken.');
-  }
   ctx.state.bodyLeftUnread = true;
   if (status === 413) return tooLarge;
   // A client that has gone before its body was read is no fault of ours, whatever the parser calls it.

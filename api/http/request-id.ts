@@ -44,6 +44,7 @@ export function requestId(logger: Logger, onAnswered: OnAnswered): AppMiddleware
       caller: undefined,
       route: undefined,
       bodyLeftUnread: false,
+      bodyPlace: undefined,
     };
     await next();
     const status = ctx.res.headersSent ? ctx.res.statusCode : clientGone;

@@ -1,6 +1,7 @@
 import type Koa from 'koa';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Caller } from '../caller.js';
+import type { BodyPlace } from './body-room.js';
 
 /** What a request is answered with; the envelope makes bytes of it. */
 export interface Reply {
@@ -20,6 +21,8 @@ export interface RequestState {
   route: string | undefined;
   /** The body was begun and not read to its end, so the connection cannot carry another request. */
   bodyLeftUnread: boolean;
+  /** What a large body takes of the process's memory. */
+  bodyPlace: BodyPlace | undefined;
 }
 
 export type AppContext = Koa.ParameterizedContext<RequestState>;

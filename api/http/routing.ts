@@ -2,6 +2,7 @@ import Router from '@koa/router';
 import type { RouterMiddleware } from '@koa/router';
 import { fail } from '../../shared/domain/errors.js';
 import type { Services } from '../services.js';
+import type { Bodies } from './body.js';
 import { parseQuery } from './query.js';
 import { callerOf } from './request-state.js';
 import type { AppContext, AppMiddleware, Reply, RequestState } from './request-state.js';
@@ -21,10 +22,10 @@ export interface Routing {
  * The table of routes behind @koa/router, which matches and decodes. What it would add by itself is kept out: it takes
  * HEAD for every GET, and its `allowedMethods()` answers OPTIONS with 200 and unknown verbs with 501.
  */
-export function createRouting(routes: readonly Route[], services: Services): Routing {
+export function createRouting(routes: readonly Route[], services: Services, bodies: Bodies): Routing {
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   for (const route of routes) {
-    const layer = router.register(route.path, [route.method], endpoint(route, services), {
+    const layer = router.register(route.path, [route.method], endpoint(route, services, bodies), {
       pathAsRegExp: route.path instanceof RegExp,
     });
     if ('methods' in layer) layer.methods = layer.methods.filter((method) => method !== 'HEAD');
@@ -52,19 +53,18 @@ function allowOf(layers: readonly { methods: readonly string[] }[]): string | un
 }
 
 /** The checks that know the route, in the contract's order (§5): scope, content type and size, JSON; then its handler. */
-function endpoint(route: Route, services: Services): RouterMiddleware<RequestState> {
+function endpoint(route: Route, services: Services, bodies: Bodies): RouterMiddleware<RequestState> {
   const name = String(route.path);
   return async (ctx) => {
     const context = ctx as unknown as AppContext;
     const { state } = context;
     state.route = name;
-    state.reply = await runRoute(route, services, context, ctx.params);
+    state.reply = await runRoute({ route, services, bodies }, context, ctx.params);
   };
 }
 
 async function runRoute(
-  route: Route,
-  services: Services,
+  { route, services, bodies }: { route: Route; services: Services; bodies: Bodies },
   ctx: AppContext,
   params: Record<string, string>,
 ): Promise<Reply> {
@@ -72,7 +72,7 @@ async function runRoute(
   if (route.scope === 'write' && caller.scope !== 'write') return writeScopeMissing;
   let body: unknown;
   if (route.types !== undefined) {
-    const read = await readTypedBody(ctx, route.types);
+    const read = await readTypedBody(ctx, route.types, bodies);
     if ('refusal' in read) return read.refusal;
     body = read.body;
   }

@@ -1,19 +1,21 @@
 import { readBody } from './body.js';
+import type { Bodies } from './body.js';
 import { isTaken, unsupportedType } from './content-type.js';
 import type { AppContext, Reply } from './request-state.js';
 
 /**
  * The parsed JSON of a request, or the reply that refuses it: first for its content type and encoding (415), then for its
- * size (413), then for what it says (400).
+ * size (413) or for want of memory (503), then for what it says (400).
  *
  * @param types the content types that are taken here
  */
 export async function readTypedBody(
   ctx: AppContext,
   types: readonly string[],
+  bodies: Bodies,
 ): Promise<{ body: unknown } | { refusal: Reply }> {
   if (!isTaken(ctx.req.headers['content-type'], types)) return { refusal: unsupportedType(types) };
-  const read = await readBody(ctx);
+  const read = await readBody(ctx, bodies);
   if (read.ok) return { body: read.data };
   const headers = read.error.code === 'UNSUPPORTED_MEDIA_TYPE' ? unsupportedType(types).headers : undefined;
   return { refusal: { result: read, ...(headers && { headers }) } };

@@ -62,10 +62,9 @@ describe('every write: 413', () => {
 
     for (const [coding, encode] of encoders) {
       it(`${title} with ${coding} that turns out to be none behind its first MiB: the service goes on`, async () => {
-        // So much more that what inflates it is in the middle of it when its reader has had enough.
         const bytes = Buffer.concat([encode(Buffer.alloc(bodyBytesMax + 20_000, 'a')), Buffer.alloc(64, 0xff)]);
         const lines = `Content-Encoding: ${coding}\r\nTransfer-Encoding: chunked\r\n\r\n${bytes.length.toString(16)}\r\n`;
-        await refuse(Buffer.concat([Buffer.from(head() + lines, 'latin1'), bytes, Buffer.from('\r\n')]));
+        await refuse(Buffer.concat([Buffer.from(head() + lines, 'latin1'), bytes, Buffer.from('\r\n0\r\n\r\n')]));
         expectData(await http.ask({ path: '/healthz' }), 'status');
         expect(http.service.apis[0]?.hasExited(), 'the API has ended').to.equal(false);
       });

@@ -5,7 +5,7 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import Koa from 'koa';
 import pino from 'pino';
-import { readBody } from '../../../api/http/body.js';
+import { createBodies, readBody } from '../../../api/http/body.js';
 import type { RequestState } from '../../../api/http/request-state.js';
 import { createApiServer } from '../../../api/http/server.js';
 import type { ApiServer } from '../../../api/http/server.js';
@@ -33,7 +33,8 @@ describe('a body that never comes to its end', () => {
       hasArrived = true;
       // As the key and the limit, which are asked for before anybody reads.
       await nextTurn();
-      read = await readBody(ctx);
+      ctx.state.caller = { shop: { id: 1 } } as RequestState['caller'];
+      read = await readBody(ctx, createBodies());
     });
     server = createApiServer({
       handle: app.callback(),

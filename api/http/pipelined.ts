@@ -12,9 +12,8 @@ const isSafe = ({ method = '' }: IncomingMessage) => safeMethods.has(method);
  * @returns the one that has to be closed before the request may begin, and with it all before it; undefined for none
  */
 export function answerBefore(open: readonly ServerResponse[], req: IncomingMessage): ServerResponse | undefined {
-  const last = open.at(-1);
-  if (last === undefined || [req, ...open.map((res) => res.req)].every(isSafe)) return undefined;
-  return last;
+  if (isSafe(req) && open.every((res) => isSafe(res.req))) return undefined;
+  return open.at(-1);
 }
 
 /**

@@ -6,6 +6,8 @@ import type { Duplex } from 'node:stream';
 import { fail } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
+import { createAnswerRoom } from './answer-room.js';
+import type { AnswerRoom } from './answer-room.js';
 import { sendReply } from './envelope.js';
 import { answerConnect, answerParserFault } from './parser-faults.js';
 import { answerBefore, beginAfter, endWithLast, isUpgrade } from './pipelined.js';
@@ -55,36 +57,29 @@ const dropLogEveryMs = 10_000;
 /** Node's server with every limit said, whose own answers are ours too: none leaves without a request id (contract §1). */
 export function createApiServer(deps: ApiServerDeps): ApiServer {
   const { timeouts, connectionsMax, logger } = deps;
-  const server = createServer({
-    headersTimeout: timeouts.headersMs,
-    requestTimeout: timeouts.requestMs,
-    keepAliveTimeout: timeouts.keepAliveMs,
-    connectionsCheckingInterval: timeoutCheckMs,
-    maxHeaderSize: headerBytesMax,
-    // Node would answer a missing Host by itself, with a bare 400.
-    requireHostHeader: false,
-  });
-  // Node 20 leaves out what comes after some thousand fields, and says nothing: a proxy's X-Forwarded-For, or a key. All that
-  // fit into the bytes above are read.
-  server.maxHeadersCount = 0;
-  server.maxConnections = connectionsMax;
+  const server = createBoundedServer(timeouts, connectionsMax);
   const connections: OpenConnections = new Map();
   // Only of these: what is kept of the last request of each connection that is open was 4 KiB each.
   const cutShort = new WeakMap<Duplex, IncomingMessage>();
   const readAhead = new WeakMap<Socket, ReadAhead>();
+  const room = createAnswerRoom();
   let closing = false;
   server.on('connection', (socket) => {
     const open: ServerResponse[] = [];
     connections.set(socket, open);
     readAhead.set(socket, boundReadAhead(socket, open));
-    socket.once('close', () => connections.delete(socket));
+    socket.once('close', () => {
+      connections.delete(socket);
+      room.closed(open.splice(0).length);
+    });
   });
   const follow = (req: IncomingMessage, res: ServerResponse) => {
-    track(req, res, { connections, cutShort, readAhead });
+    track(req, res, { connections, cutShort, readAhead, room });
     if (isUpgrade(req)) res.setHeader('Connection', 'close');
     if (closing) endWithLast(connections.get(req.socket) ?? none);
   };
   server.on('request', (req, res) => {
+    if (!room.admits(req.socket, connections.get(req.socket)?.length ?? 0)) return;
     const before = answerBefore(connections.get(req.socket) ?? none, req);
     follow(req, res);
     beginAfter(before, res, () => {
@@ -94,6 +89,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     });
   });
   server.on('checkExpectation', (req, res) => {
+    if (!room.admits(req.socket, connections.get(req.socket)?.length ?? 0)) return;
     follow(req, res);
     refuse(res, unknownExpectation);
   });
@@ -128,22 +124,41 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   };
 }
 
+/** Node's own, with its limits. */
+function createBoundedServer(timeouts: ApiServerDeps['timeouts'], connectionsMax: number): HttpServer {
+  const server = createServer({
+    headersTimeout: timeouts.headersMs,
+    requestTimeout: timeouts.requestMs,
+    keepAliveTimeout: timeouts.keepAliveMs,
+    connectionsCheckingInterval: timeoutCheckMs,
+    maxHeaderSize: headerBytesMax,
+    // Node would answer a missing Host by itself, with a bare 400.
+    requireHostHeader: false,
+  });
+  // Node 20 leaves out what comes after some thousand fields, and says nothing: a proxy's X-Forwarded-For, or a key. All that
+  // fit into the bytes above are read.
+  server.maxHeadersCount = 0;
+  server.maxConnections = connectionsMax;
+  return server;
+}
+
 interface Tracked {
   connections: OpenConnections;
   cutShort: WeakMap<Duplex, IncomingMessage>;
   readAhead: WeakMap<Socket, ReadAhead>;
+  room: AnswerRoom;
 }
 
 /** Of every request that Node hands over, by whichever event: that its answer is open, and whether it was cut short. */
-function track(req: IncomingMessage, res: ServerResponse, { connections, cutShort, readAhead }: Tracked): void {
+function track(req: IncomingMessage, res: ServerResponse, { connections, cutShort, readAhead, room }: Tracked): void {
   const { socket } = req;
   const open = connections.get(socket);
-  open?.push(res);
+  if (open?.push(res) !== undefined) room.opened();
   readAhead.get(socket)?.opened();
   // To an answer behind another, on a connection that broke, Node 20 does not say it; that goes with its connection.
   res.once('close', () => {
     const place = open?.indexOf(res) ?? -1;
-    if (place >= 0) open?.splice(place, 1);
+    if (place >= 0) room.closed(open?.splice(place, 1).length ?? 0);
     readAhead.get(socket)?.closed();
     if (!req.complete) cutShort.set(socket, req);
   });

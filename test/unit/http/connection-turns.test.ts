@@ -1,4 +1,4 @@
-import { EventEmitter, once } from 'node:events';
+import { once } from 'node:events';
 import { Agent, createServer, request } from 'node:http';
 import type { IncomingMessage, Server } from 'node:http';
 import { connect } from 'node:net';
@@ -242,41 +242,6 @@ describe('the connections of a shop', () => {
     const again = one?.ask();
     await until(() => read.length === 2, { deadlineMs: soonMsMax, what: 'the next turn' });
     await again;
-  });
-
-  it('wait no longer than that either behind one whose earlier requests are answered meanwhile', async () => {
-    max = 2;
-    const end: (() => void)[] = [];
-    /** A request that the turns see, on a connection that is only looked at. */
-    const ask = async (socket: EventEmitter, work: () => Promise<void>) => {
-      const res = new EventEmitter();
-      const req = { socket, headers: {} };
-      const ctx = { method: 'PATCH', req, res, state: { caller: { shop: { id: 1 } } } };
-      await turns.take(ctx as unknown as Parameters<ConnectionTurns['take']>[0], work);
-      res.emit('close');
-    };
-    const connection = () => {
-      const seen = { isPaused: false };
-      return Object.assign(new EventEmitter(), {
-        seen,
-        destroyed: false,
-        pause: () => (seen.isPaused = true),
-        resume: () => (seen.isPaused = false),
-      });
-    };
-    const holding = [0, 1].map(() => ask(connection(), () => new Promise<void>((resolve) => end.push(resolve))));
-    max = 1;
-    const [pipelining, plain] = [connection(), connection()];
-    for (const socket of [pipelining, plain]) await ask(socket, () => Promise.resolve());
-    await until(
-      async () => {
-        await ask(pipelining, () => Promise.resolve());
-        return !plain.seen.isPaused;
-      },
-      { deadlineMs: soonMsMax, what: 'the one behind to be read' },
-    );
-    for (const answer of end) answer();
-    await Promise.all(holding);
   });
 
   it('are read whatever they wait for once the server closes, and from then on', async () => {

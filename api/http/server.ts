@@ -15,6 +15,7 @@ import { boundReadAhead } from './read-ahead.js';
 import type { ReadAhead } from './read-ahead.js';
 import { refuseHost } from './host.js';
 import { newRequestId } from './request-id.js';
+import { refuseTransferCoding } from './transfer-coding.js';
 import { endUntakenAnswers } from './untaken-answers.js';
 
 export interface ApiServer {
@@ -83,9 +84,11 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     const before = answerBefore(connections.get(req.socket) ?? none, req);
     follow(req, res);
     beginAfter(before, res, () => {
-      const refusal = refuseHost(req);
-      if (refusal === undefined) deps.handle(req, res);
-      else refuse(res, refusal);
+      const [unknownHost, unknownCoding] = [refuseHost(req), refuseTransferCoding(req)];
+      if (unknownHost !== undefined) refuse(res, unknownHost);
+      // Where its body ends is not agreed on, so nothing may come behind it.
+      else if (unknownCoding !== undefined) refuse(res, unknownCoding, { Connection: 'close' });
+      else deps.handle(req, res);
     });
   });
   server.on('checkExpectation', (req, res) => {
@@ -226,6 +229,6 @@ function untilAllAccepted(server: HttpServer, atMostMs: number): Promise<void> {
 
 const unknownExpectation = fail('EXPECTATION_FAILED', 'Of expectations only 100-continue can be met.');
 
-function refuse(res: ServerResponse, result: Result<never>): void {
-  sendReply(res, { requestId: newRequestId(), reply: { result } });
+function refuse(res: ServerResponse, result: Result<never>, headers?: Record<string, string>): void {
+  sendReply(res, { requestId: newRequestId(), reply: { result }, ...(headers && { headers }) });
 }

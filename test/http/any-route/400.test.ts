@@ -59,6 +59,11 @@ describe('every path: 400', () => {
         title: 'two lengths',
         text: () => `${patchHead()}Content-Length: ${batch.length}\r\nContent-Length: 1\r\n\r\n${batch}`,
       },
+      {
+        title: 'a transfer coding besides chunked',
+        text: () =>
+          `${patchHead()}Transfer-Encoding: gzip, chunked\r\n\r\n${batch.length.toString(16)}\r\n${batch}\r\n0\r\n\r\n`,
+      },
       { title: 'a length that is none', text: () => `${patchHead()}Content-Length: 1x\r\n\r\n${batch}` },
       { title: 'a chunk whose size is none', text: () => `${patchHead()}${chunked}\r\nzz\r\n${batch}\r\n0\r\n\r\n` },
       { title: 'a chunk longer than said', text: () => `${patchHead()}${chunked}\r\n3\r\n${batch}\r\n0\r\n\r\n` },

@@ -47,7 +47,9 @@ describe('npm run manage without DATABASE_URL', () => {
         const { code, stderr } = await runManage(['shops', 'list'], { DATA_DIR: path });
         expect({ code, stderr }, path).to.deep.equal({
           code: 1,
-          stderr: 'The database does not have the schema of this version. Run: npm run migrate\n',
+          stderr:
+            `DATABASE_URL is not set: this is the database of npm start in ${path}.\n` +
+            'The database does not have the schema of this version. Run: npm run migrate\n',
         });
       }
       for (const path of [dataDir, relative(process.cwd(), dataDir)]) {

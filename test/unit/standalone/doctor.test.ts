@@ -34,7 +34,10 @@ describe('npm run doctor', () => {
     it('asks each of them, names its version and where it is, and ends with 0 where all is there', async () => {
       const { code, lines } = await doctor(given);
       const { hostname, port } = new URL(given.REDIS_URL);
-      expect(lines.get('Postgres')).to.match(/^ok 18\.\d+, database test_\w+ on 127\.0\.0\.1:\d+ \(DATABASE_URL\)$/);
+      expect(lines.get('Postgres'))
+        .to.match(/^(?:ok|but) 18\.\d+, database test_\w+ on 127\.0\.0\.1:\d+ \(DATABASE_URL\)/)
+        // The one that npm embeds is older than that, and fine where only this machine reaches it.
+        .and.match(/^ok 18\.(?:[6-9]|\d\d)[^;]*$|^but 18\.[0-5], .*; 18\.6 mends flaws of it/);
       expect(lines.get('Schema')).to.equal('ok up to date');
       expect(lines.get('Redis'))
         .to.match(/^ok \d+\.\d+\.\d+, noeviction, on /)

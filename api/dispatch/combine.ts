@@ -114,7 +114,10 @@ function takeOneJob(waiting: Waiter[]): Waiter[] {
   return waiting.splice(0, count);
 }
 
-/** A transaction (MULTI) holds up everybody's Redis, so that one is no larger than the largest job, and of no more jobs than a shop has. */
+/**
+ * A transaction (MULTI) holds up everybody's Redis, so that one is no larger than the largest job, and has no more jobs
+ * than a shop may have in flight.
+ */
 function batches(jobs: FormedJob[]): FormedJob[][] {
   const cut: FormedJob[][] = [];
   let bytes = Infinity;

@@ -87,7 +87,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       const [unknownHost, unknownCoding] = [refuseHost(req), refuseTransferCoding(req)];
       if (unknownHost !== undefined) refuse(res, unknownHost);
       // Where its body ends is not agreed on, so nothing may come behind it.
-      else if (unknownCoding !== undefined) refuse(res, unknownCoding, { Connection: 'close' });
+      else if (unknownCoding !== undefined) refuse(res, unknownCoding, { lastOfConnection: true });
       else deps.handle(req, res);
     });
   });
@@ -229,6 +229,6 @@ function untilAllAccepted(server: HttpServer, atMostMs: number): Promise<void> {
 
 const unknownExpectation = fail('EXPECTATION_FAILED', 'Of expectations only 100-continue can be met.');
 
-function refuse(res: ServerResponse, result: Result<never>, headers?: Record<string, string>): void {
-  sendReply(res, { requestId: newRequestId(), reply: { result }, ...(headers && { headers }) });
+function refuse(res: ServerResponse, result: Result<never>, { lastOfConnection = false } = {}): void {
+  sendReply(res, { requestId: newRequestId(), reply: { result }, lastOfConnection });
 }

@@ -26,8 +26,12 @@ const heapGrowingPercent = 60;
  *   garbage that nobody collects for long, and keeps alive whatever it points at: over 2,400 connections 13 KB a request
  *   outlived a collection. Without it an adjustment takes the API a fifth to a third less CPU on Node 20, and a sixth to a
  *   quarter on 24 (test/bench/README.md).
+ * - A young collection is made by the thread that needs it. By itself V8 shares it with helpers, though of 16 MiB one or
+ *   two are alive: to wake them and wait for them takes longer than their part of it, also where cores are free, and more
+ *   CPU everywhere.
  */
 export function tuneHeap(): void {
   setFlagsFromString(`--heap-growing-percent=${String(heapGrowingPercent)}`);
   setFlagsFromString('--no-allocation-site-pretenuring');
+  setFlagsFromString('--no-parallel-scavenge');
 }

@@ -8,6 +8,7 @@ import type { McpServer } from '@modelcontextprotocol/server';
 import type { AgentSurface } from '../agent-exchange.js';
 import { createMcpServer } from './mcp-server.js';
 import type { McpServerDeps } from './mcp-server.js';
+import { withPlainFault } from './protocol-fault.js';
 
 export type AgentSurfaceDeps = Omit<McpServerDeps, 'caller'>;
 
@@ -36,7 +37,7 @@ export function createAgentSurface(deps: AgentSurfaceDeps): AgentSurface {
     return {
       status: response.status,
       contentType: response.headers.get('content-type') ?? undefined,
-      body: await response.text(),
+      body: withPlainFault(await response.text()),
     };
   };
 }

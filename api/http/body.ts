@@ -4,6 +4,7 @@ import type { Result } from '../../shared/domain/errors.js';
 import { createBodyRoom } from './body-room.js';
 import type { BodyRoom } from './body-room.js';
 import { jsonType, mergePatchType } from './content-type.js';
+import { announcesBody, goOn } from './held-back-body.js';
 import { createInflate, isCoding } from './inflate.js';
 import type { Inflate } from './inflate.js';
 import { parseJson } from './parse-json.js';
@@ -43,6 +44,7 @@ export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<
   if (coding !== 'identity' && !isCoding(coding)) return unknownCoding;
   if (Number(ctx.req.headers['content-length']) > bodyBytesMax) return leaveUnread(ctx, tooLarge);
   if (!(await enter(ctx, bodies.room, coding))) return leaveUnread(ctx, noRoom);
+  goOn(ctx.res);
   try {
     await Promise.race([read(ctx, nothingNext), brokenOff(ctx)]);
   } catch (error) {
@@ -74,10 +76,9 @@ export const leaveBodyRoom: AppMiddleware = async ({ state }, next) => {
 /** Whether there is room for the body; in time, or at once where it is small and says so. */
 async function enter(ctx: AppContext, room: BodyRoom, coding: string): Promise<boolean> {
   const { headers } = ctx.req;
-  const hasNone = headers['content-length'] === undefined && headers['transfer-encoding'] === undefined;
   const isTold = coding === 'identity' && headers['content-length'] !== undefined;
   const bytes = isTold ? Number(headers['content-length']) : bodyBytesMax;
-  if (hasNone || bytes <= smallBytesMax) return true;
+  if (!announcesBody(ctx.req) || bytes <= smallBytesMax) return true;
   ctx.state.bodyPlace = await room.enter(callerOf(ctx).shop.id, bytes);
   return ctx.state.bodyPlace !== undefined;
 }

@@ -4,6 +4,7 @@ import { apiVersion } from '../../shared/contract/envelope.js';
 import { problemType } from '../../shared/contract/problem.js';
 import { fail, statusByCode } from '../../shared/domain/errors.js';
 import type { RequestError } from '../../shared/domain/errors.js';
+import { isHeldBack } from './held-back-body.js';
 import { problemBody, wantsProblem } from './problem.js';
 import type { AppMiddleware, Reply } from './request-state.js';
 
@@ -31,7 +32,9 @@ export interface Answer {
 }
 
 /** Sends a whole answer. For HEAD Node leaves the body out by itself. */
-export function sendReply(res: ServerResponse, { requestId, reply, headers, lastOfConnection = false }: Answer): void {
+export function sendReply(res: ServerResponse, answer: Answer): void {
+  const { requestId, reply, headers } = answer;
+  const lastOfConnection = answer.lastOfConnection === true || isHeldBack(res);
   const rendered = render(requestId, reply, res.req.headers.accept);
   const { status, body } = rendered;
   const own = answerHeaders(requestId, reply, rendered);

@@ -13,6 +13,7 @@ import { answerConnect, answerParserFault } from './parser-faults.js';
 import { answerBefore, beginAfter, endWithLast, isUpgrade } from './pipelined.js';
 import { boundReadAhead } from './read-ahead.js';
 import type { ReadAhead } from './read-ahead.js';
+import { announcesBody, goOn, holdBack } from './held-back-body.js';
 import { refuseHost } from './host.js';
 import { newRequestId } from './request-id.js';
 import { refuseTransferCoding } from './transfer-coding.js';
@@ -57,7 +58,7 @@ const dropLogEveryMs = 10_000;
 
 /** Node's server with every limit said, whose own answers are ours too: none leaves without a request id (contract §1). */
 export function createApiServer(deps: ApiServerDeps): ApiServer {
-  const { timeouts, connectionsMax, logger } = deps;
+  const { timeouts, connectionsMax } = deps;
   const server = createBoundedServer(timeouts, connectionsMax);
   const connections: OpenConnections = new Map();
   // Only of these: what is kept of the last request of each connection that is open was 4 KiB each.
@@ -79,17 +80,23 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     if (isUpgrade(req)) res.setHeader('Connection', 'close');
     if (closing) endWithLast(connections.get(req.socket) ?? none);
   };
-  server.on('request', (req, res) => {
+  const begin = (req: IncomingMessage, res: ServerResponse) => {
     if (!room.admits(req.socket, connections.get(req.socket)?.length ?? 0)) return;
     const before = answerBefore(connections.get(req.socket) ?? none, req);
     follow(req, res);
     beginAfter(before, res, () => {
+      if (!announcesBody(req)) goOn(res);
       const [unknownHost, unknownCoding] = [refuseHost(req), refuseTransferCoding(req)];
       if (unknownHost !== undefined) refuse(res, unknownHost);
       // Where its body ends is not agreed on, so nothing may come behind it.
       else if (unknownCoding !== undefined) refuse(res, unknownCoding, { lastOfConnection: true });
       else deps.handle(req, res);
     });
+  };
+  server.on('request', begin);
+  server.on('checkContinue', (req, res) => {
+    holdBack(res);
+    begin(req, res);
   });
   server.on('checkExpectation', (req, res) => {
     if (!room.admits(req.socket, connections.get(req.socket)?.length ?? 0)) return;
@@ -103,13 +110,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     answerParserFault(error, socket, { connections, cutShort, allowedMethods: deps.allowedMethods });
   });
   server.once('close', endUntakenAnswers(connections, timeouts.takenMs));
-  let dropLoggedAtMs = -Infinity;
-  server.on('drop', () => {
-    // A line for each refused connection would be a flood on top of the flood.
-    if (performance.now() - dropLoggedAtMs < dropLogEveryMs) return;
-    dropLoggedAtMs = performance.now();
-    logger.warn({ connectionsMax }, 'connections are refused: too many are open');
-  });
+  logDrops(server, deps);
   return {
     listen: (port, host) =>
       new Promise((resolve, reject) => {
@@ -143,6 +144,16 @@ function createBoundedServer(timeouts: ApiServerDeps['timeouts'], connectionsMax
   server.maxHeadersCount = 0;
   server.maxConnections = connectionsMax;
   return server;
+}
+
+/** That connections are refused; a line for each would be a flood on top of the flood. */
+function logDrops(server: HttpServer, { connectionsMax, logger }: ApiServerDeps): void {
+  let loggedAtMs = -Infinity;
+  server.on('drop', () => {
+    if (performance.now() - loggedAtMs < dropLogEveryMs) return;
+    loggedAtMs = performance.now();
+    logger.warn({ connectionsMax }, 'connections are refused: too many are open');
+  });
 }
 
 interface Tracked {

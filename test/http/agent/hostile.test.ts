@@ -79,6 +79,24 @@ describe('POST /mcp: hostile messages', () => {
       expect(status, `${JSON.stringify(body)} → ${text}`).to.be.within(200, 404);
       expect(answered['x-request-id']).to.be.a('string');
       expect(text).not.to.match(/code\\?":\\?"(INTERNAL_ERROR|SERVICE_UNAVAILABLE|OUTCOME_UNKNOWN)|\.js:\d/);
+      expect(text, 'the protocol has a code for faults of the server').not.to.contain('"code":-32603');
+    }
+  });
+
+  it('params that are none of the protocol are named, each by its place', async () => {
+    const initialize = { protocolVersion: 1, capabilities: {}, clientInfo: { name: 'x', 'a/b': 1 } };
+    const refused: [message: object, places: string[]][] = [
+      [{ method: 'initialize', params: initialize }, ['/params/protocolVersion', '/params/clientInfo/version']],
+      [{ method: 'initialize' }, ['/params']],
+      [{ method: 'tools/call', params: { name: 7, arguments: [] } }, ['/params/name', '/params/arguments']],
+    ];
+    for (const [message, places] of refused) {
+      const { status, text } = await post({ jsonrpc: '2.0', id: 'a', ...message });
+      expect(status, text).to.equal(200);
+      const { id, error } = JSON.parse(text) as { id: string; error: { code: number; message: string } };
+      expect({ id, code: error.code }, text).to.deep.equal({ id: 'a', code: -32602 });
+      const [, said = ''] = /^Invalid params: (.*)$/.exec(error.message) ?? [];
+      expect(said.split('; ').map((fault) => fault.split(': ')[0])).to.have.members(places);
     }
   });
 

@@ -1,4 +1,3 @@
-import { expect } from 'chai';
 import { connect } from 'node:net';
 import { expectUntouched } from '../../support/footprint.js';
 import { raw } from '../../support/http.js';
@@ -34,14 +33,5 @@ describe('every path: 417', () => {
     expectData(await http.ask({ path: '/healthz' }), 'status');
     socket.write('zz\r\n');
     expectError(parseAnswer(await text), 'EXPECTATION_FAILED');
-  });
-
-  it('100-continue is met: the client is told to go on, and its request is served', async () => {
-    const shop = await createTestShop(http.database);
-    const head = `PATCH ${inventoryPath(shop.materialIds[0]!)} HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\n`;
-    const text = `${head}Authorization: Bearer ${shop.writeKey}\r\nContent-Type: application/json\r\n`;
-    const bytes = await raw(http.port, `${text}Content-Length: ${batch.length}\r\n\r\n${batch}`);
-    expect(bytes.startsWith('HTTP/1.1 100 Continue\r\n\r\n')).to.equal(true);
-    expect(expectData(parseAnswer(bytes), 'batch')).to.include({ okCount: 1 });
   });
 });

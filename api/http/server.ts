@@ -45,7 +45,6 @@ export interface ApiServerDeps {
 
 /** Each with the answers on it that are not closed yet, in the order of their requests. */
 type OpenConnections = Map<Socket, ServerResponse[]>;
-const none: readonly ServerResponse[] = [];
 
 const headerBytesMax = 16_384;
 /** How often Node looks for connections past their timeouts: so much later than said they may end. */
@@ -75,15 +74,16 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
       room.closed(open.splice(0).length);
     });
   });
-  const follow = (req: IncomingMessage, res: ServerResponse) => {
-    track(req, res, { connections, cutShort, readAhead, room });
+  const follow = (req: IncomingMessage, res: ServerResponse, open: ServerResponse[]) => {
+    track(req, res, { open, cutShort, readAhead: readAhead.get(req.socket), room });
     if (isUpgrade(req)) res.setHeader('Connection', 'close');
-    if (closing) endWithLast(connections.get(req.socket) ?? none);
+    if (closing) endWithLast(open);
   };
   const begin = (req: IncomingMessage, res: ServerResponse) => {
-    if (!room.admits(req.socket, connections.get(req.socket)?.length ?? 0)) return;
-    const before = answerBefore(connections.get(req.socket) ?? none, req);
-    follow(req, res);
+    const open = connections.get(req.socket);
+    if (open === undefined || !room.admits(req.socket, open.length)) return;
+    const before = answerBefore(open, req);
+    follow(req, res, open);
     beginAfter(before, res, () => {
       if (!announcesBody(req)) goOn(res);
       const [unknownHost, unknownCoding] = [refuseHost(req), refuseTransferCoding(req)];
@@ -99,8 +99,9 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     begin(req, res);
   });
   server.on('checkExpectation', (req, res) => {
-    if (!room.admits(req.socket, connections.get(req.socket)?.length ?? 0)) return;
-    follow(req, res);
+    const open = connections.get(req.socket);
+    if (open === undefined || !room.admits(req.socket, open.length)) return;
+    follow(req, res, open);
     refuse(res, unknownExpectation);
   });
   server.on('connect', (req, socket) => {
@@ -157,24 +158,24 @@ function logDrops(server: HttpServer, { connectionsMax, logger }: ApiServerDeps)
 }
 
 interface Tracked {
-  connections: OpenConnections;
+  /** The answers that are open on the request's connection. */
+  open: ServerResponse[];
   cutShort: WeakMap<Duplex, IncomingMessage>;
-  readAhead: WeakMap<Socket, ReadAhead>;
+  readAhead: ReadAhead | undefined;
   room: AnswerRoom;
 }
 
 /** Of every request that Node hands over, by whichever event: that its answer is open, and whether it was cut short. */
-function track(req: IncomingMessage, res: ServerResponse, { connections, cutShort, readAhead, room }: Tracked): void {
-  const { socket } = req;
-  const open = connections.get(socket);
-  if (open?.push(res) !== undefined) room.opened();
-  readAhead.get(socket)?.opened();
+function track(req: IncomingMessage, res: ServerResponse, { open, cutShort, readAhead, room }: Tracked): void {
+  open.push(res);
+  room.opened();
+  readAhead?.opened();
   // To an answer behind another, on a connection that broke, Node 20 does not say it; that goes with its connection.
   res.once('close', () => {
-    const place = open?.indexOf(res) ?? -1;
-    if (place >= 0) room.closed(open?.splice(place, 1).length ?? 0);
-    readAhead.get(socket)?.closed();
-    if (!req.complete) cutShort.set(socket, req);
+    const place = open.indexOf(res);
+    if (place >= 0) room.closed(open.splice(place, 1).length);
+    readAhead?.closed();
+    if (!req.complete) cutShort.set(req.socket, req);
   });
 }
 

@@ -19,12 +19,12 @@ export interface ApiMetrics {
   registry: Registry;
   answered: (request: AnsweredRequest) => void;
   limiterDecided: (decision: LimiterDecision) => void;
-  /** The limiter's insurance counted in process memory, since Redis did not. */
-  limiterInsured: () => void;
+  /** The limiter's insurance counted so many requests in process memory, since Redis did not. */
+  limiterInsured: (requests: number) => void;
   dispatch: DispatchMetrics;
 }
 
-/** Up to the end of the longest wait, 11 s. */
+/** Up to the end of the wait and its grace, 11 s unless WAIT_MS is longer. */
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 12];
 const operationBuckets = [1, 2, 4, 8, 16, 32, 64, 128];
 
@@ -55,8 +55,8 @@ export function createApiMetrics(): ApiMetrics {
     limiterDecided: (decision) => {
       decided[decision].inc();
     },
-    limiterInsured: () => {
-      insured.inc();
+    limiterInsured: (requests) => {
+      insured.inc(requests);
     },
     dispatch: countDispatch(registry),
   };

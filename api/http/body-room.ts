@@ -1,6 +1,9 @@
 /** What of a process's memory bodies may take that are read, or whose request is worked at. */
 export interface BodyRoom {
-  /** Asks for a place of so many bytes; undefined where there is none in time. Who asked first comes first. */
+  /**
+   * Asks for a place of so many bytes; undefined where there is none in time. Of those for whom there is
+   * room who asked first comes first: small bodies pass a large one, which is refused when it has waited its time.
+   */
   enter(shopId: number, bytes: number): Promise<BodyPlace | undefined>;
 }
 

@@ -7,9 +7,12 @@ export function holdBack(res: ServerResponse): void {
   holding.add(res);
 }
 
-/** Tells a client that holds its body back to send it: everything that is judged without the body is taken. */
+/**
+ * Tells a client that holds its body back to send it: everything that is judged without the body is taken. Not behind an
+ * answer, as one that came too late may have had while it waited for its place: Node would write it there.
+ */
 export function goOn(res: ServerResponse): void {
-  if (holding.delete(res)) res.writeContinue();
+  if (holding.delete(res) && !res.headersSent) res.writeContinue();
 }
 
 /** Whether the body may never come: then nobody can say where on the connection the next request begins. */

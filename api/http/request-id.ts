@@ -1,9 +1,10 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { Logger } from '../../shared/runtime/logger.js';
+import { statusByCode } from '../../shared/domain/errors.js';
 import type { AppContext, AppMiddleware } from './request-state.js';
 
-/** Told of every request that came to its end, however it was answered. */
+/** Told of every request that came to the app; what the server's own events answer (`server.ts`) never does. */
 type OnAnswered = (request: { method: string; route: string | undefined; status: number; seconds: number }) => void;
 
 /** As it is usually called in logs: the client had gone before there was an answer. */
@@ -54,10 +55,16 @@ export function requestId(logger: Logger, onAnswered: OnAnswered): AppMiddleware
       status,
       seconds: (performance.now() - startedAtMs) / 1_000,
     });
-    if (ctx.res.statusCode >= 500 && mayWarn())
-      logger.warn(logFields(ctx, startedAtMs), 'answered with a server error');
-    else if (logger.isLevelEnabled('debug')) logger.debug(logFields(ctx, startedAtMs), 'answered');
+    if (isServerError(ctx) && mayWarn())
+      logger.warn(logFields(ctx, status, startedAtMs), 'answered with a server error');
+    else if (logger.isLevelEnabled('debug')) logger.debug(logFields(ctx, status, startedAtMs), 'answered');
   };
+}
+
+/** By the reply and not by its status, which nobody was sent where the client had gone. */
+function isServerError({ res, state: { reply } }: AppContext): boolean {
+  if (res.headersSent) return res.statusCode >= 500;
+  return reply?.result.ok === false && statusByCode[reply.result.error.code] >= 500;
 }
 
 const warningsMaxPerSecond = 50;
@@ -78,7 +85,7 @@ function createAllowance(): () => boolean {
 }
 
 /** The key's id, never the key; the path without its query, which may hold what a person searched for. */
-function logFields(ctx: AppContext, startedAtMs: number): object {
+function logFields(ctx: AppContext, status: number, startedAtMs: number): object {
   const { requestId, caller, route, reply } = ctx.state;
   return {
     requestId,
@@ -86,7 +93,7 @@ function logFields(ctx: AppContext, startedAtMs: number): object {
     shopId: caller?.shop.id,
     method: ctx.method,
     route,
-    status: ctx.res.statusCode,
+    status,
     code: reply?.result.ok === false ? reply.result.error.code : undefined,
     ms: Math.round((performance.now() - startedAtMs) * 10) / 10,
   };

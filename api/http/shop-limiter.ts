@@ -32,8 +32,8 @@ export interface ShopLimiterDeps {
   logger: Logger;
   metrics: {
     limiterDecided: (decision: 'allowed' | 'limited' | 'uncounted') => void;
-    /** The insurance was asked, since Redis could not count. */
-    limiterInsured: () => void;
+    /** The insurance was asked for so many requests, since Redis could not count. */
+    limiterInsured: (requests: number) => void;
   };
 }
 
@@ -138,7 +138,7 @@ async function count(deps: Counting, limit: Limit, shopId: number, asked: number
     return counted;
   } catch (error) {
     if (error instanceof ReplyError) deps.refused(error);
-    deps.metrics.limiterInsured();
+    deps.metrics.limiterInsured(asked);
   }
   try {
     return await consume(limit.insurance, shopId, asked);

@@ -12,8 +12,11 @@ export function inOneWrite(redis: Redis, send: () => void): void {
   }
   const { stream } = redis;
   stream.cork();
-  send();
-  process.nextTick(() => {
-    stream.uncork();
-  });
+  try {
+    send();
+  } finally {
+    process.nextTick(() => {
+      stream.uncork();
+    });
+  }
 }

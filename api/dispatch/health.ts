@@ -1,7 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Database } from '../../shared/database/connect.js';
 import { reasonOf, reasonWithoutStatement } from '../../shared/database/errors.js';
-import { assertTakesWrites } from '../../shared/database/takes-writes.js';
 import { runScript } from '../../shared/queue/run-script.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
@@ -41,7 +39,8 @@ type StatusAnswer = [
   ...lateShops: string[],
 ];
 
-export async function startHealth(redis: Redis, database: Database, logger: Logger): Promise<Health> {
+/** @param askPostgres rejects where a write could not be applied now (`createWriteQuestion`) */
+export async function startHealth(redis: Redis, askPostgres: () => Promise<void>, logger: Logger): Promise<Health> {
   const clock = startRunningClock();
   let redisAnsweredMs = -Infinity;
   let workerSeenMs = -Infinity;
@@ -79,12 +78,12 @@ export async function startHealth(redis: Redis, database: Database, logger: Logg
 
   const postgresQuestion = keepAsking(
     async () => {
-      await assertTakesWrites(database);
+      await askPostgres();
       postgresAnsweredMs = clock.nowMs();
       return true;
     },
     askEvery,
-    logRecurring(logger, 'Postgres takes no writes.', reasonWithoutStatement),
+    logRecurring(logger, 'Postgres takes no writes of ours.', reasonWithoutStatement),
   );
   await Promise.all([redisQuestion.now(), postgresQuestion.now()]);
 

@@ -41,7 +41,7 @@ export function createPublicPaths(services: Services, files: PublicFiles): Publi
 function readiness({ dispatch }: Services): Result<{ status: string }> {
   const { postgres, redis, worker } = dispatch.ready();
   const missing = [
-    ...(postgres ? [] : ['Postgres does not answer, or takes no writes']),
+    ...(postgres ? [] : ['Postgres does not answer, takes no writes, or is not migrated']),
     ...(redis ? [] : ['Redis does not answer, or takes no writes']),
     ...(worker || !redis ? [] : ['no worker is alive']),
   ];

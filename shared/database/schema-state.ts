@@ -32,6 +32,14 @@ export async function readSchemaState(database: Database): Promise<SchemaState> 
   };
 }
 
+/** @throws where migrations of this version are missing, with what to do; those of a newer one are fine, as they only add */
+export async function assertMigrated(database: Database): Promise<void> {
+  const { pending } = await readSchemaState(database);
+  if (pending.length === 0) return;
+  const what = pending.length === 1 ? 'a migration' : `${pending.length} migrations`;
+  throw new Error(`The database lacks ${what} of this version, ${pending[0] ?? ''} first. Run: npm run migrate`);
+}
+
 /** What an operator is told of a schema that is newer than this version. */
 export function newerSchemaProblem(unknown: readonly string[]): string {
   const names = unknown.join(', ');

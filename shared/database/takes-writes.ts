@@ -1,4 +1,5 @@
 import type { Database } from './connect.js';
+import { assertMigrated } from './schema-state.js';
 
 /**
  * Asks whether a transaction that is begun now could write. A server in recovery, or a role or database that was set to
@@ -14,4 +15,19 @@ export async function assertTakesWrites(database: Database): Promise<void> {
   throw Object.assign(new Error('Postgres is read-only: in recovery, or by default_transaction_read_only'), {
     code: '25006',
   });
+}
+
+/**
+ * Makes a question to be asked again and again: `assertTakesWrites`, and whether the schema of this version is there. That
+ * is asked until it was, and anew after a failure: behind it may be another database, as one that is being restored.
+ */
+export function createWriteQuestion(database: Database): () => Promise<void> {
+  let isMigrated = false;
+  return async () => {
+    const wasMigrated = isMigrated;
+    isMigrated = false;
+    await assertTakesWrites(database);
+    if (!wasMigrated) await assertMigrated(database);
+    isMigrated = true;
+  };
 }

@@ -54,7 +54,7 @@ describe('a Postgres that answers, and refuses what is written', () => {
     await setReadOnly('on');
     const ready = () => request(baseUrl(), { path: '/readyz' });
     await until(async () => (await ready()).status === 503, { deadlineMs: soonMsMax, what: '/readyz to say so' });
-    expect((await ready()).text).to.contain('Postgres does not answer, or takes no writes');
+    expect((await ready()).text).to.contain('Postgres does not answer, takes no writes, or is not migrated');
     const refused = await addOne(baseUrl(), shop);
     expect(refused.status).to.equal(503);
     expect(refused.text).to.contain('The database is not reachable, or takes no writes.');

@@ -3,7 +3,6 @@ import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { startHealth } from '../../../api/dispatch/health.js';
 import type { Health } from '../../../api/dispatch/health.js';
-import type { Database } from '../../../shared/database/connect.js';
 import { defineScripts, runScript } from '../../../shared/queue/run-script.js';
 import { connectProducerRedis, untilReady } from '../../../shared/redis/connections.js';
 import { startTestRedis } from '../../support/servers.js';
@@ -35,12 +34,8 @@ describe('what the API knows of the pipeline behind it', () => {
     redis.disconnect();
   });
 
-  const start = async (answer: () => Promise<unknown> = () => Promise.resolve()) =>
-    (health = await startHealth(
-      redis,
-      { raw: () => answer().then(() => ({ rows: [{ readOnly: 'off' }] })) } as unknown as Database,
-      pino({ level: 'silent' }),
-    ));
+  const start = async (askPostgres: () => Promise<void> = () => Promise.resolve()) =>
+    (health = await startHealth(redis, askPostgres, pino({ level: 'silent' })));
   const beat = () => runScript(redis, 'rmBeat', 'worker', hourMs);
 
   it('is the time by the clock of Redis, whatever the clock of this machine says', async () => {

@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import { request } from '../support/http.js';
+import { runMigrate } from '../support/run-migrate.js';
+import { createEmptyDatabase, startTestRedis } from '../support/servers.js';
+import type { TestDatabase, TestRedis } from '../support/servers.js';
+import { startProcess, stopProcess } from '../support/service-process.js';
+import { until } from '../support/until.js';
+
+const soonMsMax = 20_000;
+
+describe('a service that is started before its database is migrated', () => {
+  let redis: TestRedis;
+  let database: TestDatabase;
+  before(async () => {
+    redis = await startTestRedis();
+    database = await createEmptyDatabase();
+  });
+  after(async () => {
+    await database.drop();
+    await redis.stop();
+  });
+
+  it('is not ready, and its log says what to do, until somebody migrates', async () => {
+    const env = { DATABASE_URL: database.url, REDIS_URL: redis.url, PORT: '0' };
+    const [api, worker] = await Promise.all([startProcess('api', env), startProcess('worker', env)]);
+    const readiness = () => request(api.baseUrl ?? '', { path: '/readyz' });
+    const said = async () => (await readiness()).text;
+    await until(async () => !(await said()).includes('no worker'), { deadlineMs: soonMsMax, what: 'the worker' });
+    expect((await readiness()).status, 'a balancer would send it requests').to.equal(503);
+    expect(await said()).to.contain('Postgres does not answer, takes no writes, or is not migrated');
+    expect(api.logs().join('\n')).to.match(
+      /The database lacks \d+ migrations of this version, 0001\S+ first\. Run: npm /,
+    );
+
+    expect(await runMigrate(database.url)).to.deep.include({ code: 0, stderr: '' });
+    await until(async () => (await readiness()).status === 200, { deadlineMs: soonMsMax, what: 'it to be ready' });
+    await Promise.all([stopProcess(api), stopProcess(worker)]);
+  });
+});

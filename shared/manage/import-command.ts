@@ -76,7 +76,8 @@ async function importFile(
   const seconds = Math.round(performance.now() - startedMs) / 1_000;
   const done = `${report.imported} materials imported, with ${report.levels} levels, in ${seconds} s.`;
   const text = report.badCount > 0 ? `${done}\n${describeBad(report)}` : done;
-  return { ok: true, value: { data: { ...report, seconds }, text } };
+  const unread = `It was done, and must not be repeated; only this could not be shown: ${done}`;
+  return { ok: true, value: { data: { ...report, seconds }, text, unread } };
 }
 
 /**

@@ -54,7 +54,7 @@ export type ImportPhase = 'importing' | 'committing' | 'settling';
 /** @param part 0 to 1 of the phase */
 export type OnProgress = (phase: ImportPhase, part: number) => void;
 
-const badLinesMax = 100;
+const badLinesMax = 10_000;
 /** From here on the import itself brings statistics and indexes into order, also after it was taken back. */
 const settledFrom = 10_000;
 
@@ -172,7 +172,7 @@ function quietly(writing: Promise<void>): Promise<void> {
 function isTakenId(error: unknown): boolean {
   // An id that another import has just written is all that one ever waits for, so in a deadlock both took the other's.
   if ((error as { code?: string }).code === deadlock) return true;
-  return ['materials_pkey', 'stock_pkey'].includes(violatedConstraint(error) ?? '');
+  return ['materials_pkey', 'stock_pkey', 'levels_pkey'].includes(violatedConstraint(error) ?? '');
 }
 
 /** SQLSTATE. */

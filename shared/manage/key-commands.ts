@@ -8,6 +8,7 @@ import { failed, type Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import type { Cell } from './format-table.js';
 import { duration, moment, shortText, wholeNumber } from './option-parsers.js';
+import { refuseBoth } from './refuse-both.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
 
 interface ShopOption {
@@ -41,7 +42,9 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
   shopOption(
     keys.command('list').description('Lists the keys, the revoked and expired included; never a secret.'),
   ).action((options: ShopOption) => run(options, (context) => list(context, options)));
-  shopOption(keys.command('rotate').description('Makes a key in place of another one, which works on for a while.'))
+  const rotating = shopOption(
+    keys.command('rotate').description('Makes a key in place of another one, which works on for a while.'),
+  )
     .argument('<key>', "the old key's id: its 12 characters after rmk_")
     .addOption(
       new Option('--overlap <time>', 'how long the old key works on, as 90m, 24h or 7d')
@@ -55,6 +58,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     )
     .option('--no-expires', 'never, though the old key does')
     .action((keyId: string, options: RotateOptions) => run(options, (context) => rotate(context, keyId, options)));
+  refuseBoth(rotating, 'expires');
   shopOption(keys.command('revoke').description('Ends a key for good, everywhere within a second.'))
     .argument('<key>', "the key's id: its 12 characters after rmk_")
     .action((keyId: string, options: ShopOption) => run(options, (context) => revoke(context, keyId, options)));
@@ -73,7 +77,10 @@ async function issue({ database }: CommandContext, options: IssueOptions): Promi
   const { key, id, secretHash } = mintKey();
   const made = { id, label, scope, secretHash, expiresAt: expires };
   const stored = await decidedTransaction(database, (transaction) => insertKey(transaction, shopId, made));
-  return { ok: true, value: { data: { key, ...stored }, text: describeNew(key, stored), unread: unreadKey(id) } };
+  return {
+    ok: true,
+    value: { data: { key, ...stored }, text: describeNew(key, stored), unread: unreadKey(shopId, id) },
+  };
 }
 
 async function list({ database }: CommandContext, { shop: shopId }: ShopOption): Promise<Outcome<Answer>> {
@@ -107,13 +114,13 @@ async function rotate({ database }: CommandContext, keyId: string, options: Rota
     const replaced = await expireKey(transaction, shopId, keyId, new Date(now.getTime() + overlap));
     const end = replaced.expiresAt?.toISOString() ?? '';
     const text = `${describeNew(key, stored)}\nThe old one, ${keyId}, works until ${end}; keys revoke ends it at once.`;
-    return { ok: true, value: { data: { key, ...stored, replaces: replaced }, text, unread: unreadKey(id) } };
+    return { ok: true, value: { data: { key, ...stored, replaces: replaced }, text, unread: unreadKey(shopId, id) } };
   });
 }
 
 /** Of a key that works and that nobody has seen. */
-function unreadKey(id: string): string {
-  return `The key ${id} was made, and could not be shown. End it: keys revoke ${id}`;
+function unreadKey(shopId: number, id: string): string {
+  return `The key ${id} was made, and could not be shown. End it: keys revoke --shop ${shopId} ${id}`;
 }
 
 function describeNew(key: string, stored: ListedKey): string {
@@ -128,7 +135,8 @@ async function revoke(
   const key = await revokeKey(database, shopId, keyId, new Date());
   // The argument is not repeated: somebody will paste the whole key, and this may end in a log.
   if (key === undefined) return failed(`Shop ${shopId} has no key of this id. See: keys list --shop ${shopId}`);
-  return { ok: true, value: { data: key, text: formatFields(fieldsOf(key)) } };
+  const unread = `The key ${keyId} was revoked; only this could not be shown.`;
+  return { ok: true, value: { data: key, text: formatFields(fieldsOf(key)), unread } };
 }
 
 const heads = ['id', 'label', 'scope', 'created', 'last used', 'expires', 'revoked'];

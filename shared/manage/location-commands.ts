@@ -38,7 +38,8 @@ async function add({ database }: CommandContext, { shop: shopId, id, name }: Add
   if (!(await addLocation(database, shopId, { id, name }))) {
     return failed(`Shop ${shopId} has a location ${id} already; nothing was changed.`);
   }
-  return { ok: true, value: { data: { id, name }, text: formatTable(['id', 'name'], [[id, name]]) } };
+  const unread = `The location ${id} was added; only this could not be shown.`;
+  return { ok: true, value: { data: { id, name }, text: formatTable(['id', 'name'], [[id, name]]), unread } };
 }
 
 async function list({ database }: CommandContext, { shop: shopId }: ShopOption): Promise<Outcome<Answer>> {

@@ -104,7 +104,8 @@ async function create({ database }: CommandContext, options: CreateOptions): Pro
   const id = await add(database, shopId, { ...given, productName: options.productName }, opened.stock);
   const material = await findMaterial(database, shopId, id);
   if (material === undefined) throw new Error(`${id} was created and is not there`);
-  return { ok: true, value: { data: material, text: formatFields(Object.entries(flat(material))) } };
+  const unread = `${id} was created; only this could not be shown.`;
+  return { ok: true, value: { data: material, text: formatFields(Object.entries(flat(material))), unread } };
 }
 
 /** With its stock in one statement: half of it would be a material without what it was created with. */

@@ -30,12 +30,12 @@ export function trueOrFalse(text: string): boolean {
   throw new InvalidArgumentError('Must be true or false.');
 }
 
-/** Text that can be stored, in characters as Postgres counts them. */
+/** Text that can be stored, in characters as Postgres counts them; blanks alone are none. */
 export function shortText(charactersMax: number): OptionParser<string> {
   return (text) => {
     const { length } = Array.from(text);
-    if (length >= 1 && length <= charactersMax && isCleanText(text)) return text;
-    throw new InvalidArgumentError(`Must have 1 to ${charactersMax} characters.`);
+    if (text.trim() !== '' && length <= charactersMax && isCleanText(text)) return text;
+    throw new InvalidArgumentError(`Must have 1 to ${charactersMax} characters, and not only blanks.`);
   };
 }
 

@@ -19,7 +19,8 @@ const recordBytesMax = 1_048_576;
 /**
  * Reads a file record by record, however long it is: lines of CSV under a head of field names, an empty cell being a field
  * that is not given, or a JSON object a line. Lines are counted from 1, the head included; a record of several lines has
- * the number of its first. A byte order mark, line ends of any kind, also mixed, and blank lines are fine.
+ * the number of its first. A byte order mark, line ends of any kind, also mixed, and blank lines are fine; so are lines
+ * of nothing but commas, which spreadsheets leave behind.
  *
  * @param knownFields what a head may name; anything else is most likely misspelt
  * @param onBytes told how much has been read so far
@@ -95,9 +96,11 @@ async function* readCsv(
   let columns: string[] | undefined;
   try {
     for await (const { line, cells } of parser as AsyncIterable<CsvRecord>) {
+      if (cells.every((cell) => cell.trim() === '')) continue;
       if (columns === undefined) columns = readHead(line, cells, knownFields);
       else yield toRecord(line, columns, cells);
     }
+    if (columns === undefined) throw new UnreadableFile(1, 'The file is empty: its first line is the head.');
   } catch (error) {
     if (!(error instanceof CsvError)) throw error;
     if (endless.has(error.code)) {

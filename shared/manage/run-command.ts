@@ -82,10 +82,11 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
         terminal: stderr.isTTY ? stderr : undefined,
       });
       if (!outcome.ok) return complain(outcome.problem, exitCodeFailed);
-      const { data, text, exitCode, unread } = outcome.value;
+      const { data, text, exitCode = 0, unread } = outcome.value;
       const lost = await writeTo(stdout, json === true ? `${JSON.stringify(data)}\n` : `${text}\n`);
       if (lost && unread !== undefined) return complain(unread, exitCodeFailed);
-      if (exitCode !== undefined) deps.process.exitCode = exitCode;
+      // Only upwards: an answer that was lost has failed already (`outliveLostOutput`).
+      if (exitCode > 0) deps.process.exitCode = exitCode;
     } catch (error) {
       complain(sentenceOf(error), exitCodeFailed);
     } finally {

@@ -10,6 +10,7 @@ import { formatFields, formatTable } from './format-table.js';
 import { shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
 import { readPlatform } from './platform-options.js';
 import type { PlatformOptions } from './platform-options.js';
+import { refuseBoth } from './refuse-both.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
 
 /** What `create` and `set` share; `false` is the `--no-…` form. */
@@ -51,17 +52,6 @@ export function addShopCommands(program: Command, run: RunCommand): void {
   refuseBoth(setting, 'rate-limit');
 }
 
-/** Both forms of an option are one attribute to commander, which lets the last win and finds no conflict of it with itself. */
-function refuseBoth(command: Command, name: string): void {
-  const given = new Set<string>();
-  for (const form of [`--${name}`, `--no-${name}`]) {
-    command.on(`option:${form.slice('--'.length)}`, () => {
-      if (given.add(form).size === 1) return;
-      command.error(`error: option '--${name}' cannot be used with option '--no-${name}'`);
-    });
-  }
-}
-
 function shopOptions(command: Command): Command {
   return command
     .addOption(new Option('--plan <plan>', 'REST needs enhanced').choices(['basic', 'enhanced']))
@@ -80,10 +70,10 @@ async function create(context: CommandContext, options: ShopOptions & { name: st
   return decidedTransaction(context.database, async (transaction) => {
     const limit = rateLimit === undefined || rateLimit === false ? {} : { rateLimitPoints: rateLimit };
     const shop = await createShop(transaction, { name, plan, allowNegativeInventory: allowNegative, ...limit });
-    if (platform.value === undefined) return answer(shop);
+    if (platform.value === undefined) return answer(shop, 'created');
     const updated = await updateShop(transaction, shop.id, { platform: platform.value(shop.id) });
     if (!updated.ok) throw new Error(`a shop that was just created is gone: ${updated.error}`);
-    return answer(updated.shop);
+    return answer(updated.shop, 'created');
   });
 }
 
@@ -122,7 +112,7 @@ async function set(context: CommandContext, shopId: number, options: ShopOptions
   };
   if (Object.keys(changes).length === 0) return failed('Nothing to change was given.');
   const updated = await updateShop(context.database, shopId, changes);
-  if (updated.ok) return answer(updated.shop);
+  if (updated.ok) return answer(updated.shop, 'changed');
   return failed(
     updated.error === 'unknown-shop'
       ? `There is no shop ${shopId}.`
@@ -151,7 +141,7 @@ function viewSync(sync: PlatformSync | undefined): SyncView | null {
   return { syncedAt, isRunning, problem: code === null ? null : { code, message: problemMessage(code), at } };
 }
 
-function answer(shop: Shop): Outcome<Answer> {
+function answer(shop: Shop, done: 'created' | 'changed'): Outcome<Answer> {
   const data = view(shop);
   const text = formatFields([
     ['id', data.id],
@@ -162,5 +152,5 @@ function answer(shop: Shop): Outcome<Answer> {
     ['limit of its own', data.rateLimitPoints],
     ['platform', data.platform?.domain],
   ]);
-  return { ok: true, value: { data, text } };
+  return { ok: true, value: { data, text, unread: `Shop ${shop.id} was ${done}; only this could not be shown.` } };
 }

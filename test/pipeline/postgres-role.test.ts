@@ -1,4 +1,5 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import { connectDatabase } from '../../shared/database/connect.js';
@@ -10,17 +11,24 @@ import { createTestDatabase } from '../support/servers.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+import { runManage } from '../unit/manage/run-manage.js';
 
 /** The README's, for the processes and `manage`; the tables are another's, who migrates. */
 const grants = [
   'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO',
   'GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO',
 ];
+/** Of Postgres 17 on. */
+const maintain = 'GRANT MAINTAIN ON ALL TABLES IN SCHEMA public TO';
+/** From here on an import refreshes the statistics. */
+const settledLines = 10_000;
 
 describe('a role of Postgres with no more rights than the README says', () => {
   let databaseOf: Awaited<ReturnType<typeof createTestDatabase>>;
   let owner: Database;
   let database: Database;
+  let restrictedUrl: string;
   let service: Service;
   let role: string;
   before(async () => {
@@ -29,9 +37,9 @@ describe('a role of Postgres with no more rights than the README says', () => {
     owner = connectDatabase({ url: databaseOf.url, poolMax: 1, applicationName: 'test' });
     await owner.raw(`CREATE ROLE ?? LOGIN PASSWORD 'secret'`, [role]);
     for (const grant of grants) await owner.raw(`${grant} ??`, [role]);
-    const url = Object.assign(new URL(databaseOf.url), { username: role, password: 'secret' }).href;
-    database = connectDatabase({ url, poolMax: 1, applicationName: 'test' });
-    service = await startService({ databaseUrl: url });
+    restrictedUrl = Object.assign(new URL(databaseOf.url), { username: role, password: 'secret' }).href;
+    database = connectDatabase({ url: restrictedUrl, poolMax: 1, applicationName: 'test' });
+    service = await startService({ databaseUrl: restrictedUrl });
   });
   after(async () => {
     await service.stop();
@@ -44,7 +52,7 @@ describe('a role of Postgres with no more rights than the README says', () => {
 
   it('has the rights that the README says', async () => {
     const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-    for (const grant of grants) expect(readme).to.contain(grant);
+    for (const grant of [...grants, maintain]) expect(readme).to.contain(grant);
   });
 
   it('is refused nothing: by setting a shop up, by every path of the API, by what runs beside them', async () => {
@@ -69,5 +77,27 @@ describe('a role of Postgres with no more rights than the README says', () => {
     expect(await checkLedger(database)).to.deep.include({ levels: 1, mismatchCount: 0 });
     const said = [...service.apis, ...service.workers].flatMap((each) => each.logs()).join('\n');
     expect(said).to.not.contain('permission denied');
+  });
+
+  it("imports, and is told that the statistics are another's to refresh, unless it has that right too", async () => {
+    const { shopId } = await createTestShop(database, { materials: 1 });
+    const folder = await temporaryFolder();
+    const path = join(folder.path, 'many.csv');
+    await writeFile(path, `productName\n${'Wax\n'.repeat(settledLines)}`);
+    const importThem = () =>
+      runManage(['materials', 'import', '--shop', String(shopId), path], { DATABASE_URL: restrictedUrl });
+    const without = await importThem();
+    expect(without).to.include({ code: 0 });
+    expect(without.stderr).to.match(
+      /^All of it is in, but the statistics were not refreshed: permission denied .*materials/,
+    );
+    const { rows } = await owner.raw<{ rows: { major: number }[] }>(
+      `SELECT CAST(current_setting('server_version_num') AS integer) / 10000 AS major`,
+    );
+    if ((rows[0]?.major ?? 0) >= 17) {
+      await owner.raw(`${maintain} ??`, [role]);
+      expect(await importThem()).to.deep.include({ code: 0, stderr: '' });
+    }
+    await folder.remove();
   });
 });

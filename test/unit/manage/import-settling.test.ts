@@ -6,6 +6,11 @@ import { expect } from 'chai';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
+import {
+  facetsOfVendors,
+  importParameters,
+  insertMaterialsWithStock,
+} from '../../../shared/database/import-materials.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/until.js';
 import { openManagedShop, startManage } from './run-manage.js';
@@ -142,6 +147,25 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
       const { code, stdout, stderr } = await importing.ended;
       await taking;
       await other.rollback();
+      const said = 'An id was taken by somebody else meanwhile; nothing was imported. Run the import again.\n';
+      expect({ code, stdout, stderr }).to.deep.equal({ code: 1, stdout: '', stderr: said });
+    });
+
+    it('says that an id was taken where another import of the same file, with its stock, is first', async () => {
+      const path = join(folder.path, 'twice.csv');
+      await writeFile(path, 'id,productName,levels\nVMAT-twice,Wax,70001:1\n');
+      const other = await database.transaction();
+      const [facetId = 0] = await facetsOfVendors(database, Number(managed.shopId), [null]);
+      const stock = { total: 1, levels: [{ locationId: '70001', applied: 1, level: 1 }] };
+      const material = { id: 'VMAT-twice', fields: { productName: 'Wax' }, ...stock };
+      await insertMaterialsWithStock(
+        other,
+        importParameters(Number(managed.shopId), 'import', [{ material, facetId }]),
+      );
+      const importing = startManage(args(path), { DATABASE_URL: managed.databaseUrl });
+      await untilWaiting('raw-materials-manage');
+      await other.commit();
+      const { code, stdout, stderr } = await importing.ended;
       const said = 'An id was taken by somebody else meanwhile; nothing was imported. Run the import again.\n';
       expect({ code, stdout, stderr }).to.deep.equal({ code: 1, stdout: '', stderr: said });
     });

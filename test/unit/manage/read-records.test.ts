@@ -68,6 +68,21 @@ describe('the lines of a CSV file', () => {
     ]);
   });
 
+  it('are none where they hold nothing but blanks and commas, and count all the same', async () => {
+    expect(await recordsOf('\n ,\nid,vendor\n,\n \t\nA,Acme\n,,,\n"  "\n')).to.deep.equal([
+      { line: 6, values: { id: 'A', vendor: 'Acme' } },
+    ]);
+  });
+
+  it('begin with a head, without which there is no file of materials', async () => {
+    for (const content of ['', '\n', '\ufeff\r\n ,\r\n']) {
+      expect(await recordsOf(content)).to.deep.equal([
+        { line: 1, fault: 'The file is empty: its first line is the head.', isFatal: true },
+      ]);
+    }
+    expect(await recordsOf('id,vendor\n')).to.deep.equal([]);
+  });
+
   for (const separator of [';', '\t']) {
     it(`are not divided by ${JSON.stringify(separator)}, and the head says by what`, async () => {
       const [head] = await recordsOf(['id', 'vendor\nA', 'Acme\n'].join(separator));

@@ -28,15 +28,20 @@ export function runManage(args: readonly string[], env: Record<string, string> =
   return startManage(args, env, input).ended;
 }
 
-/** As `runManage`, for one that is to be ended before its time. */
-export function startManage(args: readonly string[], env: Record<string, string> = {}, input = ''): StartedRun {
+/** As `runManage`, for one that is to be ended before its time. @param stdout a file in place of a pipe */
+export function startManage(
+  args: readonly string[],
+  env: Record<string, string> = {},
+  input = '',
+  stdout: 'pipe' | number = 'pipe',
+): StartedRun {
   const child = spawn(process.execPath, [entry, ...args], {
     cwd: tmpdir(),
     env: { PATH: process.env['PATH'], ...env },
-    stdio: 'pipe',
+    stdio: ['pipe', stdout, 'pipe'],
   });
   const run: Run = { code: null, stdout: '', stderr: '' };
-  child.stdout.setEncoding('utf8').on('data', (text: string) => (run.stdout += text));
+  child.stdout?.setEncoding('utf8').on('data', (text: string) => (run.stdout += text));
   child.stderr.setEncoding('utf8').on('data', (text: string) => (run.stderr += text));
   // A command that does not read its input may be gone before all of it is written.
   child.stdin.on('error', () => undefined);

@@ -17,6 +17,7 @@ describe('npm run manage', () => {
     const wrong: string[][] = [
       ['shops', 'create'],
       ['shops', 'create', '--name', ''],
+      ['shops', 'create', '--name', '  '],
       ['shops', 'create', '--name', 'x'.repeat(256)],
       ['shops', 'set', '0', '--name', 'x'],
       ['shops', 'create', '--name', 'x', '--plan', 'gold'],
@@ -31,6 +32,7 @@ describe('npm run manage', () => {
       // JavaScript would make 3 March of it, and the key would outlive what was meant.
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2100-02-30'],
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2099-04-31T12:00Z'],
+      ['keys', 'rotate', '--shop', '1', 'abc', '--expires', '2099-01-31', '--no-expires'],
       ['materials', 'list', '--shop', '1', '--page-size', '1001'],
       ['materials', 'list', '--shop', '1', '--sort-by', 'weight'],
       ['materials', 'create', '--shop', '1', '--product-name', 'x', '--unit-cost', '1e3'],

@@ -1,0 +1,74 @@
+import { closeSync, existsSync, openSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect } from 'chai';
+import { temporaryFolder } from '../../support/temporary-folder.js';
+import { openManagedShop, startManage } from './run-manage.js';
+import type { ManagedShop, Run } from './run-manage.js';
+
+/** A file of Linux that takes nothing, as a full disk. */
+const fullDisk = '/dev/full';
+
+if (existsSync(fullDisk)) {
+  describe('npm run manage, whose answer cannot be written', () => {
+    let managed: ManagedShop;
+    let folder: Awaited<ReturnType<typeof temporaryFolder>>;
+    let full: number;
+    before(async () => {
+      managed = await openManagedShop({ PLATFORM_TOKEN_KEY: 'ab'.repeat(32) });
+      folder = await temporaryFolder();
+      full = openSync(fullDisk, 'w');
+    });
+    after(async () => {
+      closeSync(full);
+      await folder.remove();
+      await managed.close();
+    });
+
+    const runUnheard = (args: string[]): Promise<Run> =>
+      startManage(args, { DATABASE_URL: managed.databaseUrl, PLATFORM_TOKEN_KEY: 'ab'.repeat(32) }, '', full).ended;
+
+    for (const args of [
+      ['verify', '--json'],
+      ['platform', 'sync', '--json'],
+      ['shops', 'list'],
+    ]) {
+      it(`has failed, though it found nothing wrong: ${args.join(' ')}`, async () => {
+        const { code, stderr } = await runUnheard(args);
+        expect(code, stderr).to.equal(1);
+        expect(stderr).to.match(/^The answer could not be written: ENOSPC/m);
+      });
+    }
+
+    it('says what it has changed, so that nobody does it again', async () => {
+      const { shopId } = managed;
+      const path = join(folder.path, 'a.csv');
+      await writeFile(path, 'productName\nWax\n');
+      const issued = await managed.cli.answer<{ id: string }>([
+        ...['keys', 'issue', '--shop', shopId, '--label', 'till', '--scope', 'read'],
+      ]);
+      const changes: [string[], RegExp][] = [
+        [['shops', 'create', '--name', 'Other'], /^Shop \d+ was created; /m],
+        [['shops', 'set', shopId, '--name', 'Renamed'], new RegExp(`^Shop ${shopId} was changed; `, 'm')],
+        [['locations', 'add', '--shop', shopId, '--id', '9', '--name', 'Attic'], /^The location 9 was added; /m],
+        [['materials', 'create', '--shop', shopId, '--product-name', 'Oil'], /^VMAT-VAR-\S+ was created; /m],
+        [['materials', 'import', '--shop', shopId, path], /^It was done, .*: 1 materials imported/m],
+        [['keys', 'revoke', '--shop', shopId, issued.id], new RegExp(`^The key ${issued.id} was revoked; `, 'm')],
+      ];
+      for (const [args, said] of changes) {
+        const { code, stderr } = await runUnheard(args);
+        expect({ code, said: said.test(stderr) }, `${args.join(' ')}: ${stderr}`).to.deep.equal({
+          code: 1,
+          said: true,
+        });
+      }
+    });
+
+    it('names the command that ends the key which nobody has seen', async () => {
+      const { shopId, cli } = managed;
+      const { stderr } = await runUnheard(['keys', 'issue', '--shop', shopId, '--label', 'till', '--scope', 'read']);
+      const [, command = ''] = /End it: (keys revoke .*)$/m.exec(stderr) ?? [];
+      expect(await cli.run(command.split(' ')), command).to.include({ code: 0, stderr: '' });
+    });
+  });
+}

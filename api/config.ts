@@ -89,15 +89,28 @@ export const settings = {
 
 export type ApiSettings = SettingsValues<typeof settings>;
 
-/** What is wrong between settings that are each fine alone; undefined where nothing is. */
-export function settingsProblem(settings: ApiSettings): string | undefined {
+/** What is wrong between settings that are each fine alone, a sentence each. */
+export function settingsProblems(settings: ApiSettings): string[] {
   const { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, SHUTDOWN_TIMEOUT_MS, WAIT_MS } = settings;
+  const { IN_FLIGHT_SHOP_MAX, IN_FLIGHT_MAX } = settings;
+  const problems: string[] = [];
   if (HEADERS_TIMEOUT_MS > REQUEST_TIMEOUT_MS) {
-    return `HEADERS_TIMEOUT_MS is ${HEADERS_TIMEOUT_MS}, but must not be above REQUEST_TIMEOUT_MS (${REQUEST_TIMEOUT_MS}): the head is a part of the request.`;
+    problems.push(
+      `HEADERS_TIMEOUT_MS is ${HEADERS_TIMEOUT_MS}, but must not be above REQUEST_TIMEOUT_MS (${REQUEST_TIMEOUT_MS}): the head is a part of the request.`,
+    );
   }
   const atLeastMs = WAIT_MS + answeringMs;
-  if (SHUTDOWN_TIMEOUT_MS >= atLeastMs) return undefined;
-  return `SHUTDOWN_TIMEOUT_MS is ${SHUTDOWN_TIMEOUT_MS}, but must be at least ${atLeastMs}, which is WAIT_MS (${WAIT_MS}) and ${answeringMs} ms, or a stop would cut off answers.`;
+  if (SHUTDOWN_TIMEOUT_MS < atLeastMs) {
+    problems.push(
+      `SHUTDOWN_TIMEOUT_MS is ${SHUTDOWN_TIMEOUT_MS}, but must be at least ${atLeastMs}, which is WAIT_MS (${WAIT_MS}) and ${answeringMs} ms, or a stop would cut off answers.`,
+    );
+  }
+  if (IN_FLIGHT_SHOP_MAX > IN_FLIGHT_MAX) {
+    problems.push(
+      `IN_FLIGHT_SHOP_MAX is ${IN_FLIGHT_SHOP_MAX}, but must not be above IN_FLIGHT_MAX (${IN_FLIGHT_MAX}): one shop would keep out all others.`,
+    );
+  }
+  return problems;
 }
 
 /** During a stop idle connections are kept this long: a request may be on its way on them. */

@@ -1,6 +1,7 @@
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { connectLimiterRedis, untilReady } from '../shared/redis/connections.js';
+import { takeNoArguments } from '../shared/runtime/command-help.js';
 import { tuneHeap } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
 import { followParent } from '../shared/runtime/parent.js';
@@ -9,14 +10,15 @@ import { createShutdown } from '../shared/runtime/shutdown.js';
 import { createApiMetrics } from './admin/api-metrics.js';
 import { startAdmin } from './admin/start-admin.js';
 import { createServer } from './app.js';
-import { settings as declared, settingsProblem } from './config.js';
+import { settings as declared, settingsProblems } from './config.js';
 import { createDispatch } from './dispatch/dispatch.js';
 import { createPools } from './pools.js';
 
 /** The composition root of an API process: settings, connections, the server; closed in reverse. */
 
+takeNoArguments('npm run api', 'Serves the HTTP interface; several may run side by side.', declared);
 tuneHeap();
-const settings = settingsOrExit(declared, process.env, settingsProblem);
+const settings = settingsOrExit(declared, process.env, settingsProblems);
 const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL });
 const shutdown = createShutdown({ logger, forceMs: settings.SHUTDOWN_TIMEOUT_MS });
 shutdown.listen();

@@ -7,6 +7,7 @@ import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { defineScripts } from '../shared/queue/run-script.js';
 import { createWorkerPresence } from '../shared/queue/worker-presence.js';
 import { connectWakeRedis, connectWorkerRedis, untilReady } from '../shared/redis/connections.js';
+import { takeNoArguments } from '../shared/runtime/command-help.js';
 import { tuneHeap } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
 import { followParent } from '../shared/runtime/parent.js';
@@ -31,6 +32,7 @@ const mirrorSilenceMsMax = 6_000;
 /** Ends a connection to a Postgres that has fallen silent; above the statement timeout of the apply step. */
 const silenceMsMax = 5_000;
 
+takeNoArguments('npm run worker', 'Applies what the APIs have queued; several may run side by side.', declared);
 tuneHeap();
 const settings = settingsOrExit(declared, process.env);
 const { DATABASE_URL, REDIS_URL, WORKER_LANES } = settings;

@@ -1,3 +1,4 @@
+import { takeNoArguments } from '../runtime/command-help.js';
 import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import type { SettingsDeclaration } from '../runtime/settings.js';
@@ -27,6 +28,7 @@ const exitCodeOtherSchema = 65;
 const exitCodeUnavailable = 69;
 const exitCodeFailed = 70;
 
+takeNoArguments('npm run migrate', 'Brings the database to the schema of this version.', settings);
 const { DATABASE_URL: url } = settingsOrExit(settings, process.env);
 
 // What was migrated is, also where nobody reads of it (`| head`, a full disk): a deployment goes by the exit code.

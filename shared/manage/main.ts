@@ -1,4 +1,5 @@
 import { Command, CommanderError } from 'commander';
+import { environmentHelp } from '../runtime/command-help.js';
 import { outliveLostOutput } from '../runtime/lost-output.js';
 import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
@@ -39,7 +40,7 @@ const program = new Command('manage')
   .description('Shops, keys, locations and materials, the mirror of the platform, and the check of the ledger.')
   .exitOverride()
   .showHelpAfterError('(--help tells more)')
-  .addHelpText('after', variablesHelp());
+  .addHelpText('after', `\n${environmentHelp(declared)}`);
 const run = createRunCommand({
   databaseUrl: settings.DATABASE_URL,
   platformTokenKey: settings.PLATFORM_TOKEN_KEY,
@@ -63,10 +64,4 @@ try {
   if (!(error instanceof CommanderError)) throw error;
   // Commander has printed what is wrong; its own code would be 1, which is that of a command that failed.
   process.exitCode = error.exitCode === 0 ? 0 : exitCodeUsage;
-}
-
-/** Beside the options, what a command takes from the environment. */
-function variablesHelp(): string {
-  const lines = Object.entries(declared).map(([name, { description }]) => `  ${name.padEnd(25)}${description}`);
-  return ['', 'Environment:', ...lines].join('\n');
 }

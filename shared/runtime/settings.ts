@@ -86,17 +86,16 @@ export function readSettings<const D extends SettingsDeclaration>(
 /**
  * As `readSettings`, for a process's entry: prints every problem to stderr and exits 78.
  *
- * @param problemBetween what is wrong between values that are each fine alone
+ * @param problemsBetween what is wrong between values that are each fine alone
  */
 export function settingsOrExit<const D extends SettingsDeclaration>(
   declared: D,
   env: Environment,
-  problemBetween?: (values: SettingsValues<D>) => string | undefined,
+  problemsBetween: (values: SettingsValues<D>) => string[] = () => [],
 ): SettingsValues<D> {
   const read = readSettings(declared, env);
-  const between = read.ok ? problemBetween?.(read.values) : undefined;
-  if (read.ok && between === undefined) return read.values;
-  const problems = read.ok ? [between] : read.problems;
+  const problems = read.ok ? problemsBetween(read.values) : read.problems;
+  if (read.ok && problems.length === 0) return read.values;
   process.stderr.write(`The environment is not usable:\n${problems.map((line) => `  - ${line}\n`).join('')}`);
   return process.exit(exitCodeBadSettings);
 }

@@ -132,5 +132,8 @@ function listenToFaults(logger: Logger, state: State, run: (reason: string) => P
 /** Undefined where the reason is within. */
 function reasonOutside(error: Error): string | undefined {
   if (error instanceof Unavailable) return 'a server that is needed is not there';
-  return (error as NodeJS.ErrnoException).syscall === 'listen' ? 'the address cannot be listened on' : undefined;
+  const { syscall } = error as NodeJS.ErrnoException;
+  // By the name of a host: HOST or ADMIN_HOST. Whoever connects has its own errors.
+  if (syscall === 'listen' || syscall === 'getaddrinfo') return 'the address cannot be listened on';
+  return undefined;
 }

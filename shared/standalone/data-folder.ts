@@ -1,6 +1,16 @@
 import { randomBytes } from 'node:crypto';
-import { chmodSync, existsSync, mkdirSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { join, resolve } from 'node:path';
+import {
+  accessSync,
+  chmodSync,
+  constants,
+  existsSync,
+  mkdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
+import { dirname, join, resolve } from 'node:path';
 import { failed, type Outcome } from '../runtime/outcome.js';
 
 const keyBytes = 32;
@@ -21,6 +31,20 @@ export function openDataFolder(path: string): Outcome<string> {
       `The data folder ${folder} cannot be used: ${(error as Error).message}.\n` +
         'Set DATA_DIR to a folder that can be written to, for example: DATA_DIR=/tmp/raw-materials npm start',
     );
+  }
+}
+
+/** As `openDataFolder`, for whoever only asks: one that is missing is not made. @returns where it is, and what it is to become */
+export function lookAtDataFolder(path: string): Outcome<string> {
+  const folder = resolve(path);
+  if (existsSync(folder)) return openDataFolder(folder);
+  let parent = dirname(folder);
+  while (!existsSync(parent)) parent = dirname(parent);
+  try {
+    accessSync(parent, constants.W_OK | constants.X_OK);
+    return { ok: true, value: `${folder}, which npm start will make` };
+  } catch (error) {
+    return failed(`The data folder ${folder} cannot be made: ${(error as Error).message}. Set DATA_DIR to another.`);
   }
 }
 

@@ -1,11 +1,12 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
+import { takeNoArguments } from '../runtime/command-help.js';
 import { outliveLostOutput } from '../runtime/lost-output.js';
 import { failed, type Outcome } from '../runtime/outcome.js';
 import { databaseAddress, rateLimitSettings, redisAddress } from '../runtime/process-settings.js';
 import { readSettings } from '../runtime/settings.js';
-import { openDataFolder } from './data-folder.js';
+import { lookAtDataFolder } from './data-folder.js';
 import { portOrFree, portSetting } from './ports.js';
 import {
   bad,
@@ -19,10 +20,12 @@ import {
 } from './given-servers.js';
 import type { Finding } from './given-servers.js';
 import { findPostgresBinaries } from './postgres-binaries.js';
+import { holderOf, lockPath } from './instance-lock.js';
 import { locatePostgresFolder } from './postgres-folder.js';
 import { runCommand } from './processes.js';
 import { findRedisProgram } from './redis-program.js';
 import { findServerUser } from './server-user.js';
+import { refusalOf, startSettings } from './start-settings.js';
 
 /** `engines` in package.json; the first release of 20 with `require(esm)` on by default, which two packages need. */
 const nodeWanted = [20, 19] as const;
@@ -34,6 +37,12 @@ interface Check {
   check: () => Promise<Finding>;
 }
 
+takeNoArguments(
+  'npm run doctor',
+  'Looks at everything that the service stands on, and says what is missing.',
+  startSettings,
+);
+const dataDir = process.env.DATA_DIR || startSettings.DATA_DIR.default;
 const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = process.env;
 /** With both servers given it is the API and the worker by themselves that will run, and not npm start. */
 const isForStart = !(databaseUrl && redisUrl);
@@ -50,11 +59,9 @@ const checks: readonly Check[] = [
   // The port is otherwise the API's, which may be running.
   ...(isForStart
     ? [
-        {
-          name: 'Data folder',
-          check: () => Promise.resolve(findingOf(openDataFolder(process.env.DATA_DIR || '.data'))),
-        },
+        { name: 'Data folder', check: () => Promise.resolve(checkDataFolder()) },
         { name: 'Port', check: checkPort },
+        ...refusals(process.env.NODE_ENV),
       ]
     : []),
 ];
@@ -138,8 +145,20 @@ function isInstalled(name: string): boolean {
   return (require.resolve.paths(name) ?? []).some((folder) => existsSync(join(folder, name, 'package.json')));
 }
 
+function checkDataFolder(): Finding {
+  const found = lookAtDataFolder(dataDir);
+  if (!found.ok) return bad(found.problem);
+  const pid = holderOf(lockPath(resolve(dataDir)));
+  return pid === undefined ? good(found.value) : note(`${found.value}; npm start runs on it already: process ${pid}`);
+}
+
+function refusals(nodeEnv: string | undefined): Check[] {
+  const refusal = refusalOf(nodeEnv);
+  return refusal === undefined ? [] : [{ name: 'NODE_ENV', check: () => Promise.resolve(bad(refusal)) }];
+}
+
 async function checkEmbeddedPostgres(): Promise<Finding> {
-  const user = await findServerUser(locatePostgresFolder(resolve(process.env.DATA_DIR || '.data', 'postgres')));
+  const user = await findServerUser(locatePostgresFolder(resolve(dataDir, 'postgres')));
   if (!user.ok) return bad(user.problem);
   const found = await findPostgresBinaries({ user: user.value, say: () => undefined, env: process.env });
   if (!found.ok) return bad(found.problem);

@@ -1,4 +1,5 @@
 import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { startOf } from './processes.js';
 
 /** One that holds a folder: its pid, and its start, since pids come around again. */
@@ -11,6 +12,16 @@ export type LockOutcome = { ok: true; release: () => void } | { ok: false; pid: 
 
 const attemptsMax = 5;
 
+export function lockPath(dataFolder: string): string {
+  return join(dataFolder, 'start.lock');
+}
+
+/** The pid of the process that has the lock and lives, if there is one. */
+export function holderOf(path: string): number | undefined {
+  const holder = readHolder(path);
+  return holder && startOf(holder.pid) === holder.start ? holder.pid : undefined;
+}
+
 /**
  * Takes the lock file of a folder for this process, or says who has it. A lock whose process is gone is taken over. It
  * appears whole and by a link, which fails where one is already there, so of two at the same moment one wins.
@@ -22,8 +33,8 @@ export function takeLock(path: string): LockOutcome {
   try {
     for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
       if (link(own, path)) return { ok: true, release: releaseOf(path, me) };
-      const holder = readHolder(path);
-      if (holder && startOf(holder.pid) === holder.start) return { ok: false, pid: holder.pid };
+      const pid = holderOf(path);
+      if (pid !== undefined) return { ok: false, pid };
       removeStale(path, `${own}.stale`);
     }
     throw new Error(`The lock ${path} changes hands all the time.`);
@@ -51,8 +62,7 @@ function removeStale(path: string, aside: string): void {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') return;
     throw error;
   }
-  const moved = readHolder(aside);
-  if (moved && startOf(moved.pid) === moved.start) link(aside, path);
+  if (holderOf(aside) !== undefined) link(aside, path);
   rmSync(aside);
 }
 

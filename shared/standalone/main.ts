@@ -1,14 +1,14 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { takeNoArguments } from '../runtime/command-help.js';
 import { createLogger } from '../runtime/logger.js';
-import { databaseAddress, redisAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import { createShutdown } from '../runtime/shutdown.js';
 import { openDataFolder } from './data-folder.js';
 import { curlLines, demoFilePath, removeDemoFile, writeDemoFile, type Demo } from './demo-file.js';
-import { takeLock } from './instance-lock.js';
-import { portSetting } from './ports.js';
+import { lockPath, takeLock } from './instance-lock.js';
 import { dropPostgresVariables } from './postgres-variables.js';
+import { refusalOf, startSettings } from './start-settings.js';
 import { startStack } from './start-stack.js';
 import { createTerminal, type Terminal } from './terminal.js';
 
@@ -19,42 +19,17 @@ const exitCodeConfig = 78;
 const forceMs = 90_000;
 const parentEveryMs = 500;
 
-const settings = settingsOrExit(
-  {
-    NODE_ENV: {
-      type: 'string',
-      description: 'In production npm start is refused: it is for a look, a test and a demo.',
-    },
-    DATABASE_URL: {
-      type: 'string',
-      secret: true,
-      check: databaseAddress,
-      description: 'A Postgres to use in place of the embedded one.',
-    },
-    REDIS_URL: {
-      type: 'string',
-      secret: true,
-      check: redisAddress,
-      description: 'A Redis (6.2 or newer, noeviction) in place of a private one.',
-    },
-    DATA_DIR: { type: 'string', default: '.data', description: 'Where npm start keeps its data.' },
-    PORT: portSetting,
-  },
-  process.env,
-);
-
+takeNoArguments('npm start', 'Runs the whole service with Postgres, Redis and demo data, for a look.', startSettings);
+const settings = settingsOrExit(startSettings, process.env);
 if (settings.DATABASE_URL === undefined) dropPostgresVariables(process.env);
 await start();
 
 async function start(): Promise<void> {
   const terminal = createTerminal({ out: process.stdout, err: process.stderr });
   const { NODE_ENV, DATA_DIR } = settings;
-  if (NODE_ENV === 'production') {
-    terminal.complain(
-      'NODE_ENV is production, where npm start is refused: the embedded Postgres and Redis have no backup and no replica,\n' +
-        'and its demo shops would go into a database of yours. With DATABASE_URL and REDIS_URL set, run instead:\n' +
-        'npm run migrate, npm run api, npm run worker.',
-    );
+  const refusal = refusalOf(NODE_ENV);
+  if (refusal !== undefined) {
+    terminal.complain(refusal);
     return leave(exitCodeConfig);
   }
   const folder = openDataFolder(DATA_DIR);
@@ -63,7 +38,7 @@ async function start(): Promise<void> {
     return leave(exitCodeConfig);
   }
   const dataFolder = folder.value;
-  const lock = takeLock(join(dataFolder, 'start.lock'));
+  const lock = takeLock(lockPath(dataFolder));
   if (!lock.ok) {
     terminal.complain(
       `npm start is running on ${dataFolder} already: process ${String(lock.pid)}${addressOf(dataFolder)}.`,

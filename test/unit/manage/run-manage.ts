@@ -42,10 +42,10 @@ export function startManage(
   });
   const run: Run = { code: null, stdout: '', stderr: '' };
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (run.stdout += text));
-  child.stderr.setEncoding('utf8').on('data', (text: string) => (run.stderr += text));
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => (run.stderr += text));
   // A command that does not read its input may be gone before all of it is written.
-  child.stdin.on('error', () => undefined);
-  child.stdin.end(input);
+  child.stdin?.on('error', () => undefined);
+  child.stdin?.end(input);
   const takeBack = afterOwnTime(runMsMax, () => child.kill('SIGKILL'));
   const ended = new Promise<Run>((resolve, reject) => {
     child.once('error', reject);

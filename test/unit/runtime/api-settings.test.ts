@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { arrivalMsMax, lingerMs, settings, settingsProblem } from '../../../api/config.js';
+import { arrivalMsMax, lingerMs, settings, settingsProblems } from '../../../api/config.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
 
 const servers = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host' };
@@ -31,7 +31,8 @@ describe('settings of the API', () => {
     if (!read.ok) throw new Error(read.problems.join('\n'));
     return read.values;
   }
-  const problemOf = (env: Record<string, string>) => settingsProblem(valuesOf(env));
+  const problemsOf = (env: Record<string, string>) => settingsProblems(valuesOf(env));
+  const problemOf = (env: Record<string, string>) => problemsOf(env)[0];
 
   it('the head of a request may not take longer than the request', () => {
     expect(problemOf({})).to.equal(undefined);
@@ -48,5 +49,17 @@ describe('settings of the API', () => {
     expect(problemOf({ ...least, SHUTDOWN_TIMEOUT_MS: '7999' })).to.match(
       /^SHUTDOWN_TIMEOUT_MS is 7999, but must be at least 8000, /,
     );
+  });
+
+  it('one shop may not hold more writes than all may', () => {
+    expect(problemOf({ IN_FLIGHT_SHOP_MAX: '3000' })).to.equal(undefined);
+    expect(problemOf({ IN_FLIGHT_SHOP_MAX: '3001' })).to.match(
+      /^IN_FLIGHT_SHOP_MAX is 3001, but must not be above IN_FLIGHT_MAX \(3000\)/,
+    );
+  });
+
+  it('what contradicts is told all at once, and not one at each start', () => {
+    const all = { REQUEST_TIMEOUT_MS: '5000', SHUTDOWN_TIMEOUT_MS: '100', IN_FLIGHT_MAX: '1' };
+    expect(problemsOf(all)).to.have.lengthOf(3);
   });
 });

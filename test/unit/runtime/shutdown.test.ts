@@ -211,6 +211,15 @@ describe('shutdown', () => {
     expect(ended.messages).to.not.include('a fault that nobody caught');
   });
 
+  it('nor is one whose host has a name that leads nowhere', async () => {
+    const ended = await runProcess(`
+      const { createServer } = await import('node:net');
+      create(20_000).register('database', () => logger.info('database closed'));
+      createServer().listen(0, 'nowhere.invalid');`);
+    ended.expectCode(69);
+    expect(ended.messages).to.include.members(['the address cannot be listened on', 'database closed']);
+  });
+
   for (const [title, fault] of [
     ['an exception that nobody caught', `setImmediate(() => { throw new Error('the fault'); });`],
     ['a rejection that nobody handled', `Promise.reject(new Error('the fault'));`],

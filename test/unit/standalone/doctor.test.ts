@@ -1,20 +1,17 @@
-import { spawn } from 'node:child_process';
-import type { ChildProcessByStdio } from 'node:child_process';
 import { once } from 'node:events';
-import type { Readable } from 'node:stream';
-import { fileURLToPath } from 'node:url';
+import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createShop } from '../../../shared/database/shops.js';
+import { lockPath, takeLock } from '../../../shared/standalone/instance-lock.js';
 import { createEmptyDatabase } from '../../support/servers.js';
 import { startService } from '../../support/service.js';
 import type { Service } from '../../support/service.js';
 import { stopProcess } from '../../support/service-process.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
-
-const entry = fileURLToPath(new URL('../../../dist/shared/standalone/doctor.js', import.meta.url));
+import { doctor, startDoctor } from './run-doctor.js';
 
 describe('npm run doctor', () => {
   describe('with servers that are given', () => {
@@ -244,6 +241,19 @@ describe('npm run doctor', () => {
     expect(code).to.equal(1);
   });
 
+  it('says NO to NODE_ENV=production, and names an npm start that runs on the data folder already', async () => {
+    const folder = await temporaryFolder();
+    const lock = takeLock(lockPath(folder.path));
+    const { code, lines } = await doctor({ DATA_DIR: folder.path, HOME: process.env.HOME, NODE_ENV: 'production' });
+    await folder.remove();
+    expect(lock.ok).to.equal(true);
+    expect(lines.get('NODE_ENV')).to.match(/^NO NODE_ENV is production, where npm start is refused/);
+    expect(lines.get('Data folder')).to.equal(
+      `but ${folder.path}; npm start runs on it already: process ${process.pid}`,
+    );
+    expect(code).to.equal(1);
+  });
+
   it('a reader that went away before the end, as of "| head", gets no stack trace', async () => {
     const away = { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
     const child = startDoctor(away);
@@ -261,35 +271,8 @@ describe('npm run doctor', () => {
     expect(lines.get('Postgres')).to.match(/^ok postgres \(PostgreSQL\) 18\.\d+, embedded \(\/.*postgres.*\)$/);
     expect(lines.get('Redis')).to.match(/^ok \d+\.\d+\.\d+, .* \(\/.*\)$/);
     expect(lines.get('Packages')).to.match(/^ok all \d+ are there$/);
-    expect(lines.get('Data folder')).to.equal(`ok ${folder.path}/data`);
+    expect(lines.get('Data folder')).to.equal(`ok ${folder.path}/data, which npm start will make`);
+    expect(existsSync(`${folder.path}/data`), 'whoever mistyped it has no folder to clear away').to.equal(false);
     expect(code).to.equal(0);
   });
 });
-
-interface Diagnosis {
-  code: number | null;
-  output: string;
-  /** What was said of each thing: its verdict, a blank, and the first line of the rest. */
-  lines: Map<string, string>;
-}
-
-function startDoctor(env: Record<string, string | undefined>): ChildProcessByStdio<null, Readable, Readable> {
-  const given = { PATH: process.env.PATH, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, ...env };
-  return spawn(process.execPath, [entry], { env: given, stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000 });
-}
-
-function doctor(env: Record<string, string | undefined>): Promise<Diagnosis> {
-  const child = startDoctor(env);
-  let output = '';
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding('utf8').on('data', (text: string) => (output += text));
-  }
-  return new Promise((resolve, reject) => {
-    child.once('error', reject);
-    child.once('close', (code) => {
-      const said = [...output.matchAll(/^(ok |but|NO ) {2}(.{12}) (.*)$/gm)];
-      const lines = new Map(said.map(([, verdict, name, text]) => [name!.trim(), `${verdict!.trim()} ${text!}`]));
-      resolve({ code, output, lines });
-    });
-  });
-}

@@ -1,0 +1,36 @@
+import type { SettingsDeclaration } from './settings.js';
+
+/** EX_USAGE of sysexits.h. */
+const exitCodeUsage = 64;
+
+/**
+ * For a command that takes all it needs from the environment, before it does anything: `--help` is answered, and any other
+ * argument refused, since whoever gave it expects something that would not happen.
+ *
+ * @param command as it is typed: `npm run migrate`
+ * @param purpose what it does, in a sentence
+ */
+export function takeNoArguments(command: string, purpose: string, declared: SettingsDeclaration): void {
+  const [first] = process.argv.slice(2);
+  if (first === undefined) return;
+  if (first === '--help' || first === '-h') {
+    process.stdout.write(`${command}\n${purpose}\n\n${environmentHelp(declared)}\n`);
+    process.exit(0);
+  }
+  process.stderr.write(
+    `${command} takes no argument, so ${first} would be ignored. ${command} -- --help tells more.\n`,
+  );
+  process.exit(exitCodeUsage);
+}
+
+/** What a command takes from the environment, for its help: a head, and a line each. */
+export function environmentHelp(declared: SettingsDeclaration): string {
+  const names = Object.keys(declared);
+  const width = Math.max(...names.map(({ length }) => length)) + 2;
+  return ['Environment:', ...names.map((name) => `  ${name.padEnd(width)}${line(declared[name])}`)].join('\n');
+}
+
+function line(setting: SettingsDeclaration[string] | undefined): string {
+  const { description = '', default: value = '' } = setting ?? {};
+  return value === '' ? description : `${description} (${String(value)})`;
+}

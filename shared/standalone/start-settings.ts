@@ -1,0 +1,35 @@
+import { databaseAddress, redisAddress } from '../runtime/process-settings.js';
+import type { SettingsDeclaration } from '../runtime/settings.js';
+import { portSetting } from './ports.js';
+
+/** The environment of `npm start`, which its doctor looks at as well. */
+export const startSettings = {
+  NODE_ENV: {
+    type: 'string',
+    description: 'In production npm start is refused: it is for a look, a test and a demo.',
+  },
+  DATABASE_URL: {
+    type: 'string',
+    secret: true,
+    check: databaseAddress,
+    description: 'A Postgres to use in place of the embedded one.',
+  },
+  REDIS_URL: {
+    type: 'string',
+    secret: true,
+    check: redisAddress,
+    description: 'A Redis (6.2 or newer, noeviction) in place of a private one.',
+  },
+  DATA_DIR: { type: 'string', default: '.data', description: 'Where npm start keeps its data.' },
+  PORT: portSetting,
+} as const satisfies SettingsDeclaration;
+
+/** Why `npm start` will not run in such an environment; undefined where it will. */
+export function refusalOf(nodeEnv: string | undefined): string | undefined {
+  if (nodeEnv !== 'production') return undefined;
+  return (
+    'NODE_ENV is production, where npm start is refused: the embedded Postgres and Redis have no backup and no replica,\n' +
+    'and its demo shops would go into a database of yours. With DATABASE_URL and REDIS_URL set, run instead:\n' +
+    'npm run migrate, npm run api, npm run worker.'
+  );
+}

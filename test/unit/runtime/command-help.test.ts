@@ -1,0 +1,40 @@
+import { spawnSync } from 'node:child_process';
+import { tmpdir } from 'node:os';
+import { fileURLToPath } from 'node:url';
+import { expect } from 'chai';
+
+/** What takes everything from the environment. In the one of these tests none could do anything. */
+const entries = {
+  'npm start': 'shared/standalone/main.js',
+  'npm run api': 'api/main.js',
+  'npm run worker': 'worker/main.js',
+  'npm run migrate': 'shared/database/migrate.js',
+  'npm run doctor': 'shared/standalone/doctor.js',
+};
+
+describe('a command that takes no arguments', () => {
+  const run = (file: string, argument: string) =>
+    spawnSync(process.execPath, [fileURLToPath(new URL(`../../../dist/${file}`, import.meta.url)), argument], {
+      cwd: tmpdir(),
+      env: { DATABASE_URL: 'postgres://u@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' },
+      encoding: 'utf8',
+      timeout: 30_000,
+    });
+
+  for (const [command, file] of Object.entries(entries)) {
+    it(`tells with --help what it does and what it reads, and does nothing: ${command}`, () => {
+      const { status, stdout, stderr } = run(file, '--help');
+      expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
+      expect(stdout).to.match(new RegExp(`^${command}\n[A-Z].*\\.\n\nEnvironment:\n`));
+      expect(stdout).to.match(/^ {2}DATABASE_URL {2,}\S/m);
+    });
+
+    it(`refuses any other, and does nothing: ${command}`, () => {
+      const { status, stdout, stderr } = run(file, '--dry-run');
+      expect({ status, stdout }).to.deep.equal({ status: 64, stdout: '' });
+      expect(stderr).to.equal(
+        `${command} takes no argument, so --dry-run would be ignored. ${command} -- --help tells more.\n`,
+      );
+    });
+  }
+});

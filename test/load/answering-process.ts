@@ -37,6 +37,8 @@ interface State {
   calls: Map<number, Pending>;
   ready: Extract<ChildMessage, { type: 'ready' }> | undefined;
   hasExited: boolean;
+  /** How it ended, and its last lines. */
+  end: string;
 }
 
 const readyMsMax = 20_000;
@@ -50,8 +52,8 @@ export async function startAnsweringProcess({ name, script, env }: AnsweringOpti
     env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  const state: State = { lines: [], calls: new Map(), ready: undefined, hasExited: false };
-  const exited = watch(child, state);
+  const state: State = { lines: [], calls: new Map(), ready: undefined, hasExited: false, end: '' };
+  const exited = watch(name, child, state);
   const kill = () => void child.kill('SIGKILL');
   const close = async () => {
     kill();
@@ -59,7 +61,7 @@ export async function startAnsweringProcess({ name, script, env }: AnsweringOpti
   };
   void exited.then(rememberOpen({ name, forWholeRun: false, close, closeNow: kill }));
   await until(() => state.ready !== undefined || state.hasExited, { deadlineMs: readyMsMax, what: `${name} to serve` });
-  if (state.ready === undefined) throw new Error(`${name} ended before it served:\n${state.lines.join('\n')}`);
+  if (state.ready === undefined) throw new Error(`Before it served, ${state.end}`);
 
   const call = createCall(name, child, state);
   return {
@@ -76,7 +78,7 @@ export async function startAnsweringProcess({ name, script, env }: AnsweringOpti
   };
 }
 
-function watch(child: ChildProcess, state: State): Promise<void> {
+function watch(name: string, child: ChildProcess, state: State): Promise<void> {
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
     createInterface({ input: stream }).on('line', (line) => {
@@ -95,9 +97,10 @@ function watch(child: ChildProcess, state: State): Promise<void> {
     else pending?.reject(new Error(message.message));
   });
   return new Promise((resolve) => {
-    child.once('close', () => {
+    child.once('close', (code, signal) => {
       state.hasExited = true;
-      for (const { reject } of state.calls.values()) reject(new Error(`the process ended:\n${state.lines.join('\n')}`));
+      state.end = [`${name} ended with ${String(signal ?? code)}.`, ...state.lines].join('\n');
+      for (const { reject } of state.calls.values()) reject(new Error(state.end));
       resolve();
     });
   });
@@ -112,7 +115,7 @@ function createCall(processName: string, child: ChildProcess, state: State): Ans
       return await new Promise<T>((resolve, reject) => {
         timer = setTimeout(() => reject(new Error(`${processName}: no answer to ${name} in ${msMax} ms`)), msMax);
         state.calls.set(message.call, { resolve: resolve as Pending['resolve'], reject, onEvent });
-        if (state.hasExited) reject(new Error(`${processName} has ended:\n${state.lines.join('\n')}`));
+        if (state.hasExited) reject(new Error(state.end));
         else child.send(message);
       });
     } finally {

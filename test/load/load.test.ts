@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -21,6 +21,8 @@ import type { LoadReport } from './run-load.js';
 
 const command = fileURLToPath(new URL('./main.ts', import.meta.url));
 const endMsMax = 50_000;
+/** A file of Linux that takes nothing, as a full disk. */
+const fullDisk = '/dev/full';
 
 /** So many requests, however slow the machine is: at this time the load would end without them. */
 const atMost = (requests: number) => ['--requests', String(requests), '--seconds', '45'];
@@ -141,11 +143,14 @@ describe('npm run load', () => {
   it('ends with 2 where a threshold is missed, and names what it saw', async () => {
     const met = await startLoad(...atMost(50), '--must', 'status200>=50', '--must', 'errors<=0').ended;
     expect(met.code, met.text).to.equal(0);
-    const missed = await startLoad(...atMost(50), '--must', 'errors<=0', '--must', 'p50<0.0001').ended;
+    const bounds = ['errors<=0', 'p50<0.0001', 'refusedP99<1'].flatMap((bound) => ['--must', bound]);
+    const missed = await startLoad(...atMost(50), ...bounds).ended;
     expect(missed.code, missed.text).to.equal(2);
     expect(missed.text)
       .to.match(/met +errors<=0 +\(0\)/)
-      .and.match(/MISSED +p50<0\.0001 +\([\d.]+\)/);
+      .and.match(/MISSED +p50<0\.0001 +\([\d.]+\)/)
+      // Nothing was refused, so nothing was measured.
+      .and.match(/MISSED +refusedP99<1/);
   });
 
   it('ends with 1 where not one request succeeded, and counts what was said instead', async () => {
@@ -196,11 +201,44 @@ describe('npm run load', () => {
       ['--json', folder.path],
       ['--html', ''],
       ['--html', '-'],
+      ['--json', join(folder.path, 'same'), '--html', join(folder.path, 'same')],
       ['--locations', '70001,,70002'],
       ['--locations', '70001, 70001'],
     ];
     for (const args of others) expect(() => readLoadOptions(args, {}), args.join(' ')).to.throw(args[0] ?? '');
   });
+
+  it('takes an address with or without a slash at its end for the same', () => {
+    for (const [given, meant] of [
+      ['http://h:3000', 'http://h:3000/v1'],
+      ['http://h:3000/', 'http://h:3000/v1'],
+      ['http://h:3000/v1/', 'http://h:3000/v1'],
+      ['http://h/inventory/v1//', 'http://h/inventory/v1'],
+    ] as const) {
+      expect(readLoadOptions(['--url', given], {}).url, given).to.equal(meant);
+    }
+  });
+
+  if (existsSync(fullDisk)) {
+    it('ends with 74 where its figures or its table could not be written', async () => {
+      const full = openSync(fullDisk, 'w');
+      for (const more of [['--json', '-'], []]) {
+        const given = [
+          '--url',
+          service.baseUrls[0] ?? '',
+          '--key',
+          shop.writeKey,
+          '--locations',
+          shop.locationIds[0] ?? '',
+          ...more,
+        ];
+        const ended = await startCommand([...given, ...atMost(1)], folder.path, full).ended;
+        expect(ended.text).to.include('The answer could not be written: ENOSPC');
+        expect(ended.code, ended.text).to.equal(74);
+      }
+      closeSync(full);
+    });
+  }
 
   // A container may have none.
   if (Object.values(networkInterfaces()).some((addresses) => addresses?.some(({ address }) => address === '::1'))) {
@@ -235,14 +273,14 @@ interface Ended {
 }
 
 /** @param dataFolder without a demo, whatever this machine runs */
-function startCommand(args: string[], dataFolder: string) {
+function startCommand(args: string[], dataFolder: string, output: 'pipe' | number = 'pipe') {
   const child = spawn(process.execPath, ['--import', 'tsx', command, ...args], {
     env: { PATH: process.env.PATH, DATA_DIR: dataFolder },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: ['ignore', output, 'pipe'],
   });
   let [text, stdout] = ['', ''];
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk: Buffer) => (text += chunk.toString()));
-  child.stdout.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => (text += chunk.toString()));
+  child.stdout?.on('data', (chunk: Buffer) => (stdout += chunk.toString()));
   const ended = new Promise<Ended>((resolve) => child.once('close', (code) => resolve({ code, text, stdout })));
   const closeNow = () => void child.kill('SIGKILL');
   const forget = rememberOpen({ name: 'npm run load', forWholeRun: false, close: async () => closeNow(), closeNow });

@@ -1,4 +1,4 @@
-import { writeFileSync } from 'node:fs';
+import { writeFile } from 'node:fs/promises';
 import { outliveLostOutput } from '../../shared/runtime/lost-output.js';
 import { closeAll } from '../support/cleanup.js';
 import { findService } from './find-service.js';
@@ -30,12 +30,14 @@ async function load(options: LoadOptions): Promise<number> {
     const report = await runLoad(options, service, generators, { line: say, progress }).catch(failed);
     await generators.close();
     if (typeof report === 'number') return report;
-    const print = options.jsonPath === standardOutput ? say : console.log;
-    print(`\n${reportText(report)}`);
-    const isWritten = [
+    const text = `\n${reportText(report)}`;
+    if (options.jsonPath === standardOutput) say(text);
+    const written = await Promise.all([
+      options.jsonPath === standardOutput || print(`${text}\n`),
       write(options.jsonPath, () => `${JSON.stringify(report, null, 2)}\n`),
       write(options.htmlPath, () => loadPage(report)),
-    ].every(Boolean);
+    ]);
+    const isWritten = written.every(Boolean);
     if (problemsOf(report).length > 0) return exitCodes.wrong;
     if (report.unheld !== undefined) return exitCodes.unavailable;
     if (!isWritten) return exitCodes.unwritten;
@@ -47,16 +49,25 @@ async function load(options: LoadOptions): Promise<number> {
 }
 
 /** @returns whether it was written, or is not wanted */
-function write(path: string | undefined, content: () => string): boolean {
+async function write(path: string | undefined, content: () => string): Promise<boolean> {
   if (path === undefined) return true;
+  if (path === standardOutput) return print(content());
   try {
-    if (path === standardOutput) process.stdout.write(content());
-    else writeFileSync(path, content());
+    await writeFile(path, content());
     return true;
   } catch (error) {
     say(`${path} could not be written: ${(error as Error).message}`);
     return false;
   }
+}
+
+/** @returns whether it reached somebody, or nobody wants it any more; what else was wrong, `outliveLostOutput` says */
+function print(text: string): Promise<boolean> {
+  return new Promise((resolve) => {
+    process.stdout.write(text, (error: NodeJS.ErrnoException | null | undefined) => {
+      resolve(error?.code === 'EPIPE' || !error);
+    });
+  });
 }
 
 /** Ends the load and not the report; a second Ctrl-C ends everything. */

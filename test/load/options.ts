@@ -102,6 +102,9 @@ export function readLoadOptions(
   if (loop === 'open' && connections.parts.some(({ from, to }) => from !== loadMaxOf(connections) || to !== from)) {
     throw new Error('--connections is one number beside --rate: the most connections at once.');
   }
+  const jsonPath = values.json === undefined ? undefined : readJsonPath(values.json);
+  const htmlPath = values.html === undefined ? undefined : readOutputPath('--html', values.html);
+  if (jsonPath !== undefined && jsonPath === htmlPath) throw new Error('--json and --html would write the same file.');
   const processes = readNumber('--processes', values.processes, 1, 1, 16);
   if (processes > loadMaxOf(connections)) throw new Error('--processes: each needs a connection.');
   return {
@@ -123,8 +126,8 @@ export function readLoadOptions(
     processes,
     seed: readNumber('--seed', values.seed, 1, 0, 0xffff_ffff),
     thresholds: values.must.map(readThreshold),
-    jsonPath: values.json === undefined ? undefined : readJsonPath(values.json),
-    htmlPath: values.html === undefined ? undefined : readOutputPath('--html', values.html),
+    jsonPath,
+    htmlPath,
   };
 }
 
@@ -135,7 +138,7 @@ function readUrl(text: string): string {
     throw new Error(`--url takes an http or https address, not ${text}.`);
   const url = new URL(text);
   // The address of the API ends so; a bare origin is what one types.
-  if (url.pathname === '/') url.pathname = '/v1';
+  url.pathname = url.pathname.replace(/\/+$/, '') || '/v1';
   return url.href;
 }
 

@@ -20,9 +20,9 @@ type Figure = (summary: LoadSummary) => number | undefined;
 
 /** Under an overload nothing that was due in the time that counts may have been sent: no latency is not a small one. */
 const latency =
-  (read: (latency: LatencySummary) => number): Figure =>
+  (read: (latency: LatencySummary) => number, of: 'latency' | 'refusals' = 'latency'): Figure =>
   ({ total }) =>
-    total.latency.count === 0 ? undefined : read(total.latency);
+    total[of].count === 0 ? undefined : read(total[of]);
 
 /** What can be asked for; latencies in milliseconds, of full successes. */
 const figures: Readonly<Record<string, { what: string; read: Figure }>> = {
@@ -40,7 +40,7 @@ const figures: Readonly<Record<string, { what: string; read: Figure }>> = {
     read: (summary) => errorsOf(summary) / Math.max(1, summary.sent),
   },
   neverSent: { what: 'due, and never sent for want of a connection', read: ({ neverSent }) => neverSent },
-  refusedP99: { what: 'latency of 429 and 503, ms', read: ({ total }) => total.refusals.p99Ms },
+  refusedP99: { what: 'latency of 429 and 503, ms', read: latency(({ p99Ms }) => p99Ms, 'refusals') },
 };
 
 const form = /^\s*([\w.]+)\s*(<=|>=|<|>)\s*(\d+(?:\.\d+)?)\s*$/;

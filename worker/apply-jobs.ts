@@ -15,10 +15,15 @@ export interface AppliedJobs {
   leftOut: Set<string>;
 }
 
-/** When the jobs were taken: in Redis' clock, and in this process's. */
-type TakenAt = Pick<Held, 'nowMs' | 'sinceReadMs'>;
+/** When the jobs were taken: in Redis' clock, and in this process's; and whether the lane goes on after them. */
+export interface TakenJobs extends Pick<Held, 'nowMs' | 'sinceReadMs'> {
+  goesOn: () => boolean;
+}
 
-/** How often a transaction that met a passing fault runs again at once, before its materials are given back. */
+/**
+ * How often a transaction that met a passing fault runs again at once, before its materials are given back. A lane that
+ * is being stopped gives them back after the first: beside a Postgres that is silent each attempt takes seconds.
+ */
 const attemptsMax = 3;
 
 /** A job handed out this often has killed its workers or met no end of faults; it is recorded as failed, never dropped. */
@@ -31,7 +36,7 @@ const deliveriesMax = 25;
  *
  * @throws an infrastructure error that did not pass; nothing is lost, the jobs stand where they stood
  */
-export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenAt): Promise<AppliedJobs> {
+export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenJobs): Promise<AppliedJobs> {
   const ours = jobs.filter(hasContent);
   for (const { queue, id } of jobs.filter((job) => !hasContent(job))) {
     deps.logger.error({ queue, job: id }, 'A job holds nothing of ours and is removed.');
@@ -72,7 +77,7 @@ function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {
 async function apply(
   deps: WorkerDeps,
   groups: OperationGroup[],
-  { nowMs, sinceReadMs }: TakenAt,
+  { nowMs, sinceReadMs, goesOn }: TakenJobs,
 ): Promise<AppliedJobs> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -87,14 +92,14 @@ async function apply(
       deps.ledgerWatch.changed(groups);
       return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
     } catch (error) {
-      if (attempt >= attemptsMax || !isInfrastructureError(error)) throw error;
+      if (attempt >= attemptsMax || !goesOn() || !isInfrastructureError(error)) throw error;
       deps.metrics.retried();
       deps.logger.warn({ err: error, attempt }, 'A transaction met a passing fault and runs again.');
     }
   }
 }
 
-async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], taken: TakenAt): Promise<AppliedJobs[]> {
+async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], taken: TakenJobs): Promise<AppliedJobs[]> {
   const results: AppliedJobs[] = [];
   for (const group of groups) {
     for (const operation of group.operations) {
@@ -108,7 +113,7 @@ async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], taken: 
   return results;
 }
 
-async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], taken: TakenAt): Promise<AppliedJobs> {
+async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], taken: TakenJobs): Promise<AppliedJobs> {
   try {
     return await apply(deps, alone, taken);
   } catch (first) {

@@ -25,11 +25,11 @@ const leftOutRetryMs = 100;
  * Everything after the last transaction is one round trip, in this order. What is finished, what is left and what comes next
  * is one script: nothing can come between a finish and the look for more.
  *
- * @param mayTakeMore asked once the transactions are over, which take as long as they do
+ * @param goesOn whether the lane goes on after this cycle; asked when it matters, since transactions take as long as they do
  * @returns what the lane holds after it
  * @throws what Redis or Postgres answers; nothing that was acknowledged is lost by it, and the leases run out
  */
-export async function runCycle(deps: WorkerDeps, held: Held, mayTakeMore: () => boolean): Promise<Held> {
+export async function runCycle(deps: WorkerDeps, held: Held, goesOn: () => boolean): Promise<Held> {
   /** Queues of the materials that another session holds. */
   const leftOut = new Set<string>();
   const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
@@ -41,7 +41,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, mayTakeMore: () => 
     }
     // A material that an earlier slice left out must wait whole, or its later jobs would overtake its earlier ones.
     const jobs = slice.filter(({ queue }) => !leftOut.has(queue));
-    const applied = await applyJobs(deps, jobs, held);
+    const applied = await applyJobs(deps, jobs, { ...held, goesOn });
     // fail-point: after-commit
     for (const queue of applied.leftOut) leftOut.add(queue);
     const done = jobs.filter(({ queue }) => !leftOut.has(queue));
@@ -58,7 +58,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, mayTakeMore: () => 
     .filter(({ queue }) => !leftOut.has(queue))
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
   deps.watchLeftOut(leftOut, worked);
-  const token = advanceIn(batch, deps.presence, worked, mayTakeMore() ? materialsACycleMax : 0);
+  const token = advanceIn(batch, deps.presence, worked, goesOn() ? materialsACycleMax : 0);
   const answers = await answersOf(batch);
   // fail-point: after-reply
   const { lost, ...next } = readAdvanced(token, worked, answers.pop());

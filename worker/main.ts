@@ -19,18 +19,19 @@ import { startLane } from './lane.js';
 import { startLedgerWatch } from './ledger-watch.js';
 import { createLeftOutWatch } from './left-out.js';
 import { startMirrorRounds } from './mirror-round.js';
+import type { MirrorRounds } from './mirror-round.js';
 import { createWaker } from './waker.js';
 import { createWorkerMetrics } from './worker-metrics.js';
 
 /** The composition root of a worker process: settings, connections, lanes; closed in reverse. */
 
-/** A cycle ends within its statement timeouts; then it is the operating system's turn. */
-const forceMs = 8_000;
+/** Ends a connection to a Postgres that has fallen silent; above the statement timeout of the apply step. */
+const silenceMsMax = 5_000;
 /** A page's transaction and the renewal of its lease beside it; a statement's own timeout is 5 s. */
 const mirrorPoolMax = 2;
 const mirrorSilenceMsMax = 6_000;
-/** Ends a connection to a Postgres that has fallen silent; above the statement timeout of the apply step. */
-const silenceMsMax = 5_000;
+/** What is at work when a stop begins ends side by side, at the latest with such a silence; then it is the operating system's turn. */
+const forceMs = 2_000 + Math.max(silenceMsMax, mirrorSilenceMsMax);
 
 takeNoArguments('npm run worker', 'Applies what the APIs have queued; several may run side by side.', declared);
 tuneHeap();
@@ -80,8 +81,7 @@ const ledgerWatch = startLedgerWatch({
 });
 const admin = await openAdmin(settings.ADMIN_PORT);
 
-// Before the lanes, so that it is closed after them: a page that takes long must not hold up who waits for a lane.
-if (settings.PLATFORM_SYNC_EVERY_MINUTES > 0) startMirror(settings.PLATFORM_SYNC_EVERY_MINUTES * 60_000);
+const mirror = startMirror(settings.PLATFORM_SYNC_EVERY_MINUTES * 60_000);
 
 const deps = {
   redis,
@@ -94,11 +94,11 @@ const deps = {
   watchLeftOut: createLeftOutWatch(logger),
 };
 const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker));
-shutdown.register('lanes', async () => {
+shutdown.register('lanes, mirror and ledger watch', async () => {
   for (const lane of lanes) lane.stop();
   waker.close();
-  // Side by side: while Postgres is silent each waits as long as its statement may take.
-  await Promise.all([ledgerWatch.stop(), ...lanes.map(({ done }) => done)]);
+  // Side by side: while Postgres is silent each waits as long as its statement may take, and the lanes give back what they held.
+  await Promise.all([mirror?.stop(), ledgerWatch.stop(), ...lanes.map(({ done }) => done)]);
 });
 
 logger.info({ lanes: WORKER_LANES, ...admin }, 'working');
@@ -115,11 +115,12 @@ async function openAdmin(port: number | undefined): Promise<{ adminPort?: number
   return { adminPort: server.port };
 }
 
-function startMirror(everyMs: number): void {
+function startMirror(everyMs: number): MirrorRounds | undefined {
+  if (everyMs === 0) return undefined;
   const { PLATFORM_TOKEN_KEY: key, PLATFORM_ALLOW_LOOPBACK: allowLoopback } = settings;
   if (key === undefined) {
     logger.info('PLATFORM_TOKEN_KEY is not set: no commerce platform is mirrored by this worker.');
-    return;
+    return undefined;
   }
   // Not the lanes' pool: all of its connections are theirs, and a page's transaction may take longer than a cycle.
   const mirrorDatabase = connectDatabase({
@@ -135,12 +136,11 @@ function startMirror(everyMs: number): void {
       logger.warn(event, 'platform');
     },
   });
-  const rounds = startMirrorRounds({
+  return startMirrorRounds({
     database: mirrorDatabase,
     platform,
     tokenCipher: createTokenCipher(key),
     everyMs,
     logger,
   });
-  shutdown.register('mirror', () => rounds.stop());
 }

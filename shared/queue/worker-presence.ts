@@ -25,8 +25,15 @@ const beatLastsMs = 3_000;
 /** @param redis a connection that is ready and knows the scripts; its number changes with every reconnect */
 export async function createWorkerPresence(redis: Redis): Promise<WorkerPresence> {
   let id: string | undefined;
+  let lastBeat = Promise.resolve();
+  let hasLeft = false;
 
-  async function beat(): Promise<void> {
+  function beat(): Promise<void> {
+    if (!hasLeft) lastBeat = writeBeat();
+    return lastBeat;
+  }
+
+  async function writeBeat(): Promise<void> {
     id = String(await redis.client('ID'));
     await runScript(redis, 'rmBeat', id, beatLastsMs);
   }
@@ -51,6 +58,9 @@ export async function createWorkerPresence(redis: Redis): Promise<WorkerPresence
       if (gone.length > 0) await runScript(redis, 'rmBury', ...gone);
     },
     async leave() {
+      hasLeft = true;
+      // One under way would put it on the list again.
+      await lastBeat.catch(() => undefined);
       if (id !== undefined) await runScript(redis, 'rmBeat', id, 0);
     },
   };

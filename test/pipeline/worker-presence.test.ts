@@ -61,6 +61,15 @@ describe('the presence of workers', () => {
     expect(await listed()).to.deep.equal([await idOf(one)]);
   });
 
+  it('ends for good also where a beat was under way, and with every beat after it', async () => {
+    const { presence } = await startWorker();
+    const beating = presence.beat();
+    await Promise.all([presence.leave(), beating]);
+    expect(await listed()).to.deep.equal([]);
+    await presence.beat();
+    expect(await listed()).to.deep.equal([]);
+  });
+
   it('ends with the connection: another makes ready at once what was held, and takes it with its jobs', async () => {
     const gone = await startWorker();
     const stays = await startWorker();

@@ -37,12 +37,13 @@ export function createServer(services: Services): ApiServer {
   const bodies = createBodies();
   const routing = createRouting(routes, services, bodies);
   const publicPaths = createPublicPaths(services, createReference(routes));
-  const { settings, logger, dispatch } = services;
+  const { settings, logger, metrics, dispatch } = services;
   const keepAliveMs = settings.KEEP_ALIVE_TIMEOUT_MS;
   const turns = createConnectionTurns({ inHandMax: () => dispatch.inHandMax(), keepAliveMs });
   const server = createApiServer({
     handle: createApp(stack({ services, routing, publicPaths, turns, bodies }), logger).callback(),
     allowedMethods: (path) => publicPaths.methods(path) ?? agentMethods(path) ?? routing.allowedMethods(path),
+    onRefused: metrics.refusedUnrouted,
     logger,
     timeouts: {
       headersMs: settings.HEADERS_TIMEOUT_MS,
@@ -66,9 +67,11 @@ export function createServer(services: Services): ApiServer {
 /** The app: its order of checks is the contract's (§5). Opens nothing. */
 function createApp(middlewares: AppMiddleware[], logger: Logger): Koa<RequestState> {
   const app = new Koa<RequestState>();
-  // Koa's own handler prints to the console; what comes here is a socket that broke under an answer.
-  app.on('error', (error: unknown) => {
-    logger.debug({ err: error }, 'an answer did not reach its client');
+  // Koa's own handler prints to the console. What comes here with a code is a socket that broke under an answer; all else
+  // is thrown by the layers outside of `errors`, behind the answer.
+  app.on('error', (error: NodeJS.ErrnoException) => {
+    if (error.code !== undefined) logger.debug({ err: error }, 'an answer did not reach its client');
+    else logger.error({ err: error }, 'a fault behind an answer');
   });
   for (const middleware of middlewares) app.use(middleware);
   return app;
@@ -87,7 +90,7 @@ function stack({ services, routing: { routed, notRouted }, publicPaths, turns, b
   return [
     requestId(logger, metrics.answered),
     countUntaken(reads),
-    envelope,
+    envelope(logger),
     errors(logger),
     requestTarget,
     publicPaths.answer,

@@ -18,6 +18,8 @@ export type LimiterDecision = 'allowed' | 'limited' | 'uncounted';
 export interface ApiMetrics {
   registry: Registry;
   answered: (request: AnsweredRequest) => void;
+  /** What the server answered in place of the app, with this status. */
+  refusedUnrouted: (status: number) => void;
   limiterDecided: (decision: LimiterDecision) => void;
   /** The limiter's insurance counted so many requests in process memory, since Redis did not. */
   limiterInsured: (requests: number) => void;
@@ -49,9 +51,18 @@ export function createApiMetrics(): ApiMetrics {
     help: 'Requests that the rate limit counted in process memory, since Redis did not.',
     registers,
   });
+  const unrouted = new Counter({
+    name: 'raw_materials_http_refused_total',
+    help: 'Requests that did not get as far as a route, nor among those by route, by status: no HTTP, or a bad head.',
+    labelNames: ['status'],
+    registers,
+  });
   return {
     registry,
     answered: countRequests(registry),
+    refusedUnrouted: (status) => {
+      unrouted.inc({ status });
+    },
     limiterDecided: (decision) => {
       decided[decision].inc();
     },

@@ -4,8 +4,9 @@ import { fail } from '../../shared/domain/errors.js';
 import { parseKey } from '../../shared/keys/api-key-format.js';
 import type { KeyIdentity } from '../../shared/keys/api-key-format.js';
 import type { ClientAddress } from './client-address.js';
-import { storageAway } from './errors.js';
+import { storageAway } from '../fault-answers.js';
 import type { FailedAttempts } from './failed-attempts.js';
+import { lookUpMsMax } from './key-ring.js';
 import type { KeyRing } from './key-ring.js';
 import type { AppMiddleware, Reply } from './request-state.js';
 
@@ -55,7 +56,7 @@ export function authenticate({ keys, failures, clientAddress }: AuthenticateDeps
 }
 
 /** Longer than the look-ups take for which a place is kept. */
-const placeMsMax = 1_000;
+const placeMsMax = lookUpMsMax + 100;
 
 interface Place {
   leave: () => void;
@@ -77,11 +78,19 @@ async function takePlace(failures: FailedAttempts, address: string, wasGood: () 
     const leave = failures.begin(address);
     if (leave !== undefined) return { leave };
     const leftMs = endMs - performance.now();
-    if (leftMs <= 0) return { result: storageAway };
+    if (leftMs <= 0) return placesTaken;
     await failures.untilSomeEnd(address, leftMs);
   }
   return noPlace;
 }
+
+const placesTaken: Reply = {
+  result: fail(
+    'SERVICE_UNAVAILABLE',
+    'Too many API keys from this address are being looked up at the moment. Nothing was applied.',
+    { retryAfterSeconds: 1 },
+  ),
+};
 
 /** The token of a header `Bearer <token>`, the scheme in any case (RFC 9110 §11.1); undefined for any other scheme. */
 function bearerToken(header: string | undefined): string | undefined {

@@ -2,8 +2,10 @@ import { STATUS_CODES } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { apiVersion } from '../../shared/contract/envelope.js';
 import { problemType } from '../../shared/contract/problem.js';
-import { fail, statusByCode } from '../../shared/domain/errors.js';
+import { statusByCode } from '../../shared/domain/errors.js';
 import type { RequestError } from '../../shared/domain/errors.js';
+import type { Logger } from '../../shared/runtime/logger.js';
+import { answerLost, internalError } from '../fault-answers.js';
 import { isHeldBack } from './held-back-body.js';
 import { problemBody, wantsProblem } from './problem.js';
 import type { AppMiddleware, Reply } from './request-state.js';
@@ -12,16 +14,30 @@ import type { AppMiddleware, Reply } from './request-state.js';
  * Writes the reply that the layers inside left behind, in the envelope of the specification (spec §Success envelope,
  * contract §2). It writes to Node's response itself: headers in one call and a body that is serialised once.
  */
-export const envelope: AppMiddleware = async (ctx, next) => {
-  ctx.respond = false;
-  await next();
-  const { requestId, headers, reply = nothingFound, bodyLeftUnread } = ctx.state;
-  // The server's own events may have answered already, for a request that never came to its end.
-  if (ctx.res.headersSent || ctx.res.destroyed) return;
-  sendReply(ctx.res, { requestId, reply, headers, lastOfConnection: bodyLeftUnread });
-};
+export function envelope(logger: Logger): AppMiddleware {
+  return async (ctx, next) => {
+    ctx.respond = false;
+    await next();
+    const { res, state } = ctx;
+    const { requestId, headers, reply, bodyLeftUnread } = state;
+    // The server's own events may have answered already, for a request that never came to its end.
+    if (res.headersSent || res.destroyed) return;
+    try {
+      if (reply === undefined) throw new Error('a request was left without a reply');
+      sendReply(res, { requestId, reply, headers, lastOfConnection: bodyLeftUnread });
+    } catch (error) {
+      logger.error({ err: error, requestId, route: state.route }, 'an answer could not be written');
+      const isChange = reply?.result.ok === true && ctx.method !== 'GET' && ctx.method !== 'HEAD';
+      sendInPlace(res, { requestId, reply: { result: isChange ? answerLost : internalError } });
+    }
+  };
+}
 
-const nothingFound: Reply = { result: fail('NOT_FOUND', 'There is nothing at this path.') };
+/** Of an answer that may have been begun. */
+function sendInPlace(res: ServerResponse, answer: Answer): void {
+  if (res.headersSent) res.destroy();
+  else sendReply(res, answer);
+}
 
 export interface Answer {
   requestId: string;

@@ -1,7 +1,7 @@
 import { isInfrastructureError } from '../../shared/database/errors.js';
-import { fail } from '../../shared/domain/errors.js';
 import type { RequestError } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
+import { answerLost, internalError, LostAnswer, storageAway } from '../fault-answers.js';
 import type { AppMiddleware } from './request-state.js';
 
 /** The last resort: what is thrown, and not answered by whoever knows more, becomes a reply here. */
@@ -28,17 +28,6 @@ export function answerFault(
 ): { ok: false; error: RequestError } {
   const away = isInfrastructureError(error);
   logger[away ? 'warn' : 'error']({ err: error, ...about }, away ? 'Postgres is away' : 'a fault in a request');
-  return away ? storageAway : internalError;
+  if (away) return storageAway;
+  return error instanceof LostAnswer ? answerLost : internalError;
 }
-
-/** Refused before anything was queued (contract §5, SERVICE_UNAVAILABLE). */
-export const storageAway = fail(
-  'SERVICE_UNAVAILABLE',
-  'The service cannot reach its database at the moment. Nothing was applied.',
-  { retryAfterSeconds: 1 },
-);
-
-const internalError = fail(
-  'INTERNAL_ERROR',
-  'Something went wrong on our side. Nothing was applied; quote the request id to support.',
-);

@@ -30,7 +30,7 @@ export interface KeyRingDeps {
 /** A revocation takes effect within a second (contract §5), counted from when the look-up was begun. */
 const freshMs = 1_000;
 /** Below `freshMs`, so that an answer asked for meanwhile is fresh when it is used, and Postgres being away is seen within a second. */
-const lookUpMsMax = 900;
+export const lookUpMsMax = 900;
 const touchEveryMs = 60_000;
 const keysMax = 10_000;
 

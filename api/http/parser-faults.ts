@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { fail } from '../../shared/domain/errors.js';
+import { fail, statusByCode } from '../../shared/domain/errors.js';
 import { renderRaw, sendReply } from './envelope.js';
 import { answerBefore } from './pipelined.js';
 import { newRequestId } from './request-id.js';
@@ -16,6 +16,8 @@ interface ParserFaultDeps {
   /** The last request of a connection that was answered before it had come to its end; it may have come to it since. */
   cutShort: WeakMap<Duplex, IncomingMessage>;
   allowedMethods: (path: string) => string | undefined;
+  /** Told the status of what is answered on the bare socket; other answers are those of a request that the app has. */
+  onRefused: (status: number) => void;
 }
 
 /**
@@ -30,7 +32,7 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
     socket.destroy();
   } else if (last === undefined) {
     if (deps.cutShort.get(socket)?.complete === false) socket.destroy();
-    else end(socket, replyTo(error, deps));
+    else end(socket, replyTo(error, deps), deps);
   } else if (last.writableEnded && open.length === 1) {
     socket.end(() => socket.destroy());
   } else if (!last.req.complete && !last.headersSent) {
@@ -70,11 +72,11 @@ function isWaiting(last: ServerResponse, open: readonly ServerResponse[]): boole
 export function answerConnect(
   { url = '', headers }: IncomingMessage,
   socket: Duplex,
-  { connections, allowedMethods }: Pick<ParserFaultDeps, 'connections' | 'allowedMethods'>,
+  deps: Omit<ParserFaultDeps, 'cutShort'>,
 ): void {
-  const last = connections.get(socket)?.at(-1);
+  const last = deps.connections.get(socket)?.at(-1);
   if (last === undefined) {
-    end(socket, refuseUnrouted(allowedMethods(url) ?? 'GET, PATCH'), headers.accept);
+    end(socket, refuseUnrouted(deps.allowedMethods(url) ?? 'GET, PATCH'), deps, headers.accept);
     return;
   }
   surviveErrors(socket);
@@ -104,7 +106,8 @@ const requestLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (\/[^\s?]*)(?:\?\S*)? HTTP\/1\
 
 const notHttp: Reply = { result: fail('INVALID_INPUT', 'This is not a valid HTTP request.') };
 
-function end(socket: Duplex, reply: Reply, accept?: string): void {
+function end(socket: Duplex, reply: Reply, { onRefused }: Pick<ParserFaultDeps, 'onRefused'>, accept?: string): void {
+  if (!reply.result.ok) onRefused(statusByCode[reply.result.error.code]);
   surviveErrors(socket);
   // On the bare socket no timeout of the server counts any more, and a client may leave its answers where they are.
   const untaken = setTimeout(() => socket.destroy(), takenMsMax);

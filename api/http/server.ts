@@ -3,7 +3,7 @@ import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node
 import { Server as NetServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { fail } from '../../shared/domain/errors.js';
+import { fail, statusByCode } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { createAnswerRoom } from './answer-room.js';
@@ -33,6 +33,8 @@ export interface ApiServerDeps {
   handle: (req: IncomingMessage, res: ServerResponse) => unknown;
   /** The methods of a path as `Allow` lists them; undefined for a path that is not there. */
   allowedMethods: (path: string) => string | undefined;
+  /** Told the status of each answer that is given here, in place of the app's. */
+  onRefused: (status: number) => void;
   logger: Logger;
   /**
    * `takenMs`: the longest that a client may take to read an answer.
@@ -87,9 +89,9 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     beginAfter(before, res, () => {
       if (!announcesBody(req)) goOn(res);
       const [unknownHost, unknownCoding] = [refuseHost(req), refuseTransferCoding(req)];
-      if (unknownHost !== undefined) refuse(res, unknownHost);
+      if (unknownHost !== undefined) refuse(deps, res, unknownHost);
       // Where its body ends is not agreed on, so nothing may come behind it.
-      else if (unknownCoding !== undefined) refuse(res, unknownCoding, { lastOfConnection: true });
+      else if (unknownCoding !== undefined) refuse(deps, res, unknownCoding, { lastOfConnection: true });
       else deps.handle(req, res);
     });
   };
@@ -102,13 +104,13 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     const open = connections.get(req.socket);
     if (open === undefined || !room.admits(req.socket, open.length)) return;
     follow(req, res, open);
-    refuse(res, unknownExpectation);
+    refuse(deps, res, unknownExpectation);
   });
   server.on('connect', (req, socket) => {
-    answerConnect(req, socket, { connections, allowedMethods: deps.allowedMethods });
+    answerConnect(req, socket, { ...deps, connections });
   });
   server.on('clientError', (error, socket) => {
-    answerParserFault(error, socket, { connections, cutShort, allowedMethods: deps.allowedMethods });
+    answerParserFault(error, socket, { ...deps, connections, cutShort });
   });
   server.once('close', endUntakenAnswers(connections, timeouts.takenMs));
   logDrops(server, deps);
@@ -241,6 +243,12 @@ function untilAllAccepted(server: HttpServer, atMostMs: number): Promise<void> {
 
 const unknownExpectation = fail('EXPECTATION_FAILED', 'Of expectations only 100-continue can be met.');
 
-function refuse(res: ServerResponse, result: Result<never>, { lastOfConnection = false } = {}): void {
+function refuse(
+  { onRefused }: Pick<ApiServerDeps, 'onRefused'>,
+  res: ServerResponse,
+  result: Result<never>,
+  { lastOfConnection = false } = {},
+): void {
+  if (!result.ok) onRefused(statusByCode[result.error.code]);
   sendReply(res, { requestId: newRequestId(), reply: { result }, lastOfConnection });
 }

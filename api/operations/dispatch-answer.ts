@@ -4,6 +4,7 @@ import { batchResult } from '../../shared/domain/batch-result.js';
 import type { BatchResult, RowFailure } from '../../shared/domain/batch-result.js';
 import type { VersionedMaterial } from '../../shared/domain/material.js';
 import type { OperationResult } from '../../shared/domain/operation.js';
+import { internalError, LostAnswer } from '../fault-answers.js';
 import type { DispatchOutcome } from '../dispatch/dispatch-outcome.js';
 
 /** The outcome of a use case that changes something. */
@@ -66,7 +67,7 @@ function answerTo<T>(
     case 'key-reused':
       return answered(keyReused);
     case 'failed':
-      return answered(failed);
+      return answered(internalError);
     case 'not-applied': {
       const { message, retryAfterSeconds } = outcome;
       return answered(fail('SERVICE_UNAVAILABLE', message, { retryAfterSeconds }));
@@ -83,7 +84,8 @@ function readResult<T>(result: OperationResult, read: (result: OperationResult) 
     return fail(code, message, details === undefined ? {} : { details });
   }
   const data = read(result);
-  if (data === undefined) throw new Error(`an operation was answered with the result of another kind: ${result.kind}`);
+  if (data === undefined)
+    throw new LostAnswer(`an operation was answered with the result of another kind: ${result.kind}`);
   return data;
 }
 
@@ -96,11 +98,6 @@ const unansweredDryRun: { ok: false; error: RequestError } = fail(
   'SERVICE_UNAVAILABLE',
   'The dry run was not answered in time. A dry run applies nothing; try it again.',
   { retryAfterSeconds: 1 },
-);
-
-const failed: { ok: false; error: RequestError } = fail(
-  'INTERNAL_ERROR',
-  'Something went wrong on our side. Nothing was applied; quote the request id to support.',
 );
 
 function openOutcome({ materialId, requestId, hasKey, fieldsOnly }: Asked): string {

@@ -5,6 +5,7 @@ import { addOne, adjust } from '../support/change.js';
 import { scrape } from '../support/exposition.js';
 import type { Sample, Scrape } from '../support/exposition.js';
 import { request } from '../support/http.js';
+import { rawUntilClosed } from '../support/raw-exchange.js';
 import { alertExpressions, dashboardExpressions, groupedBy, namedIn } from '../support/promql.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
@@ -70,6 +71,28 @@ describe('the metrics', () => {
     expect(count(name, { method: 'other', route: 'none', status: '405' })).to.equal(1);
     expect(count('raw_materials_http_request_duration_seconds_count', { method: 'PATCH', route })).to.equal(2);
     expect(count('raw_materials_http_request_duration_seconds_sum', { method: 'PATCH', route })).to.be.greaterThan(0);
+  });
+
+  it('count by status what never was a request of a route', async () => {
+    const head = 'GET /v1/raw-materials HTTP/1.1\r\n';
+    const count = await counted(async () => {
+      for (const [bytes, status] of [
+        [`${head}Connection: close\r\n\r\n`, 400],
+        ['no HTTP at all\r\n\r\n', 400],
+        [`${head}Host: x\r\nExpect: a miracle\r\nConnection: close\r\n\r\n`, 417],
+        [`${head}X-Long: ${'x'.repeat(17_000)}\r\n\r\n`, 431],
+      ] as const) {
+        expect(await rawUntilClosed(service.apis[0]?.port ?? 0, bytes)).to.match(new RegExp(`^HTTP/1\\.1 ${status} `));
+      }
+    });
+    const name = 'raw_materials_http_refused_total';
+    for (const [status, times] of [
+      ['400', 2],
+      ['417', 1],
+      ['431', 1],
+    ] as const)
+      expect(count(name, { status }), status).to.equal(times);
+    expect(count('raw_materials_http_requests_total')).to.equal(0);
   });
 
   it('count rows by result, those that stopped at zero, operations by outcome, and jobs', async () => {

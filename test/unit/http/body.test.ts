@@ -39,6 +39,7 @@ describe('a body that never comes to its end', () => {
     server = createApiServer({
       handle: app.callback(),
       allowedMethods: () => undefined,
+      onRefused: () => undefined,
       logger: pino({ level: 'silent' }),
       timeouts: {
         headersMs: 10_000,

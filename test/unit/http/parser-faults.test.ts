@@ -16,7 +16,9 @@ function fault(code: string, rawPacket?: string) {
 
 describe("what Node's parser refuses", () => {
   const connections = new Map<Duplex, readonly ServerResponse[]>();
-  const deps = { connections, cutShort: new WeakMap<Duplex, IncomingMessage>(), allowedMethods };
+  const refused: number[] = [];
+  const onRefused = (status: number) => void refused.push(status);
+  const deps = { connections, cutShort: new WeakMap<Duplex, IncomingMessage>(), allowedMethods, onRefused };
 
   it('is looked at once, however long a word it is', () => {
     const socket = new PassThrough();
@@ -30,6 +32,7 @@ describe("what Node's parser refuses", () => {
       const socket = new PassThrough();
       answerParserFault(fault('HPE_INVALID_METHOD', `BREW ${target} HTTP/1.1\r\n`), socket, deps);
       expect(String(await socket.toArray())).to.match(/^HTTP\/1\.1 405 /);
+      expect(refused.splice(0).at(-1)).to.equal(405);
     }
   });
 

@@ -34,6 +34,7 @@ describe('the server of the API, of the answers that it has given', () => {
         waiting.push(res);
       },
       allowedMethods: () => undefined,
+      onRefused: () => undefined,
       logger: pino({ level: 'silent' }),
       timeouts: {
         headersMs: 10_000,

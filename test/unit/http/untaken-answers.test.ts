@@ -19,6 +19,7 @@ describe('an answer that its client does not read', () => {
     server = createApiServer({
       handle: (_, res) => answers.push(res),
       allowedMethods: () => undefined,
+      onRefused: () => undefined,
       logger: pino({ level: 'silent' }),
       timeouts: {
         headersMs: 10_000,

@@ -1,0 +1,24 @@
+import { fail } from '../shared/domain/errors.js';
+
+/** What a client is told where something of ours, and nothing of its request, is at fault (contract §5). */
+
+/** Refused before anything was queued. */
+export const storageAway = fail(
+  'SERVICE_UNAVAILABLE',
+  'The service cannot reach its database at the moment. Nothing was applied.',
+  { retryAfterSeconds: 1 },
+);
+
+export const internalError = fail(
+  'INTERNAL_ERROR',
+  'Something went wrong on our side. Nothing was applied; quote the request id to support.',
+);
+
+/** A fault between a change and its answer. */
+export const answerLost = fail(
+  'OUTCOME_UNKNOWN',
+  'Something went wrong on our side after the request was worked on: it may be applied. Quote the request id to support.',
+);
+
+/** Thrown where an answer is lost to a fault of ours: what it would have told of stands. */
+export class LostAnswer extends Error {}

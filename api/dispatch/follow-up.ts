@@ -107,7 +107,7 @@ function beginGrace(waiter: Waiter, sinceMs: number): void {
 /** What never left this process needs no withdrawal. */
 function endUnformed({ settle }: FollowUpDeps, waiter: Waiter, nowMs: number): void {
   if (hasJob(waiter) || waiter.deadlineMs > nowMs) return;
-  settle(waiter, notApplied('The operation waited too long behind others of the shop.'));
+  settle(waiter, notApplied('The operation waited too long behind others of its material or shop.'));
 }
 
 async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {

@@ -8,7 +8,7 @@ export interface Waiter {
   rowCount: number;
   /** What it takes in memory and in the queue, roughly. */
   bytes: number;
-  /** In the monotonic clock of this process. */
+  /** In the monotonic clock of this process: when it is given up, and from then on the end of its grace. */
   deadlineMs: number;
   nextLookUpMs: number;
   /** The job that carries it; undefined until it is formed: while its material has one in flight, or its shop's gate is full. */

@@ -59,7 +59,7 @@ export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<
     return ofBody(parsed(ctx, inflated.toString('latin1')));
   } catch (error) {
     // Nothing is left to read of it; but who sends such things may as well connect again.
-    ctx.state.bodyLeftUnread = true;
+    ctx.state.lastOfConnection = true;
     return (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : ofBody(unreadable);
   }
 }
@@ -103,7 +103,7 @@ const tooLarge = fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesM
 const noRoom = fail('SERVICE_UNAVAILABLE', 'Too much data is on its way at the moment.', { retryAfterSeconds: 1 });
 
 function leaveUnread(ctx: AppContext, refusal: Result<never>): Result<never> {
-  ctx.state.bodyLeftUnread = true;
+  ctx.state.lastOfConnection = true;
   return refusal;
 }
 
@@ -135,7 +135,7 @@ function brokenOff({ req, res }: AppContext): Promise<never> {
 
 function refused(ctx: AppContext, error: Error & { status?: number }): Result<unknown> {
   const { status } = error;
-  ctx.state.bodyLeftUnread = true;
+  ctx.state.lastOfConnection = true;
   if (status === 413) return tooLarge;
   // A client that has gone before its body was read is no fault of ours, whatever the parser calls it.
   if (status !== undefined && status >= 500 && !ctx.req.destroyed) throw error;

@@ -19,12 +19,12 @@ export function envelope(logger: Logger): AppMiddleware {
     ctx.respond = false;
     await next();
     const { res, state } = ctx;
-    const { requestId, headers, reply, bodyLeftUnread } = state;
+    const { requestId, headers, reply, lastOfConnection } = state;
     // The server's own events may have answered already, for a request that never came to its end.
     if (res.headersSent || res.destroyed) return;
     try {
       if (reply === undefined) throw new Error('a request was left without a reply');
-      sendReply(res, { requestId, reply, headers, lastOfConnection: bodyLeftUnread });
+      sendReply(res, { requestId, reply, headers, lastOfConnection });
     } catch (error) {
       logger.error({ err: error, requestId, route: state.route }, 'an answer could not be written');
       const isChange = reply?.result.ok === true && ctx.method !== 'GET' && ctx.method !== 'HEAD';

@@ -44,7 +44,7 @@ export function requestId(logger: Logger, onAnswered: OnAnswered): AppMiddleware
       reply: undefined,
       caller: undefined,
       route: undefined,
-      bodyLeftUnread: false,
+      lastOfConnection: false,
       bodyPlace: undefined,
     };
     await next();

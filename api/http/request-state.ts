@@ -19,8 +19,8 @@ export interface RequestState {
   caller: Caller | undefined;
   /** The pattern of the path, for the log. */
   route: string | undefined;
-  /** The body was begun and not read to its end, so the connection cannot carry another request. */
-  bodyLeftUnread: boolean;
+  /** The body was not read to its end, or was none that we could read: the connection carries no other request. */
+  lastOfConnection: boolean;
   /** What a large body takes of the process's memory. */
   bodyPlace: BodyPlace | undefined;
 }

@@ -21,7 +21,6 @@ export interface RouteRequest {
   method: string;
   /** As it was sent, without the query. */
   path: string;
-  querystring: string;
   params: Readonly<Record<string, string>>;
   query: QueryParameters;
   /** The parsed JSON; undefined where the route takes no body. */

@@ -52,7 +52,7 @@ function allowOf(layers: readonly { methods: readonly string[] }[]): string | un
   return methods.size === 0 ? undefined : [...methods].sort().join(', ');
 }
 
-/** The checks that know the route, in the contract's order (§5): scope, content type and size, JSON; then its handler. */
+/** The checks that know the route, in the contract's order (§5): scope, content type and size, JSON, query; then its handler. */
 function endpoint(route: Route, services: Services, bodies: Bodies): RouterMiddleware<RequestState> {
   const name = String(route.path);
   return async (ctx) => {
@@ -76,14 +76,13 @@ async function runRoute(
     if ('refusal' in read) return read.refusal;
     body = read.body;
   }
-  const { method, path, querystring, req } = ctx;
-  const query = parseQuery(querystring);
+  const { method, path, req } = ctx;
+  const query = parseQuery(ctx.querystring);
   if (!query.ok) return { result: query };
   return route.handle(services, {
     caller,
     method,
     path,
-    querystring,
     params,
     query: query.data,
     body,

@@ -15,12 +15,13 @@ export function readIdempotency(request: RouteRequest): Result<Idempotency | und
   if (header === undefined) return succeed(undefined);
   const key = idempotencyKey(String(header));
   if (key === undefined) return fail('INVALID_INPUT', badKey.message, { details: [badKey] });
-  const { caller, method, body, querystring, headers } = request;
+  const { caller, method, body, headers } = request;
   // `%2D` is `-` (RFC 3986 §2.3): what escapes less or more on a repeat, as proxies do, still asks for the same.
   const path = decodeText(request.path) ?? request.path;
+  const query = request.query.size === 0 ? '' : canonicalJson(Object.fromEntries(request.query));
   // What is preferred, in whatever order and with whatever blanks a proxy has sent it on.
   const preferred = preferenceApplied(readPreferences(headers['prefer'])) ?? '';
-  const meaning = [canonicalJson(body), querystring, preferred, textOf(headers['if-match'])];
+  const meaning = [canonicalJson(body), query, preferred, textOf(headers['if-match'])];
   return succeed(idempotencyOf({ shopId: caller.shop.id, method, path, key }, meaning));
 }
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { parseQuery } from '../../../api/http/query.js';
 import type { RouteRequest } from '../../../api/http/route.js';
 import { canonicalJson } from '../../../api/operations/idempotency.js';
 import { idempotencyKey, readIdempotency } from '../../../api/rest/idempotency.js';
@@ -7,7 +8,7 @@ const base = {
   caller: { shop: { id: 1 } },
   method: 'PATCH',
   path: '/v1/raw-materials/VMAT-1/inventory',
-  querystring: '',
+  query: new Map(),
   body: { updates: [{ locationId: 'A', delta: 1 }] },
   headers: { 'idempotency-key': 'k' },
 } as unknown as RouteRequest;
@@ -66,6 +67,16 @@ describe('an Idempotency-Key', () => {
     expect(readWith({ path: '/v1/raw-materials/VMAT%2d1/inventory' }).scope).to.equal(scope);
   });
 
+  it('stands for the same request however its query is escaped', () => {
+    const hashOf = (text: string) => {
+      const query = parseQuery(text);
+      return query.ok && readWith({ query: query.data }).requestHash;
+    };
+    expect(hashOf('dry%52un=%74rue&')).to.equal(hashOf('dryRun=true'));
+    expect(hashOf('dryRun=false')).to.not.equal(hashOf('dryRun=true'));
+    expect(hashOf('')).to.equal(readWith({}).requestHash);
+  });
+
   it('stands for the same request however its preferences are written', () => {
     const hashOf = (prefer?: string) => readWith({ headers: { ...base.headers, prefer } }).requestHash;
     const both = hashOf('return=representation, handling=lenient');
@@ -85,7 +96,7 @@ describe('an Idempotency-Key', () => {
     const others = [
       { body: { updates: [{ locationId: 'A', delta: 2 }] } },
       { body: { updates: [{ locationId: 'A', delta: 1 }], ignored: 1 } },
-      { querystring: 'dryRun=true' },
+      { query: new Map([['dryRun', ['true']]]) },
       { headers: { 'idempotency-key': 'k', prefer: 'return=representation' } },
       { headers: { 'idempotency-key': 'k', 'if-match': '"1"' } },
     ];

@@ -2,6 +2,7 @@ import type { Tool as PublishedTool } from '@modelcontextprotocol/server';
 import { ajv } from '../../shared/contract/ajv.js';
 import { faultsOf, pointerStep, refuseInput } from '../../shared/contract/faults.js';
 import { isJsonObject } from '../../shared/contract/json-object.js';
+import { fieldsMax } from '../../shared/contract/read-inventory-batch.js';
 import type { KeyScope } from '../../shared/database/api-keys.js';
 import { succeed } from '../../shared/domain/errors.js';
 import type { ErrorDetail, Result } from '../../shared/domain/errors.js';
@@ -35,8 +36,6 @@ export interface ToolDefinition<Args> {
   run: (services: Services, caller: Caller, args: Args) => Promise<Answered<object>>;
 }
 
-/** As many as a row of a batch may have; more is a fault by itself, and Ajv would make an error object of each. */
-const fieldsMax = 32;
 /** Of a read, as JSON: its REST twin has no more room either, in a request line that ends at 16 KiB. */
 const readCharactersMax = 16_384;
 

@@ -47,7 +47,7 @@ export function agent(surface: AgentSurface, bodies: Bodies): AppMiddleware {
   };
 }
 
-const message = 'Send one JSON-RPC message, an object. Batches are not part of the protocol.';
+const message = 'Send one JSON-RPC message, an object. Batches are not taken.';
 const notOneMessage: Reply = { result: fail('INVALID_INPUT', message, { details: [{ path: '', message }] }) };
 
 /** Outside of the envelope, since the protocol has its own; the headers are those of every answer. */

@@ -1,4 +1,5 @@
 import type { ListPage } from '../../shared/contract/list-page.js';
+import { listQuerySchema } from '../../shared/contract/list-query.js';
 import type { ListQuery } from '../../shared/contract/list-query.js';
 import { listMaterials as findPage } from '../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../shared/database/material-list.js';
@@ -23,16 +24,18 @@ export async function listMaterials(
   return succeed({ items, totalCount, page, pageSize, totalPages: Math.ceil(totalCount / pageSize), availableVendors });
 }
 
+const defaultOf = listQuerySchema.properties;
+
 /** An unknown sort key or direction is ignored; everything else was judged by the schema (contract §2 "List"). */
 function withDefaults(input: ListQuery): MaterialListQuery {
   return {
-    page: input.page ?? 1,
-    pageSize: input.pageSize ?? 50,
+    page: input.page ?? defaultOf.page.default,
+    pageSize: input.pageSize ?? defaultOf.pageSize.default,
     search: input.search,
-    usageFilter: input.usageFilter ?? 'all',
-    originFilter: input.originFilter ?? 'all',
-    sortBy: isSortKey(input.sortBy) ? input.sortBy : 'productName',
-    sortOrder: input.sortOrder === 'desc' ? 'desc' : 'asc',
+    usageFilter: input.usageFilter ?? defaultOf.usageFilter.default,
+    originFilter: input.originFilter ?? defaultOf.originFilter.default,
+    sortBy: isSortKey(input.sortBy) ? input.sortBy : defaultOf.sortBy.default,
+    sortOrder: input.sortOrder === 'desc' ? 'desc' : defaultOf.sortOrder.default,
     vendorFilter: input.vendorFilter ?? [],
   };
 }

@@ -1,4 +1,5 @@
 import type { HistoryPage } from '../../shared/contract/history-page.js';
+import { historyQuerySchema } from '../../shared/contract/history-query.js';
 import type { HistoryQuery } from '../../shared/contract/history-query.js';
 import { parseMoment } from '../../shared/contract/moment.js';
 import { readLedger } from '../../shared/database/ledger.js';
@@ -17,7 +18,7 @@ export interface ReadHistoryInput {
   query: HistoryQuery;
 }
 
-const limitDefault = 50;
+const limitDefault = historyQuerySchema.properties.limit.default;
 
 /**
  * What changed the levels of a material, newest first (contract §7 `history`). A platform material has no ledger here,

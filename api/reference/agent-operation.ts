@@ -35,7 +35,8 @@ export function agentOperation(
         tags: ['Agents'],
         summary: 'Send one message of the Model Context Protocol',
         description:
-          'Streamable HTTP without sessions or streams: each message is answered by one JSON document. Its tools are the ' +
+          'Streamable HTTP without sessions: each message is answered by one JSON document (`subscriptions/listen`, for whom ' +
+          'there is nothing to hear, by a stream that ends at once), and batches are not taken. Its tools are the ' +
           'operations of this document, under the same keys, scopes and rate limit; the plan is not asked for. What a tool ' +
           'refuses is a tool result with `isError`, not a status.',
         security: [{ apiKey: ['read'] }],

@@ -45,7 +45,7 @@ export const responseHeaders = {
     example: 'Bearer realm="raw-materials", error="invalid_token"',
   },
   'Accept-Patch': {
-    description: 'The content types that a PATCH of this path takes.',
+    description: 'The content types that are taken here.',
     required: true,
     schema: { type: 'string' },
     example: 'application/json',
@@ -90,6 +90,17 @@ export const responseHeaders = {
     required: true,
     schema: { type: 'string' },
     example: 'Accept-Encoding',
+  },
+  'Content-Encoding': {
+    description: 'Where it comes compressed.',
+    schema: { type: 'string', const: 'gzip' },
+    example: 'gzip',
+  },
+  'Referrer-Policy': {
+    description: 'No other site is told of this address.',
+    required: true,
+    schema: { type: 'string', const: 'no-referrer' },
+    example: 'no-referrer',
   },
   'Content-Security-Policy': {
     description: 'The page may load and call nothing but this service.',

@@ -1,5 +1,7 @@
-/** A JSON Schema, or any part of one. */
-export type Schema = Readonly<Record<string, unknown>>;
+import { publishFormat } from '../../shared/contract/published-formats.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
+
+export type { Schema };
 
 export interface Hoist {
   /** The schema as the document shows it: each titled schema in it, and itself, is a `$ref` to `components/schemas`. */
@@ -31,7 +33,7 @@ export function createHoist(): Hoist {
   };
   const copy = (schema: Schema): Schema => {
     const entries = Object.entries(schema).map(([key, value]) => [key, part(key, value)] as const);
-    return plainFormat(Object.fromEntries(entries));
+    return publishFormat(Object.fromEntries(entries));
   };
   const part = (key: string, value: unknown): unknown => {
     if (key === 'properties') return mapValues(value as Record<string, Schema>, hoist);
@@ -43,24 +45,6 @@ export function createHoist(): Hoist {
 
 /** Keywords whose value is a value and no schema, whatever it looks like. */
 const literals = new Set(['const', 'default', 'enum', 'example', 'examples']);
-
-/**
- * Three formats are the service's own (`shared/contract/ajv.ts`), and a validator that is strict would stumble over them.
- * What `text` forbids cannot be said in every dialect of regular expressions: the document's introduction says it once.
- */
-function plainFormat(schema: Schema): Schema {
-  const { format, ...others } = schema;
-  switch (format) {
-    case 'text':
-      return others;
-    case 'http-url':
-      return { ...others, format: 'uri', pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' };
-    case 'moment':
-      return { ...others, pattern: '^\\d{4}-\\d\\d-\\d\\d(T|$)' };
-    default:
-      return schema;
-  }
-}
 
 function isSchema(value: unknown): value is Schema {
   return typeof value === 'object' && value !== null && !Array.isArray(value);

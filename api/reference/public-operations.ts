@@ -2,6 +2,7 @@ import { successSchema } from '../../shared/contract/envelope.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
 import { docsFileNames } from './docs-assets.js';
 import { headerRefs } from './header-refs.js';
+import type { HeaderName } from './headers.js';
 import type { Hoist, Schema } from './hoist-schemas.js';
 import { replyExamples } from './reply-examples.js';
 
@@ -46,7 +47,10 @@ export function publicOperations(hoist: Hoist, errorsOf: ErrorsOf): Record<strin
       summary: 'This document as a page to read and to try',
       parameters: [ifNoneMatch],
       responses: {
-        ...file({ 'text/html; charset=utf-8': { schema: { type: 'string' } } }, ['Content-Security-Policy']),
+        ...file({ 'text/html; charset=utf-8': { schema: { type: 'string' } } }, [
+          'Content-Security-Policy',
+          'Referrer-Policy',
+        ]),
         ...errorsOf([]),
       },
     }),
@@ -70,10 +74,10 @@ const docsContent = {
   'image/png': {},
 };
 
-function file(content: Schema, more: readonly 'Content-Security-Policy'[] = []): Record<string, Schema> {
+function file(content: Schema, more: readonly HeaderName[] = []): Record<string, Schema> {
   const headers = headerRefs([...fileHeaders, ...more]);
   return {
-    '200': { description: 'The content.', headers, content },
+    '200': { description: 'The content.', headers: { ...headers, ...headerRefs(['Content-Encoding']) }, content },
     '304': { description: 'The kept copy is still the content.', headers },
   };
 }

@@ -21,12 +21,12 @@ export const historyQuerySchema = {
     from: {
       type: 'string',
       format: 'moment',
-      description: 'Not before this time; a date is its first millisecond in UTC.',
+      description: 'Not before this time, which has its offset; a date is its first millisecond in UTC.',
     },
     to: {
       type: 'string',
       format: 'moment',
-      description: 'Not after this time; a date is its last millisecond in UTC.',
+      description: 'Not after this time, which has its offset; a date is its last millisecond in UTC.',
     },
   },
   additionalProperties: true,

@@ -1,4 +1,5 @@
 import type { FromSchema } from 'json-schema-to-ts';
+import { inputMaxUnits, levelMaxUnits } from '../domain/quantity.js';
 
 /** Rows a request (contract §3.1). */
 export const batchRowsMax = 1_000;
@@ -14,13 +15,13 @@ export const inventoryRowSchema = {
   oneOf: [{ required: ['delta'] }, { required: ['absolute'] }],
   properties: {
     locationId: { type: 'string', minLength: 1, maxLength: 255, format: 'text' },
-    delta: { type: 'number', minimum: -1e9, maximum: 1e9, description: 'Relative adjustment.' },
-    absolute: { type: 'number', minimum: 0, maximum: 1e9, description: 'Target level; the retry-safe form.' },
+    delta: { type: 'number', minimum: -inputMaxUnits, maximum: inputMaxUnits, description: 'Relative adjustment.' },
+    absolute: { type: 'number', minimum: 0, maximum: inputMaxUnits, description: 'Target level; the retry-safe form.' },
     variantId: { type: 'string', description: 'Must equal the variantId of the path.' },
     expected: {
       type: 'number',
-      minimum: -8e9,
-      maximum: 8e9,
+      minimum: -levelMaxUnits,
+      maximum: levelMaxUnits,
       description: 'Apply the row only while the level equals this; CONFLICT otherwise.',
     },
     reason: { type: 'string', maxLength: 255, format: 'text', description: 'Written to the ledger.' },

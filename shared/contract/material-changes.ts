@@ -1,4 +1,5 @@
 import type { FromSchema } from 'json-schema-to-ts';
+import { inputMaxUnits } from '../domain/quantity.js';
 
 /**
  * The body of a field update: any subset of the thirteen editable fields, as JSON Merge Patch (contract §2 "Editable
@@ -18,22 +19,22 @@ export const materialChangesSchema = {
       format: 'text',
       description: 'Free text; pcs, kg, g, mg, lb, oz, m, cm, ft, in, yd, L, mL, m3 and m2 are usual.',
     },
-    unitCost: { type: ['number', 'null'], minimum: 0, maximum: 1e9, description: 'Rounded to six places.' },
-    unitPrice: { type: ['number', 'null'], minimum: 0, maximum: 1e9, description: 'Rounded to six places.' },
+    unitCost: { type: ['number', 'null'], minimum: 0, maximum: inputMaxUnits, description: 'Rounded to six places.' },
+    unitPrice: { type: ['number', 'null'], minimum: 0, maximum: inputMaxUnits, description: 'Rounded to six places.' },
     inventoryQuantity: {
       type: 'number',
       minimum: 0,
-      maximum: 1e9,
+      maximum: inputMaxUnits,
       description: 'The wanted sum of all levels: the default location is set to what the others leave over.',
     },
     vendor: { type: ['string', 'null'], maxLength: 255, format: 'text' },
     specifications: { type: ['string', 'null'], maxLength: 10_000, format: 'text' },
-    imageUrl: { type: ['string', 'null'], maxLength: 2_048, format: 'http-url' },
+    imageUrl: { type: ['string', 'null'], maxLength: 2_048, format: 'http-url', description: 'As a browser takes it.' },
     isNonEssentialMaterial: { type: 'boolean' },
     weightValue: {
       type: ['number', 'null'],
       minimum: 0,
-      maximum: 1e9,
+      maximum: inputMaxUnits,
       description: 'null is unknown, 0 is weightless. Rounded to six places.',
     },
     weightUnitId: { type: ['string', 'null'], minLength: 1, maxLength: 64, format: 'text' },

@@ -67,7 +67,7 @@ function sentencesOf(faults: readonly ErrorDetail[], index: number): string {
 }
 
 /** Fields of one object that are looked at; more than these is a fault by itself, whatever they are. */
-const fieldsMax = 32;
+export const fieldsMax = 32;
 const tooManyFields = `Has more than ${fieldsMax} fields.`;
 
 const isRow = ajv.compile(inventoryRowSchema);

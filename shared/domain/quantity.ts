@@ -11,8 +11,9 @@ const decimalPlaces = 6;
 /** The largest quantity or price a request may carry, in units, either sign (contract §2). */
 export const inputMaxUnits = 1_000_000_000;
 
-/** The bound of a level and of a material's total, either sign: 8e9 units (contract §2). */
-export const levelMaxMicros: Micros = 8_000_000_000 * microsPerUnit;
+/** The bound of a level and of a material's total, either sign (contract §2). */
+export const levelMaxUnits = 8_000_000_000;
+export const levelMaxMicros: Micros = levelMaxUnits * microsPerUnit;
 
 const shortestForm = /^(-?)(\d+)(?:\.(\d+))?(?:e([+-]\d+))?$/;
 

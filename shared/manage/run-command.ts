@@ -51,13 +51,15 @@ export interface RunCommandDeps {
 
 /** EX_CONFIG of sysexits.h. */
 const exitCodeConfig = 78;
+/** EX_UNAVAILABLE: whoever runs `verify` as a gate must not take an outage for a finding. */
+const exitCodeUnavailable = 69;
 const exitCodeFailed = 1;
 const stdinBytesMax = 65_536;
 const poolMax = 2;
 
 /**
  * How every command runs: with a database that is closed behind it, its answer on stdout, whatever went wrong in a
- * sentence on stderr. Exit codes: 0, 1 for a failure or a finding, 78 where no database is known (2, wrong usage, is
+ * sentence on stderr. Exit codes: 0, 1 for a failure or a finding, 69 where the database cannot be asked, 78 where none is known (2, wrong usage, is
  * commander's to find). Faults of our own are thrown on.
  */
 export function createRunCommand(deps: RunCommandDeps): RunCommand {
@@ -88,7 +90,7 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
       // Only upwards: an answer that was lost has failed already (`outliveLostOutput`).
       if (exitCode > 0) deps.process.exitCode = exitCode;
     } catch (error) {
-      complain(sentenceOf(error), exitCodeFailed);
+      complain(sentenceOf(error), isAway(error) ? exitCodeUnavailable : exitCodeFailed);
     } finally {
       await database.destroy();
     }
@@ -112,6 +114,11 @@ function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; plat
   dropPostgresVariables(deps.process.env);
   if (!found.ok || platformTokenKey === undefined) return found;
   return { ok: true, value: { ...found.value, platformTokenKey } };
+}
+
+/** What it has against our role does not pass by itself. */
+function isAway(error: unknown): boolean {
+  return isInfrastructureError(error) && !isRefusalOfRole(error);
 }
 
 /** No such table, column, function. */

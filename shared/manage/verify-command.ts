@@ -19,7 +19,9 @@ const exitCodeMismatch = 1;
 export function addVerifyCommand(program: Command, run: RunCommand): void {
   program
     .command('verify')
-    .description('Recomputes levels and totals from the ledger. Exit code 1 where anything differs.')
+    .description(
+      'Recomputes levels and totals from the ledger. Exit code 1 where anything differs, 69 where it cannot be told.',
+    )
     .option('--shop <id>', 'only this shop', wholeNumber(1))
     .option('--json', 'one JSON document on stdout')
     .action((options: VerifyOptions) => run(options, (context) => verify(context, options)));

@@ -1,3 +1,5 @@
+import { createRandom } from '../load/random.js';
+
 /** Random choices that a seed repeats: every fault run prints its own, and `TEST_SEED` sets it (reliability §2). */
 export interface Dice {
   seed: number;
@@ -16,14 +18,7 @@ export function createDice(title: string): Dice {
 
 /** As `createDice`, of a seed that is known already. */
 export function diceOf(seed: number): Dice {
-  let state = seed >>> 0;
-  // Mulberry32: 32 bits of state are plenty for choosing what a test does next.
-  const next = () => {
-    state = (state + 0x6d2b79f5) >>> 0;
-    let mixed = Math.imul(state ^ (state >>> 15), state | 1);
-    mixed ^= mixed + Math.imul(mixed ^ (mixed >>> 7), mixed | 61);
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 0x1_0000_0000;
-  };
+  const next = createRandom(seed);
   const below = (bound: number) => Math.floor(next() * bound);
   return {
     seed,

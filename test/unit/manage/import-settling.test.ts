@@ -177,7 +177,7 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
       const { code, stdout, stderr } = await importing.ended;
       await gate.rollback();
       const said = 'The database could not do it: canceling statement due to user request.\n';
-      expect({ code, stdout, stderr }).to.deep.equal({ code: 1, stdout: '', stderr: said });
+      expect({ code, stdout, stderr }).to.deep.equal({ code: 69, stdout: '', stderr: said });
     });
   });
 

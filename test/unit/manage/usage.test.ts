@@ -73,11 +73,11 @@ describe('npm run manage', () => {
       expect(stdout.split('\n').slice(0, 2)).to.deep.equal(['id     name', '70001  70001']);
     });
 
-    it('a database that is away is one clear sentence, and 1', async () => {
+    it('a database that is away is one clear sentence, and 69', async () => {
       const { code, stdout, stderr } = await cli.run(['shops', 'list'], {
         DATABASE_URL: 'postgres://u:p4ss@127.0.0.1:1/x',
       });
-      expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
+      expect({ code, stdout }).to.deep.equal({ code: 69, stdout: '' });
       expect(stderr)
         .to.match(/^The database could not be reached: .*ECONNREFUSED/m)
         .and.not.contain('p4ss');

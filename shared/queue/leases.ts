@@ -1,7 +1,9 @@
+import assert from 'node:assert/strict';
 import type { Redis } from 'ioredis';
 import { addScript, runScript } from './run-script.js';
 import type { Gathering } from './run-script.js';
 import type { WorkerPresence } from './worker-presence.js';
+import { aheadMsMax } from './scripts.js';
 import { startStopwatch } from './stopwatch.js';
 
 /** A material that a lane holds, by the take that gave it, and its jobs in their order. */
@@ -39,6 +41,8 @@ export interface WorkedMaterial {
 
 /** How long a worker holds a material without a sign of life (pipeline §2 "Limits"). Renewed at a third. */
 export const leaseMs = 4_000;
+// The sweep would take it for one from before the clock went back, and free what a living worker holds.
+assert(leaseMs < aheadMsMax, 'a lease lies further ahead than any deadline may');
 
 /** Jobs handed out of one material at once; the rest waits for the next cycle. */
 const jobsAMaterialMax = 64;

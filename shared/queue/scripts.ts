@@ -71,7 +71,7 @@ const giveBack = `${scheduling}${queueOf}${returnActive}
   return 1`;
 
 /** No deadline is as far ahead as this: it was set before the clock of Redis went back. */
-const aheadMsMax = 2 * readyMs;
+export const aheadMsMax = 2 * readyMs;
 
 /**
  * KEYS: scheduled, ready, leases, since, wake. ARGV: how many at most. Makes ready whose lease, or turn, has run out, or

@@ -188,6 +188,17 @@ describe('deployment', () => {
     expect(worker).to.not.contain('disable: true');
   });
 
+  it('a process is given more time to end than it takes at most', () => {
+    const boundOfWorkerMs = 8_000;
+    for (const [name, boundMs] of [
+      ['api', apiSettings.SHUTDOWN_TIMEOUT_MS.default],
+      ['worker', boundOfWorkerMs],
+    ] as const) {
+      const [, seconds] = /^ {4}stop_grace_period: (\d+)s$/m.exec(block(block(compose, 'services', 0), name, 2)) ?? [];
+      expect(Number(seconds) * 1_000, name).to.be.above(boundMs);
+    }
+  });
+
   it('each image is built by one service, and fetched by none', () => {
     const services = block(compose, 'services', 0);
     const builders = serviceNames.filter((name) => /^ {4}build:/m.test(block(services, name, 2)));

@@ -36,12 +36,12 @@ interface Deps {
  */
 export function startHousekeeping({ redis, presence, database, logger }: Deps): Housekeeping {
   let isStopping = false;
-  const failing = (what: string) => logRecurring(logger, what, reasonOf);
+  const fault = (what: string) => logRecurring(logger, what, reasonOf);
   const rounds = [
-    every(beatEveryMs, () => presence.beat(), failing('The heartbeat could not be written.')),
-    every(sweepEveryMs, () => runScript(redis, 'rmSweep', sweptMax), failing('The sweep could not run.')),
-    every(sweepEveryMs, () => presence.buryGone(), failing('Workers that are gone could not be looked for.')),
-    every(pruneEveryMs, () => pruneAll(database, () => isStopping), failing('Old operations could not be deleted.')),
+    every(beatEveryMs, () => presence.beat(), fault('The heartbeat could not be written.')),
+    every(sweepEveryMs, () => runScript(redis, 'rmSweep', sweptMax), fault('The sweep could not run.')),
+    every(sweepEveryMs, () => presence.buryGone(), fault('Workers that are gone could not be looked for.')),
+    every(pruneEveryMs, () => pruneAll(database, () => isStopping), fault('Old operations could not be deleted.')),
   ];
   return {
     async stop() {
@@ -65,13 +65,13 @@ async function pruneAll(database: Database, isStopping: () => boolean): Promise<
 }
 
 /** Runs a round now and then at every interval, but never beside itself. */
-function every(intervalMs: number, round: () => Promise<unknown>, failed: RecurringFault): NodeJS.Timeout {
+function every(intervalMs: number, round: () => Promise<unknown>, fault: RecurringFault): NodeJS.Timeout {
   let isRunning = false;
   const run = () => {
     if (isRunning) return;
     isRunning = true;
     round()
-      .then(() => failed(), failed)
+      .then(fault.passed, fault.failed)
       .finally(() => (isRunning = false));
   };
   run();

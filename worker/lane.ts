@@ -82,7 +82,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
         return;
       } catch (error) {
         // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery, and fill the log.
-        waits(error);
+        waits.failed(error);
       }
     }
   }

@@ -16,7 +16,7 @@ export type Enqueued = 'queued' | 'not-queued' | 'uncertain';
  * the event loop go as one: a transaction each was a third of this process's time.
  */
 export async function enqueue(link: QueueLink, jobs: FormedJob[]): Promise<Enqueued> {
-  const { redis, queues, apiId, refused } = link;
+  const { redis, queues, apiId, enqueuing } = link;
   if (redis.status !== 'ready') return 'not-queued';
   try {
     const transaction = link.transaction();
@@ -29,11 +29,12 @@ export async function enqueue(link: QueueLink, jobs: FormedJob[]): Promise<Enque
     // fail-point: after-add
     if (answers?.some(([error]) => isScriptGone(error)) === true) redis.disconnect(true);
     if (answers === null) return 'uncertain';
-    const error = answers.find(([each]) => each !== null)?.[0] ?? undefined;
-    refused(error);
-    return error === undefined ? 'queued' : 'uncertain';
+    const [error] = answers.find(([each]) => each !== null) ?? [null];
+    if (error !== null) throw error;
+    enqueuing.passed();
+    return 'queued';
   } catch (error) {
-    refused(error);
+    enqueuing.failed(error);
     return 'uncertain';
   }
 }

@@ -1,3 +1,5 @@
+import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
+
 export interface KeptAsking {
   /** Asks at once, unless a question is under way; resolves with its answer, or without one. */
   now(): Promise<void>;
@@ -9,12 +11,12 @@ export interface KeptAsking {
  * counts as not well, so that a fault which is over by the next question is noticed before anyone hears of it.
  *
  * @param ask resolves with whether all is well; where it throws, it is not
- * @param onAnswer told of each question what it threw, or nothing
+ * @param fault told of each question whether it threw
  */
 export function keepAsking(
   ask: () => Promise<boolean>,
   every: { wellMs: number; unwellMs: number },
-  onAnswer: (error?: unknown) => void = () => undefined,
+  fault?: RecurringFault,
 ): KeptAsking {
   let timer: NodeJS.Timeout | undefined;
   let isAsking = false;
@@ -26,11 +28,11 @@ export function keepAsking(
     clearTimeout(timer);
     const isWell = await ask().then(
       (answer) => {
-        onAnswer();
+        fault?.passed();
         return answer;
       },
       (error: unknown) => {
-        onAnswer(error);
+        fault?.failed(error);
         return false;
       },
     );

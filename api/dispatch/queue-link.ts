@@ -23,7 +23,7 @@ export interface QueueLink {
   /** This API process, as the workers address it. */
   apiId: string;
   /** Told of each enqueue what Redis has against it: it may have the right to all but that. */
-  refused: RecurringFault;
+  enqueuing: RecurringFault;
   /** From now on the outcomes of this process's operations are told, those of one cycle of a worker together. */
   onReplies: (listener: (replies: Replies) => void) => void;
   /** Whether each connection can be used now. */
@@ -51,7 +51,7 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
     queues,
     transaction: () => createTransaction(redis),
     apiId,
-    refused: logRecurring(logger, 'Jobs could not be queued.', reasonOf),
+    enqueuing: logRecurring(logger, 'Jobs could not be queued.', reasonOf),
     onReplies(listener) {
       replies.on('message', (_channel: string, message: string) => {
         listener(decodeReplies(message));
@@ -71,16 +71,16 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
  * in Postgres after a second.
  */
 async function keepListening(replies: Redis, channel: string, logger: Logger) {
-  const subscribed = logRecurring(logger, 'Replies are not heard, so outcomes are looked up.', reasonOf);
+  const subscribing = logRecurring(logger, 'Replies are not heard, so outcomes are looked up.', reasonOf);
   let isHeard = false;
 
   async function subscribe(): Promise<void> {
     try {
       await replies.subscribe(channel);
       isHeard = true;
-      subscribed();
+      subscribing.passed();
     } catch (error) {
-      subscribed(error);
+      subscribing.failed(error);
     }
   }
 

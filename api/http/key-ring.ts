@@ -46,14 +46,14 @@ interface Entry {
 /** What the parts of a ring share. */
 interface Ring extends KeyRingDeps {
   entries: LRUCache<string, Entry>;
-  failing: RecurringFault;
+  lookUps: RecurringFault;
 }
 
 export function createKeyRing(deps: KeyRingDeps): KeyRing {
   const { nowMs = Date.now, logger } = deps;
   const entries = new LRUCache<string, Entry>({ max: keysMax });
-  const failing = logRecurring(logger, 'No key can be looked up.', reasonWithoutStatement);
-  const ring: Ring = { ...deps, entries, failing };
+  const lookUps = logRecurring(logger, 'No key can be looked up.', reasonWithoutStatement);
+  const ring: Ring = { ...deps, entries, lookUps };
   return {
     wasGood(identity) {
       const entry = entries.peek(identity.id);
@@ -69,7 +69,7 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
       try {
         const key = await answerOf(ring, identity.id, entry, now);
         if (key === 'late') {
-          failing(late);
+          lookUps.failed(late);
           return 'unavailable';
         }
         if (!isSecretOf(key ?? nobodys, identity) || key === undefined) return 'refused';
@@ -79,7 +79,7 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
         return key;
       } catch (error) {
         if (!isInfrastructureError(error)) throw error;
-        failing(error);
+        lookUps.failed(error);
         return 'unavailable';
       }
     },
@@ -109,7 +109,7 @@ async function answerOf(ring: Ring, id: string, entry: Entry, now: number): Prom
 
 /** An unknown id is not kept: a key that was just issued must work at once, and guesses must not push out good keys. */
 function ask(
-  { database, entries, failing, lookUp = findKeyWithShop }: Ring,
+  { database, entries, lookUps, lookUp = findKeyWithShop }: Ring,
   id: string,
   entry: Entry,
   now: number,
@@ -120,7 +120,7 @@ function ask(
   entry.asking = asking;
   asking.then(
     (key) => {
-      failing();
+      lookUps.passed();
       if (entry.asking !== asking) return;
       entry.asking = undefined;
       entry.key = key;

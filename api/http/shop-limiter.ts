@@ -39,7 +39,7 @@ export interface ShopLimiterDeps {
 
 interface Counting extends ShopLimiterDeps {
   /** Told of each count what Redis has against it; a Redis that is away is its connection's to say. */
-  refused: RecurringFault;
+  attempts: RecurringFault;
 }
 
 /** What the requests of a shop in one turn are told of the budget they took from together. */
@@ -85,7 +85,7 @@ const usedUpMax = 10_000;
  */
 export function createShopLimiter(deps: ShopLimiterDeps): ShopLimiter {
   const limits = new LRUCache<number, Limit>({ max: limitsMax, memoMethod: (points) => createLimit(deps, points) });
-  const counting = { ...deps, refused: logRecurring(deps.logger, 'Redis refuses to count the rate limit.', String) };
+  const counting = { ...deps, attempts: logRecurring(deps.logger, 'Redis refuses to count the rate limit.', String) };
   let due = new Map<string, Group>();
 
   function countDue(): void {
@@ -134,10 +134,10 @@ async function count(deps: Counting, limit: Limit, shopId: number, asked: number
   try {
     const counted = await consume(limit.shared, shopId, asked);
     if (counted.admitted < asked) limit.usedUpUntilMs.set(shopId, performance.now() + counted.msBeforeNext);
-    deps.refused();
+    deps.attempts.passed();
     return counted;
   } catch (error) {
-    if (error instanceof ReplyError) deps.refused(error);
+    if (error instanceof ReplyError) deps.attempts.failed(error);
     deps.metrics.limiterInsured(asked);
   }
   try {

@@ -15,9 +15,9 @@ function jobOf(materialId: string): FormedJob {
 
 describe('an enqueue', () => {
   const room = useQueueRoom();
-  /** What its link was told, one an enqueue. */
+  /** What its link was told, one an enqueue; undefined where it passed. */
   let told: unknown[];
-  const refused = (error?: unknown) => told.push(error);
+  const enqueuing = { passed: () => told.push(undefined), failed: (error: unknown) => told.push(error) };
   beforeEach(() => (told = []));
 
   /** The link of an API process; its transaction is ended as `exec` says. */
@@ -28,7 +28,7 @@ describe('an enqueue', () => {
       return exec === undefined ? real : { ...real, exec: () => exec(real.exec) };
     };
     const connection: unknown = status === undefined ? redis : Object.create(redis, { status: { value: status } });
-    return { redis: connection, queues, transaction, apiId: 'test', refused } as unknown as QueueLink;
+    return { redis: connection, queues, transaction, apiId: 'test', enqueuing } as unknown as QueueLink;
   };
 
   it('adds all of its jobs, and announces the material of each', async () => {

@@ -35,7 +35,12 @@ describe('the follow-up of writes that hear nothing', () => {
     withdraw = () => Promise.resolve({ outcomes: new Map() });
     const database = { raw: (_: string, [ids]: [string[]]) => lookUp(ids), transaction: () => withdraw() };
     followUp = startFollowUp({
-      link: { redis: room.redis, queues: room.queues, apiId: 'test', refused: () => undefined } as unknown as QueueLink,
+      link: {
+        redis: room.redis,
+        queues: room.queues,
+        apiId: 'test',
+        enqueuing: { passed: () => undefined, failed: () => undefined },
+      } as unknown as QueueLink,
       database: database as unknown as Database,
       logger: pino({ level: 'silent' }),
       metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),

@@ -10,13 +10,13 @@ describe('a fault that comes again and again', () => {
 
   it('is logged once for each reason, whatever comes between, and anew once it was over', () => {
     const attempt = logRecurring(pino({}, { write }), 'It does not work.', reasonOf);
-    attempt();
+    attempt.passed();
     expect(said()).to.deep.equal([]);
-    for (const message of ['full at 1', 'away', 'full at 2', 'away']) attempt(new Error(message));
+    for (const message of ['full at 1', 'away', 'full at 2', 'away']) attempt.failed(new Error(message));
     expect(lines[0]?.msg).to.equal('It does not work.');
     expect(said()).to.deep.equal(['full at 1', 'away']);
-    attempt();
-    attempt(new Error('full at 3'));
+    attempt.passed();
+    attempt.failed(new Error('full at 3'));
     expect(said()).to.deep.equal(['full at 3']);
   });
 });

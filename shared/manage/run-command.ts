@@ -59,8 +59,8 @@ const poolMax = 2;
 
 /**
  * How every command runs: with a database that is closed behind it, its answer on stdout, whatever went wrong in a
- * sentence on stderr. Exit codes: 0, 1 for a failure or a finding, 69 where the database cannot be asked, 78 where none is known (2, wrong usage, is
- * commander's to find). Faults of our own are thrown on.
+ * sentence on stderr. Exit codes: 0, 1 for a failure or a finding, 69 where the database cannot be asked, 78 where none is
+ * known (2, wrong usage, is commander's to find). Faults of our own are thrown on.
  */
 export function createRunCommand(deps: RunCommandDeps): RunCommand {
   const { stdin, stdout, stderr } = deps.process;

@@ -47,18 +47,12 @@ describe('npm run load', () => {
     await folder.remove();
   });
 
-  /** With the address, the key and the locations of the shop, which nothing was booked at yet. */
-  function startLoad(...args: string[]) {
-    const given = [
-      '--url',
-      service.baseUrls[0] ?? '',
-      '--key',
-      shop.writeKey,
-      '--locations',
-      shop.locationIds.join(','),
-    ];
-    return startCommand([...given, ...args], folder.path);
-  }
+  /** The address, the key and the locations of the shop, which nothing was booked at yet. */
+  const target = () => {
+    const { writeKey, locationIds } = shop;
+    return ['--url', service.baseUrls[0] ?? '', '--key', writeKey, '--locations', locationIds.join(',')];
+  };
+  const startLoad = (...args: string[]) => startCommand([...target(), ...args], folder.path);
 
   it('changes levels, finds what was acknowledged in them, and writes its figures and a page that loads nothing', async () => {
     const scenario = join(folder.path, 'scenario.json');
@@ -223,16 +217,7 @@ describe('npm run load', () => {
     it('ends with 74 where its figures or its table could not be written', async () => {
       const full = openSync(fullDisk, 'w');
       for (const more of [['--json', '-'], []]) {
-        const given = [
-          '--url',
-          service.baseUrls[0] ?? '',
-          '--key',
-          shop.writeKey,
-          '--locations',
-          shop.locationIds[0] ?? '',
-          ...more,
-        ];
-        const ended = await startCommand([...given, ...atMost(1)], folder.path, full).ended;
+        const ended = await startCommand([...target(), ...more, ...atMost(1)], folder.path, full).ended;
         expect(ended.text).to.include('The answer could not be written: ENOSPC');
         expect(ended.code, ended.text).to.equal(74);
       }

@@ -1,12 +1,12 @@
 import { jsonType, mergePatchType } from '../http/content-type.js';
 import type { Route } from '../http/route.js';
-import { patchInventory } from './adjust-inventory.js';
-import { getOneMaterial } from './get-material.js';
-import { getMaterials } from './list-materials.js';
-import { refuseRawGlobalId } from './raw-global-id.js';
-import { getHistory } from './read-history.js';
-import { getInventory } from './read-levels.js';
-import { patchMaterial } from './update-material.js';
+import { getHistory } from './get-history.js';
+import { getInventory } from './get-inventory.js';
+import { getMaterials } from './get-materials.js';
+import { getOneMaterial } from './get-one-material.js';
+import { patchInventory } from './patch-inventory.js';
+import { patchMaterial } from './patch-material.js';
+import { refuseRawGlobalId } from './refuse-raw-global-id.js';
 
 const list = '/v1/raw-materials';
 const material = `${list}/:variantId`;

@@ -1,6 +1,5 @@
 import { createServer } from 'node:http';
 import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
-import { Server as NetServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { fail, statusByCode } from '../../shared/domain/errors.js';
@@ -8,6 +7,8 @@ import type { Result } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { createAnswerRoom } from './answer-room.js';
 import type { AnswerRoom } from './answer-room.js';
+import { closeLingering } from './close-lingering.js';
+import type { OpenConnections } from './close-lingering.js';
 import { sendReply } from './envelope.js';
 import { answerConnect, answerParserFault } from './parser-faults.js';
 import { answerBefore, beginAfter, endWithLast, isUpgrade } from './pipelined.js';
@@ -45,16 +46,9 @@ export interface ApiServerDeps {
   connectionsMax: number;
 }
 
-/** Each with the answers on it that are not closed yet, in the order of their requests. */
-type OpenConnections = Map<Socket, ServerResponse[]>;
-
 const headerBytesMax = 16_384;
 /** How often Node looks for connections past their timeouts: so much later than said they may end. */
 const timeoutCheckMs = 1_000;
-/** Turns of the event loop without a new connection, after which the kernel holds none; it hands out one a turn. */
-const quietTurns = 3;
-/** Connections that the kernel holds at most for the port (`net.Server.listen`): who comes after so many came later. */
-const heldByKernelMax = 511;
 const dropLogEveryMs = 10_000;
 
 /** Node's server with every limit said, whose own answers are ours too: none leaves without a request id (contract §1). */
@@ -178,66 +172,6 @@ function track(req: IncomingMessage, res: ServerResponse, { open, cutShort, read
     if (place >= 0) room.closed(open.splice(place, 1).length);
     readAhead?.closed();
     if (!req.complete) cutShort.set(req.socket, req);
-  });
-}
-
-/**
- * `http.Server.close` would close idle connections at once, and reset the request that is on its way on one of them
- * (T14: no resets). So only the port is closed; who still sends is answered with `Connection: close`, and what stays idle
- * is closed after `lingerMs`. A request that drips in is cut off before it could no longer be answered within the bound of
- * the whole stop.
- */
-async function closeLingering(
-  server: HttpServer,
-  connections: OpenConnections,
-  { lingerMs, arrivalMs }: ApiServerDeps['timeouts'],
-): Promise<void> {
-  const startedMs = performance.now();
-  await untilAllAccepted(server, arrivalMs);
-  const closed = new Promise((resolve) => {
-    NetServer.prototype.close.call(server, resolve);
-  });
-  const closeIdle = () => {
-    server.closeIdleConnections();
-    // To Node one that has never sent a byte is not idle, but late.
-    for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
-  };
-  // A process that had no CPU for that long comes to its timers first. What has arrived meanwhile is read after them.
-  const lingered = setTimeout(() => setImmediate(closeIdle), lingerMs);
-  const tooLate = setTimeout(
-    () => {
-      for (const [socket, open] of connections) if (![...open].some(({ req }) => req.complete)) socket.destroy();
-    },
-    Math.max(lingerMs, startedMs + arrivalMs - performance.now()),
-  );
-  await closed;
-  clearTimeout(lingered);
-  clearTimeout(tooLate);
-}
-
-/**
- * With the port, the kernel would reset the connections that it has made and Node has not taken yet. Counted and not timed:
- * each is answered in the turn after it was taken, which takes as long as it does.
- */
-function untilAllAccepted(server: HttpServer, atMostMs: number): Promise<void> {
-  return new Promise((resolve) => {
-    const endMs = performance.now() + atMostMs;
-    let [quiet, taken] = [0, 0];
-    const onConnection = () => {
-      quiet = 0;
-      taken += 1;
-    };
-    server.on('connection', onConnection);
-    const turn = () => {
-      quiet += 1;
-      if (quiet <= quietTurns && taken < heldByKernelMax && performance.now() < endMs) {
-        setImmediate(turn);
-        return;
-      }
-      server.off('connection', onConnection);
-      resolve();
-    };
-    setImmediate(turn);
   });
 }
 

@@ -2,12 +2,14 @@
 
 export const variantIdArgument = {
   type: 'string',
+  format: 'text',
   description:
     'The id of a raw material: `VMAT-…` for a virtual one, digits for one of the commerce platform. Take it from list_raw_materials.',
 } as const;
 
 export const virtualIdArgument = {
   type: 'string',
+  format: 'text',
   description: 'The id of a virtual raw material, `VMAT-…`. Materials of the commerce platform cannot be changed here.',
 } as const;
 

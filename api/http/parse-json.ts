@@ -17,7 +17,9 @@ export function parseJson(bytes: string): Result<unknown> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    return fail('INVALID_INPUT', `The body is not valid JSON: ${(error as SyntaxError).message}.`);
+    // V8 quotes a few characters of the text, and may cut a pair in two.
+    const reason = (error as SyntaxError).message.toWellFormed();
+    return fail('INVALID_INPUT', `The body is not valid JSON: ${reason}.`);
   }
   const fault = findJsonFault(text);
   return fault === undefined ? succeed(value) : refuseInput('body', [fault]);

@@ -32,7 +32,7 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
     socket.destroy();
   } else if (last === undefined) {
     if (deps.cutShort.get(socket)?.complete === false) socket.destroy();
-    else end(socket, replyTo(error, deps), deps);
+    else end(socket, replyTo(error, deps), deps, acceptOf(error));
   } else if (last.writableEnded && open.length === 1) {
     socket.end(() => socket.destroy());
   } else if (!last.req.complete && !last.headersSent) {
@@ -99,10 +99,17 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
 }
 
 /**
- * A token that is no method of ours, and an address whose path is taken without its query (RFC 9112 §3). Path and query
- * share no character: a packet of one long word is 64 KiB, which two ways to divide it made seconds.
+ * A token that is no method of ours, and an address, whole or from its path on, whose path is taken without what is behind
+ * it (RFC 9112 §3). No two parts of it share a character: a packet of one long word is 64 KiB, which two ways to divide
+ * it made seconds.
  */
-const requestLine = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (\/[^\s?]*)(?:\?\S*)? HTTP\/1\.[01]\r?\n/;
+const requestLine =
+  /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (?:[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]*)?(\/[^\s?#]*)(?:[?#]\S*)? HTTP\/1\.[01]\r?\n/;
+
+/** Its Accept, as far as its head is in what the parser refused. */
+function acceptOf({ rawPacket }: ParserFault): string | undefined {
+  return /\r\naccept:[ \t]*([^\r\n]*)/i.exec(rawPacket?.toString('latin1') ?? '')?.[1];
+}
 
 const notHttp: Reply = { result: fail('INVALID_INPUT', 'This is not a valid HTTP request.') };
 

@@ -12,7 +12,7 @@ import { materialNotFound, refuseToRead } from './material-address.js';
 
 export interface ReadLevelsInput {
   variantId: string;
-  /** Only these; at most 250. Without it all that have a level. */
+  /** Only these; at most 250. Empty or undefined: all that have a level. */
   locationIds: readonly string[] | undefined;
 }
 
@@ -24,8 +24,10 @@ export interface ReadLevelsInput {
 export async function readLevels(
   services: Services,
   caller: Caller,
-  { variantId, locationIds }: ReadLevelsInput,
+  { variantId, locationIds: wanted = [] }: ReadLevelsInput,
 ): Promise<Result<InventoryLevels>> {
+  // As every filter: an agent sends an empty list for one that it has no wish for.
+  const locationIds = wanted.length === 0 ? undefined : wanted;
   const refusal = refuseToRead(variantId);
   if (refusal !== undefined) return refusal;
   // For a platform material too: it tells an unknown one before any call, and which of the wanted locations the shop has.

@@ -4,6 +4,7 @@ import type { Idempotency } from '../../shared/domain/operation.js';
 import { decodeText } from '../http/query.js';
 import type { RouteRequest } from '../http/route.js';
 import { canonicalJson, idempotencyOf } from '../operations/idempotency.js';
+import { entityTag, readIfMatch } from './entity-tag.js';
 import { preferenceApplied, readPreferences } from './preferences.js';
 
 /**
@@ -21,7 +22,7 @@ export function readIdempotency(request: RouteRequest): Result<Idempotency | und
   const query = request.query.size === 0 ? '' : canonicalJson(Object.fromEntries(request.query));
   // What is preferred, in whatever order and with whatever blanks a proxy has sent it on.
   const preferred = preferenceApplied(readPreferences(headers['prefer'])) ?? '';
-  const meaning = [canonicalJson(body), query, preferred, textOf(headers['if-match'])];
+  const meaning = [canonicalJson(body), query, preferred, preconditionOf(headers['if-match'])];
   return succeed(idempotencyOf({ shopId: caller.shop.id, method, path, key }, meaning));
 }
 
@@ -37,6 +38,14 @@ export function idempotencyKey(header: string): string | undefined {
   return /^[\x21-\x7e]{1,255}$/.test(key) ? key : undefined;
 }
 
-function textOf(header: string | string[] | undefined): string {
-  return Array.isArray(header) ? header.join(', ') : (header ?? '');
+/** For tags that match no version, whatever they are. */
+const neverGiven = '""';
+
+/** The tags that `If-Match` takes, with whatever blanks they were sent. */
+function preconditionOf(header: string | undefined): string {
+  if (header === undefined) return '';
+  const read = readIfMatch(header);
+  if (!read.ok) return header;
+  if (read.data === undefined) return '*';
+  return read.data.length === 0 ? neverGiven : read.data.map(entityTag).join(', ');
 }

@@ -12,9 +12,11 @@ const list = '/v1/raw-materials';
 const material = `${list}/:variantId`;
 const inventory = `${material}/inventory`;
 const history = `${inventory}/history`;
-const rawGlobalId = /^\/v1\/raw-materials\/gid:[^/]*\/.*$/i;
+/** `gid:`, each of its characters escaped or not: some encoders escape the colon and leave the slashes. */
+const gid = '(?:g|%[46]7)(?:i|%[46]9)(?:d|%[46]4)(?::|%3a)';
+const rawGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*$`, 'i');
 /** The history has no PATCH, whatever stands for the id. */
-const changeableGlobalId = /^\/v1\/raw-materials\/gid:[^/]*\/.*(?<!\/inventory\/history)$/i;
+const changeableGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*(?<!/inventory/history)$`, 'i');
 
 const fieldTypes = [jsonType, mergePatchType];
 

@@ -22,9 +22,12 @@ export function faultsOf(errors: readonly ErrorObject[], base = ''): ErrorDetail
   return faults;
 }
 
-/** A step of a JSON Pointer (RFC 6901). */
+/**
+ * A step of a JSON Pointer (RFC 6901), which is Unicode: half of a surrogate pair in a key is U+FFFD here, since strict
+ * parsers would refuse the whole answer for it.
+ */
 export function pointerStep(key: string | number): string {
-  return `/${String(key).replace(/~/g, '~0').replace(/\//g, '~1')}`;
+  return `/${String(key).toWellFormed().replace(/~/g, '~0').replace(/\//g, '~1')}`;
 }
 
 /** The refusal of a request with these faults, of which there must be one (contract §5, INVALID_INPUT). */

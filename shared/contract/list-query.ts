@@ -15,11 +15,17 @@ export const listQuerySchema = {
     originFilter: { type: 'string', enum: ['all', 'platform', 'virtual'], default: 'all' },
     sortBy: {
       type: 'string',
+      format: 'text',
       default: 'productName',
       description:
         'productName, variantName, inventoryQuantity, sku, vendor, unitCost or updatedAt; anything else is ignored.',
     },
-    sortOrder: { type: 'string', default: 'asc', description: 'asc or desc; anything else is ignored.' },
+    sortOrder: {
+      type: 'string',
+      format: 'text',
+      default: 'asc',
+      description: 'asc or desc; anything else is ignored.',
+    },
     vendorFilter: {
       type: 'array',
       items: { type: 'string', format: 'text' },

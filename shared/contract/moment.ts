@@ -1,4 +1,7 @@
-/** A stretch of time that one text of a query names, in whole milliseconds of the epoch, both ends within it. */
+/**
+ * A stretch of time that one text of a query names, in whole milliseconds of the epoch, both ends within it. What is
+ * between two milliseconds holds none: its first is the later of them, its last the earlier.
+ */
 export interface Moment {
   firstMs: number;
   lastMs: number;
@@ -11,15 +14,19 @@ export interface Moment {
 export function parseMoment(text: string): Moment | undefined {
   const isDay = date.test(text);
   if (!isDay && !dateTime.test(text)) return undefined;
-  const firstMs = Date.parse(text);
+  // Cut to milliseconds.
+  const atMs = Date.parse(text);
   // Of a day that its month does not have, Date.parse makes NaN or a day of the next month.
-  if (Number.isNaN(firstMs) || !isDayOfItsMonth(text)) return undefined;
-  return { firstMs, lastMs: isDay ? firstMs + dayMs - 1 : firstMs };
+  if (Number.isNaN(atMs) || !isDayOfItsMonth(text)) return undefined;
+  if (isDay) return { firstMs: atMs, lastMs: atMs + dayMs - 1 };
+  return { firstMs: isBetween.test(text) ? atMs + 1 : atMs, lastMs: atMs };
 }
 
 const dayMs = 86_400_000;
 const date = /^\d{4}-\d\d-\d\d$/;
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
+/** A fraction of more than milliseconds. */
+const isBetween = /\.\d{3}0*[1-9]/;
 
 function isDayOfItsMonth(text: string): boolean {
   const day = text.slice(0, 10);

@@ -97,7 +97,7 @@ function rowFaults(row: unknown, index: number, variantId: string): ErrorDetail[
   if (Object.keys(row).length > fieldsMax) return [{ path, message: tooManyFields }];
   const faults = isRow(row) ? [] : faultsOf(isRow.errors ?? [], path);
   if (typeof row['variantId'] === 'string' && row['variantId'] !== variantId) {
-    faults.push({ path: `${path}/variantId`, message: 'Must equal the variantId of the path.' });
+    faults.push({ path: `${path}/variantId`, message: 'Must equal the variantId of the request.' });
   }
   return faults;
 }

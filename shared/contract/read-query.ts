@@ -64,8 +64,8 @@ function queryReader<Query extends object>(schema: QuerySchema): (parameters: Qu
   };
 }
 
-/** 16 digits hold every whole number a double can tell apart; a longer text stays a text, which is then refused. */
-const wholeNumber = /^-?\d{1,16}$/;
+/** However long: what a double cannot tell apart is far beyond every bound. */
+const wholeNumber = /^-?\d+$/;
 
 function parseValue(type: 'string' | 'integer' | 'boolean', text: string): unknown {
   if (type === 'integer' && wholeNumber.test(text)) return Number(text);

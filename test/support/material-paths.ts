@@ -14,6 +14,8 @@ export const badIds = [
   'gid://shopify/ProductVariant/1',
   'GID://shopify/ProductVariant/1',
   'gid:%2F%2Fshopify/ProductVariant/1',
+  'gid%3A//shopify/ProductVariant/1',
+  '%67%49d%3a//shopify/ProductVariant/1',
   '123456789012345678901',
   '-1',
   '1.0',

@@ -23,7 +23,7 @@ export const getInventory = createTool<{ variantId: string } & InventoryQuery>({
       locationIds: {
         ...inventoryQuerySchema.properties.locationIds,
         description:
-          'Only these locations; those the shop does not have are left out. Without it: all that have a level.',
+          'Only these locations; those the shop does not have are left out. Empty or left out: all that have a level.',
       },
     },
     additionalProperties: false,

@@ -109,6 +109,9 @@ describe('POST /mcp: the tools', () => {
         await rest(`${materialPath(variantId)}?includeConnections=true`),
       );
       expect(await dataOf(client, 'get_inventory', { variantId })).to.deep.equal(await rest(inventoryPath(variantId)));
+      expect(await dataOf(client, 'get_inventory', { variantId, locationIds: [] })).to.deep.equal(
+        await rest(inventoryPath(variantId)),
+      );
       expect(await dataOf(client, 'get_inventory', { variantId, locationIds: ['1003', 'nowhere'] })).to.deep.equal(
         await rest(`${inventoryPath(variantId)}?locationIds=1003&locationIds=nowhere`),
       );

@@ -16,6 +16,7 @@ const paths = [
   { path: inventoryPath(id), allow: 'GET, PATCH' },
   { path: materialPath('gid://shopify/ProductVariant/1'), allow: 'GET, PATCH' },
   { path: inventoryPath('gid:%2F%2Fshopify%2FProductVariant%2F1'), allow: 'GET, PATCH' },
+  { path: inventoryPath('gid%3A//shopify/ProductVariant/1'), allow: 'GET, PATCH' },
   { path: `${inventoryPath(id)}/history`, allow: 'GET' },
   { path: `${inventoryPath('gid://shopify/ProductVariant/1')}/history`, allow: 'GET' },
   { path: `${inventoryPath('gid:%2F%2Fshopify%2FProductVariant%2F1')}/history`, allow: 'GET' },

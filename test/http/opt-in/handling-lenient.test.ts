@@ -52,7 +52,7 @@ describe('Prefer: handling=lenient on the inventory update', () => {
       'INVALID_INPUT',
       'ok',
     ]);
-    expect(results[4]?.error?.message).to.equal('variantId: Must equal the variantId of the path.');
+    expect(results[4]?.error?.message).to.equal('variantId: Must equal the variantId of the request.');
     const { rows } = await http.database.raw<{ rows: { row_index: number }[] }>(
       'SELECT row_index FROM ledger WHERE shop_id = ? ORDER BY row_index',
       [shop.shopId],

@@ -89,7 +89,7 @@ const cases: { title: string; body: unknown; faults: Record<string, string> }[] 
   {
     title: 'a foreign variantId',
     body: row({ delta: 1, variantId: 'VMAT-VAR-2' }),
-    faults: { '/updates/1/variantId': 'Must equal the variantId of the path.' },
+    faults: { '/updates/1/variantId': 'Must equal the variantId of the request.' },
   },
   {
     title: 'a misspelt expected',

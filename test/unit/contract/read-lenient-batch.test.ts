@@ -21,7 +21,7 @@ describe('a batch that is handled leniently', () => {
   it('says all that is wrong with a row in one message', () => {
     const batch = read([{ locationId: 1, delta: 'x', unit: 'kg', variantId: 'VMAT-2' }, 7]);
     expect(batch.ok && batch.data.malformed.map(({ message }) => message)).to.deep.equal([
-      'unit: Is not a known field here. locationId: Must be a string. delta: Must be a finite number. variantId: Must equal the variantId of the path.',
+      'unit: Is not a known field here. locationId: Must be a string. delta: Must be a finite number. variantId: Must equal the variantId of the request.',
       'Must be an object.',
     ]);
   });

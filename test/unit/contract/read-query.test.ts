@@ -50,6 +50,17 @@ describe('the query of the list', () => {
   });
 });
 
+describe('a number that is too large', () => {
+  for (const page of ['1000001', '99999999999999999999']) {
+    it(`is told its bound: ${page}`, () => {
+      const read = readListQuery(parametersOf(`page=${page}`));
+      expect(read.ok ? undefined : read.error.details).to.deep.equal([
+        { path: 'page', message: 'Must be at most 1000000.' },
+      ]);
+    });
+  }
+});
+
 describe('the other queries', () => {
   it('take at most 250 locations', () => {
     const locations = (count: number) => Array.from({ length: count }, (_, index) => `locationIds=${index}`).join('&');

@@ -90,6 +90,14 @@ describe('an Idempotency-Key', () => {
     expect(hashOf('return=minimal')).to.equal(hashOf());
   });
 
+  it('stands for the same request however the tags of If-Match are set apart, and for no other tags', () => {
+    const hashOf = (ifMatch: string) => readWith({ headers: { ...base.headers, 'if-match': ifMatch } }).requestHash;
+    expect(hashOf(' "3",,"77"')).to.equal(hashOf('"3", "77"'));
+    expect(hashOf(' * ')).to.equal(hashOf('*'));
+    const different = ['"3"', '"77"', 'W/"3"', '*', 'no list'].map(hashOf);
+    expect(new Set([...different, readWith({}).requestHash])).to.have.lengthOf(different.length + 1);
+  });
+
   it('stands for the same request whatever the order of its members, and for no other', () => {
     const { requestHash } = readWith({});
     expect(readWith({ body: { updates: [{ delta: 1, locationId: 'A' }] } }).requestHash).to.equal(requestHash);

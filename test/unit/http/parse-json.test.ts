@@ -52,6 +52,17 @@ describe('the body of a request', () => {
     });
   }
 
+  const halves: { title: string; text: string; echoed: RegExp }[] = [
+    { title: 'in what is no JSON', text: '{"sku": 😀}', echoed: /Unexpected token '\ufffd'/ },
+    { title: 'in a key that is there twice', text: '{"\\ud800":1,"\\ud800":2}', echoed: /"path":"\/\ufffd"/ },
+  ];
+  for (const { title, text, echoed } of halves) {
+    it(`is refused in whole characters where half of one would be quoted, ${title}`, () => {
+      const answer = JSON.stringify(parseJson(bytesOf(text)));
+      expect(answer).to.match(echoed).and.not.include('\\ud');
+    });
+  }
+
   it('touches no prototype with a __proto__ key', () => {
     const read = parseJson('{"__proto__":{"polluted":true}}');
     expect(read.ok).to.equal(true);

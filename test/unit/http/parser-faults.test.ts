@@ -27,13 +27,21 @@ describe("what Node's parser refuses", () => {
     expect(cpuMsOf(() => answerParserFault(error, socket, deps))).to.be.below(1_000);
   });
 
-  it('as a made-up verb is 405, with or without a query', async () => {
-    for (const target of ['/x', '/x?a=/b?c']) {
+  it('as a made-up verb is 405, in whatever form its address is', async () => {
+    for (const target of ['/x', '/x?a=/b?c', '/x#a', 'http://host:1/x?a', 'HTTPS://host/x']) {
       const socket = new PassThrough();
       answerParserFault(fault('HPE_INVALID_METHOD', `BREW ${target} HTTP/1.1\r\n`), socket, deps);
       expect(String(await socket.toArray())).to.match(/^HTTP\/1\.1 405 /);
       expect(refused.splice(0).at(-1)).to.equal(405);
     }
+  });
+
+  it('is answered as the problem that its head asks for', async () => {
+    const head = 'BREW /x HTTP/1.1\r\nHost: x\r\naccept: application/problem+json\r\n\r\n';
+    const socket = new PassThrough();
+    answerParserFault(fault('HPE_INVALID_METHOD', head), socket, deps);
+    expect(String(await socket.toArray())).to.match(/\r\nContent-Type: application\/problem\+json/);
+    refused.splice(0);
   });
 
   describe('since it has not arrived whole in time', () => {

@@ -1,5 +1,5 @@
-import { randomUUID } from 'node:crypto';
 import { setTimeout as delay } from 'node:timers/promises';
+import { v7 as uuidv7 } from 'uuid';
 import type { Database } from './connect.js';
 import { isInfrastructureError } from './errors.js';
 import { findOutcomes, recordCommand } from './operations.js';
@@ -33,7 +33,7 @@ export async function decidedTransaction<T>(
   work: (transaction: Database) => Promise<T>,
   { onCommit, decidedMsMax = decidedMsMaxDefault }: { onCommit?: () => void; decidedMsMax?: number } = {},
 ): Promise<T> {
-  const commandId = randomUUID();
+  const commandId = uuidv7();
   let committing: { transactionId: string; result: T } | undefined;
   try {
     return await database.transaction(async (transaction) => {

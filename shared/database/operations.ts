@@ -31,6 +31,7 @@ export async function findOutcomes(database: Database, operationIds: string[]): 
 /**
  * Puts an operator's command on record, of no shop, within its own transaction.
  *
+ * @param commandId a UUIDv7, as every id here: the old ones are found by it (`pruneOperations`)
  * @returns the id of that transaction
  */
 export async function recordCommand(transaction: Database, commandId: string): Promise<string> {

@@ -4,6 +4,7 @@ import { expect } from 'chai';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { decidedTransaction, OpenCommit } from '../../../shared/database/decided-transaction.js';
+import { pruneOperations } from '../../../shared/database/operations.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -76,6 +77,14 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
   it('has its result where nothing breaks', async () => {
     expect(await run('passes')).to.equal('its result');
     expect(await written()).to.equal(1);
+  });
+
+  it('leaves a row that goes with the others of its age', async () => {
+    for (let left = 5; left > 0; left -= 1) await run('passes');
+    const rows = async () => (await direct.raw<{ rows: unknown[] }>('SELECT op_id FROM operations')).rows.length;
+    expect(await rows()).to.be.at.least(5);
+    await pruneOperations(direct, { keptMs: -60_000, batchSize: 1_000 });
+    expect(await rows()).to.equal(0);
   });
 
   it('has its result where only the answer was lost', async () => {

@@ -21,7 +21,7 @@ tuneHeap();
 const settings = settingsOrExit(declared, process.env, settingsProblems);
 const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL });
 const shutdown = createShutdown({ logger, forceMs: settings.SHUTDOWN_TIMEOUT_MS });
-shutdown.listen();
+shutdown.listen({ untilStarted: true });
 const tellParent = followParent(shutdown);
 
 const pools = createPools(settings);
@@ -72,6 +72,7 @@ const server = createServer({
 const port = await server.listen(settings.PORT, settings.HOST);
 shutdown.register('the server', () => server.close());
 
+shutdown.started();
 logger.info({ port, host: settings.HOST, ...admin }, 'listening');
 tellParent({ type: 'listening', port, ...admin });
 

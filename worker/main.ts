@@ -39,7 +39,7 @@ const settings = settingsOrExit(declared, process.env);
 const { DATABASE_URL, REDIS_URL, WORKER_LANES } = settings;
 const logger = createLogger({ name: 'worker', level: settings.LOG_LEVEL });
 const shutdown = createShutdown({ logger, forceMs });
-shutdown.listen();
+shutdown.listen({ untilStarted: true });
 const tellParent = followParent(shutdown);
 
 const onRedisError = (error: Error) => {
@@ -101,6 +101,7 @@ shutdown.register('lanes, mirror and ledger watch', async () => {
   await Promise.all([mirror?.stop(), ledgerWatch.stop(), ...lanes.map(({ done }) => done)]);
 });
 
+shutdown.started();
 logger.info({ lanes: WORKER_LANES, ...admin }, 'working');
 tellParent({ type: 'ready', ...admin });
 

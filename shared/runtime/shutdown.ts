@@ -22,8 +22,14 @@ export interface Shutdown {
   register(name: string, close: () => unknown): void;
   /** Closes everything once, last opened first; later calls await the same end. Rejects never. */
   run(reason: string): Promise<void>;
-  /** Lets SIGINT, SIGTERM and faults nobody caught start the end. For a process's entry, once. */
-  listen(): void;
+  /**
+   * Lets SIGINT, SIGTERM and faults nobody caught start the end. For a process's entry, once.
+   *
+   * @param options.untilStarted what is being opened until `started()` is not waited for: where the end comes before it, the
+   *   process exits 0 as soon as all is closed
+   */
+  listen(options?: { untilStarted: boolean }): void;
+  started(): void;
 }
 
 interface State {
@@ -32,11 +38,14 @@ interface State {
   closingNow: string | undefined;
   exitCodeAtForce: number;
   listening: boolean;
+  /** Nobody waits for what is still being opened. */
+  starting: boolean;
 }
 
 /**
  * Closers run one after the other, each awaited; one that fails is logged and the others still run.
- * A clean end never calls `process.exit`: the process ends since nothing is left open, so a leak is seen as a hang.
+ * A clean end never calls `process.exit`, but for that of a start: the process ends since nothing is left open, so a leak is
+ * seen as a hang.
  * `forceMs` bounds the whole of it, the leak included (that only after `listen()`): then the closer that hangs is logged and the process exits 1.
  * A second signal of the same kind exits at once with 130 (SIGINT) or 143 (SIGTERM). Of the same kind, since Ctrl-C
  * under a supervisor sends SIGINT from the terminal and then SIGTERM from the parent, and that is one wish.
@@ -50,6 +59,7 @@ export function createShutdown(deps: { logger: Logger; forceMs: number }): Shutd
     closingNow: undefined,
     exitCodeAtForce: exitCodeForced,
     listening: false,
+    starting: false,
   };
   const run = (reason: string) => runOnce(deps, state, reason);
   return {
@@ -58,10 +68,14 @@ export function createShutdown(deps: { logger: Logger; forceMs: number }): Shutd
       if (state.ending) state.ending = state.ending.then(() => closeAll(deps.logger, state));
     },
     run,
-    listen: () => {
+    listen: ({ untilStarted } = { untilStarted: false }) => {
       state.listening = true;
+      state.starting = untilStarted;
       listenToSignals(deps.logger, run);
       listenToFaults(deps.logger, state, run);
+    },
+    started: () => {
+      state.starting = false;
     },
   };
 }
@@ -78,6 +92,7 @@ function runOnce(deps: { logger: Logger; forceMs: number }, state: State, reason
     if (state.listening) timer.unref();
     else clearTimeout(timer);
     deps.logger.info('closed');
+    if (state.starting) process.exit(0);
   });
   return state.ending;
 }
@@ -121,6 +136,12 @@ function listenToSignals(logger: Logger, run: (reason: string) => Promise<void>)
 function listenToFaults(logger: Logger, state: State, run: (reason: string) => Promise<void>): void {
   // Node raises an unhandled rejection as an uncaught exception too, with its origin, so one listener sees both.
   process.on('uncaughtException', (error, origin) => {
+    // What was being opened has been closed under it.
+    if (state.ending !== undefined && state.starting) {
+      logger.info({ err: error }, 'the start was broken off');
+      return;
+    }
+    state.starting = false;
     const outside = reasonOutside(error);
     logger.fatal({ err: error, origin }, outside ?? 'a fault that nobody caught');
     const exitCode = outside === undefined ? exitCodeFault : exitCodeUnavailable;

@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { freePort } from '../../shared/standalone/ports.js';
 import { useDatabase } from '../support/database.js';
+import { runShipped, shipped } from '../support/run-shipped.js';
 import { startTestRedis } from '../support/servers.js';
 import type { TestRedis } from '../support/servers.js';
 import { startProcess, stopProcess } from '../support/service-process.js';
@@ -33,6 +34,20 @@ describe('a process that starts without one of its servers', () => {
     it(`ends with 69 where Redis is not there: ${kind}`, async () => {
       const said = await endOf(kind, { REDIS_URL: `redis://${nowhere}` });
       expectUnavailable(said, `Redis did not answer within 5000 ms: connect ECONNREFUSED ${nowhere}`);
+    });
+  }
+
+  for (const kind of ['api', 'worker'] as const) {
+    it(`ends with 0, and with no fault, where it is told to stop meanwhile: ${kind}`, async () => {
+      const env = { DATABASE_URL: `postgres://x@${nowhere}/x`, REDIS_URL: `redis://${nowhere}`, PORT: '0' };
+      const ended = await runShipped(`await import('${shipped(`${kind}/main.js`)}');`, {
+        env,
+        // The first thing it has to say is that Redis is not there.
+        onLine: (_line, child) => child.kill('SIGTERM'),
+      });
+      expect(ended.code, ended.stdout.join('\n')).to.equal(0);
+      expect(ended.stdout.at(-1)).to.include('"closed"');
+      expect(ended.stdout.join('\n')).not.to.include('"level":60');
     });
   }
 

@@ -113,6 +113,38 @@ describe('shutdown', () => {
     expect(closed).to.deep.equal(['during', 'after']);
   });
 
+  it('of a start that is broken off waits for nothing that was being opened, and is no fault', async () => {
+    const ended = await runProcess(
+      `
+      const shutdown = createShutdown({ logger, forceMs: 20_000 });
+      shutdown.listen({ untilStarted: true });
+      let breakOff;
+      shutdown.register('redis', () => breakOff(new Error('Connection is closed.')));
+      stayOpen();
+      logger.info('ready');
+      await new Promise((_, reject) => { breakOff = reject; });`,
+      stopWhenReady('SIGTERM'),
+    );
+    ended.expectCode(0);
+    expect(ended.messages.at(-1)).to.equal('closed');
+    expect(ended.messages).to.not.include('a fault that nobody caught');
+  });
+
+  it('after the start is by itself again, and a fault in it is one', async () => {
+    const ended = await runProcess(
+      `
+      const shutdown = createShutdown({ logger, forceMs: 20_000 });
+      shutdown.listen({ untilStarted: true });
+      const close = stayOpen();
+      shutdown.register('timer', () => { close(); setImmediate(() => { throw new Error('the fault'); }); });
+      shutdown.started();
+      logger.info('ready');`,
+      stopWhenReady('SIGTERM'),
+    );
+    ended.expectCode(70);
+    expect(ended.messages).to.include('a fault that nobody caught');
+  });
+
   for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     it(`on ${signal} the process closes and then ends by itself with 0`, async () => {
       const body = `create(20_000).register('timer', stayOpen()); logger.info('ready');`;

@@ -41,9 +41,10 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenJobs)
   for (const { queue, id } of jobs.filter((job) => !hasContent(job))) {
     deps.logger.error({ queue, job: id }, 'A job holds nothing of ours and is removed.');
   }
-  const groups = groupByMaterial(ours.filter(isSound));
+  const sound = ours.filter(isSound);
+  const groups = groupByMaterial(sound);
   const exhausted = groupByMaterial(ours.filter((job) => !isSound(job)));
-  deps.metrics.coalesced(ours.length, groups.length);
+  if (groups.length > 0) deps.metrics.coalesced(sound.length, groups.length);
   const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
   try {
     return merge([failed, await apply(deps, groups, taken)]);

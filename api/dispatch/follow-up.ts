@@ -56,7 +56,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     const batch = due.slice(0, batchSize);
     for (const waiter of batch) waiter.nextLookUpMs = nowMs + lookUpEveryMs;
     await lookUp(deps, batch).catch((error: unknown) => {
-      deps.logger.warn({ err: error, waiting: due.length }, 'Outcomes could not be looked up.');
+      deps.logger.warn({ err: error, waiting: due.length }, 'Writes without a reply could not be followed up.');
     });
     isLookingUp = false;
   }
@@ -114,7 +114,9 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   deps.metrics.lookedUp(due.length);
   settleRecorded(deps, due, await findOutcomes(deps.database, due.map(operationId)));
   const jobs = new Set<FormedJob>();
-  for (const { operation, job } of due) if (job !== undefined && deps.waiters.has(operation.id)) jobs.add(job);
+  for (const { operation, job, isGivenUp } of due) {
+    if (job !== undefined && !isGivenUp && deps.waiters.has(operation.id)) jobs.add(job);
+  }
   if (jobs.size === 0) return;
   const missing = await announceQueued(deps.link, [...jobs]);
   // A flushed Redis or a lost job: the same job again. What was applied meanwhile is on record, and answered from there.

@@ -1,7 +1,7 @@
 import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
 
 export interface KeptAsking {
-  /** Asks at once, unless a question is under way; resolves with its answer, or without one. */
+  /** Asks at once and resolves when it is answered; at once where a question is under way. */
   now(): Promise<void>;
   stop(): void;
 }

@@ -13,7 +13,10 @@ export interface Waiter {
   nextLookUpMs: number;
   /** The job that carries it; undefined until it is formed: while its material has one in flight, or its shop's gate is full. */
   job: FormedJob | undefined;
-  /** Set once it is being withdrawn, so that no look-up adds its job again. */
+  /**
+   * Set once it is being withdrawn: it is looked up no more. Its job may come again for others in it; what was withdrawn is
+   * on record then.
+   */
   isGivenUp: boolean;
   resolve: (outcome: DispatchOutcome) => void;
 }

@@ -7,6 +7,7 @@ import type { DispatchOutcome } from '../../../api/dispatch/dispatch-outcome.js'
 import { startFollowUp } from '../../../api/dispatch/follow-up.js';
 import type { FollowUp } from '../../../api/dispatch/follow-up.js';
 import type { QueueLink } from '../../../api/dispatch/queue-link.js';
+import { graceMs } from '../../../api/dispatch/settings.js';
 import type { Waiter } from '../../../api/dispatch/waiter.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createRegistry } from '../../../shared/runtime/registry.js';
@@ -131,9 +132,11 @@ describe('the follow-up of writes that hear nothing', () => {
       attempts += 1;
       return Promise.reject(new Error('Connection terminated'));
     };
+    const startedMs = performance.now();
     const { operation } = wait(0);
     await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the end of the grace' });
     expect(outcomes.get(operation.id)).to.deep.equal({ status: 'unknown' });
+    expect(performance.now() - startedMs).to.be.at.least(graceMs);
     expect(attempts).to.be.greaterThan(0);
   });
 

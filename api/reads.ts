@@ -47,7 +47,7 @@ export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDef
         leave();
       }
     },
-    answering: (shopId, bytes) => turns.lay(shopId, bytes),
+    answering: (shopId, bytes) => turns.answering(shopId, bytes),
     waiting: () => turns.waiting(),
   };
 }
@@ -59,7 +59,7 @@ const tooManyReads = fail('SERVICE_UNAVAILABLE', 'Too many reads are under way a
 interface Turns {
   /** Resolves with what ends the turn, or with nothing where it did not come in time. */
   take: (shopId: number) => Promise<(() => void) | undefined>;
-  lay: Reads['answering'];
+  answering: Reads['answering'];
   waiting: () => number;
 }
 
@@ -131,7 +131,7 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
         settle(shopId, line);
       };
     },
-    lay(shopId, bytes) {
+    answering(shopId, bytes) {
       const line = lineOf(shopId);
       line.untakenBytes += bytes;
       return () => {

@@ -16,7 +16,7 @@ export interface Services {
   /** For the process' own questions; what a client reads goes by `reads`. */
   database: Database;
   reads: Reads;
-  dispatch: Omit<Dispatch, 'state'>;
+  dispatch: Pick<Dispatch, 'submit' | 'inHandMax' | 'ready'>;
   limiterRedis: Redis;
   platform: CommercePlatform;
   /** Absent where no key for the platform's tokens is set: then no shop's platform can be called. */

@@ -9,10 +9,10 @@ import type { Job } from './read-jobs.js';
 import { publishIn } from './reply.js';
 
 /** Materials a cycle holds at most (pipeline §2 "Limits"). */
-export const materialsACycleMax = 32;
+export const materialsPerCycleMax = 32;
 
 /** Rows, or their weight in other operations, after which a transaction takes no further job; it always takes at least one. */
-const rowsATransactionMax = 10_000;
+const rowsPerTransactionMax = 10_000;
 
 /** A material that another session holds is left alone for this long; then the next sweep makes it ready. */
 const leftOutRetryMs = 100;
@@ -58,7 +58,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, goesOn: () => boole
     .filter(({ queue }) => !leftOut.has(queue))
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
   deps.watchLeftOut(leftOut, worked);
-  const token = advanceIn(batch, deps.presence, worked, goesOn() ? materialsACycleMax : 0);
+  const token = advanceIn(batch, deps.presence, worked, goesOn() ? materialsPerCycleMax : 0);
   const answers = await answersOf(batch);
   // fail-point: after-reply
   const { lost, ...next } = readAdvanced(token, worked, answers.pop());
@@ -78,9 +78,9 @@ async function answersOf(batch: Batch): Promise<unknown[]> {
 /** Jobs in their order, cut so that no transaction grows much beyond its bound of rows. */
 function slices(jobs: Job[]): Job[][] {
   const cut: Job[][] = [];
-  let rows = rowsATransactionMax;
+  let rows = rowsPerTransactionMax;
   for (const job of jobs) {
-    if (rows >= rowsATransactionMax) {
+    if (rows >= rowsPerTransactionMax) {
       cut.push([]);
       rows = 0;
     }

@@ -3,7 +3,7 @@ import type { Database } from '../shared/database/connect.js';
 import type { WorkerPresence } from '../shared/queue/worker-presence.js';
 import type { Logger } from '../shared/runtime/logger.js';
 import type { LedgerWatch } from './ledger-watch.js';
-import type { LeftOutWatch } from './left-out.js';
+import type { LeftOutWatch } from './left-out-watch.js';
 import type { WorkerMetrics } from './worker-metrics.js';
 
 /** What the lanes of a worker process share. */

@@ -5,7 +5,7 @@ import { giveBack, leaseMs, renewLeases, takeMaterials } from '../shared/queue/l
 import type { Held } from '../shared/queue/leases.js';
 import { keys } from '../shared/queue/names.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
-import { materialsACycleMax, runCycle } from './cycle.js';
+import { materialsPerCycleMax, runCycle } from './cycle.js';
 import type { WorkerDeps } from './deps.js';
 import type { Waker } from './waker.js';
 
@@ -49,7 +49,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
 
   async function step(): Promise<void> {
     steppedAtMs = performance.now();
-    if (held.materials.length === 0) held = await takeMaterials(deps.redis, deps.presence, materialsACycleMax);
+    if (held.materials.length === 0) held = await takeMaterials(deps.redis, deps.presence, materialsPerCycleMax);
     if (held.materials.length === 0) return waker.wait();
     // fail-point: after-take
     held = await runCycle(deps, held, () => !isStopping);

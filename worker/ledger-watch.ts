@@ -26,8 +26,8 @@ export interface LedgerWatchDeps {
 const roundEveryMs = 1_000;
 const roundsPerMinute = 60_000 / roundEveryMs;
 /** One statement's worth: at most 5,000 entries, some 10 ms of Postgres. */
-const materialsARoundMax = 20;
-const levelsARoundMax = 50;
+const materialsPerRoundMax = 20;
+const levelsPerRoundMax = 50;
 const entriesPerLevelMax = 100;
 /** 10,000 names of 60 bytes; a worker that changes more is watched in samples. */
 const rememberedMax = 10_000;
@@ -48,10 +48,10 @@ export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: L
   let round: Promise<void> | undefined;
 
   async function look(): Promise<void> {
-    const names = [...waiting].slice(0, materialsARoundMax);
+    const names = [...waiting].slice(0, materialsPerRoundMax);
     for (const name of names) waiting.delete(name);
     const { mismatches, ...found } = await checkRecentLedger(database, names.map(materialOfQueue), {
-      levelsMax: levelsARoundMax,
+      levelsMax: levelsPerRoundMax,
       entriesPerLevelMax,
     });
     allowance.spend(found.materials + found.levels + found.entries);
@@ -70,7 +70,8 @@ export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: L
   }
 
   const timer = setInterval(() => {
-    const mayRead = allowance.mayRead();
+    // Each round adds to the allowance, also where there is nothing to look at.
+    const mayRead = allowance.beginRound();
     if (round !== undefined || waiting.size === 0 || !mayRead) return;
     round = look()
       .catch((error: unknown) => {

@@ -17,7 +17,7 @@ import { settings as declared } from './config.js';
 import { startHousekeeping } from './housekeeping.js';
 import { startLane } from './lane.js';
 import { startLedgerWatch } from './ledger-watch.js';
-import { createLeftOutWatch } from './left-out.js';
+import { createLeftOutWatch } from './left-out-watch.js';
 import { startMirrorRounds } from './mirror-round.js';
 import type { MirrorRounds } from './mirror-round.js';
 import { createWaker } from './waker.js';
@@ -27,6 +27,8 @@ import { createWorkerMetrics } from './worker-metrics.js';
 
 /** Ends a connection to a Postgres that has fallen silent; above the statement timeout of the apply step. */
 const silenceMsMax = 5_000;
+/** Connections of housekeeping and of the ledger watch, which run beside the lanes. */
+const besideLanes = 2;
 /** A page's transaction and the renewal of its lease beside it; a statement's own timeout is 5 s. */
 const mirrorPoolMax = 2;
 const mirrorSilenceMsMax = 6_000;
@@ -48,7 +50,7 @@ const onRedisError = (error: Error) => {
 
 const database = connectDatabase({
   url: DATABASE_URL,
-  poolMax: WORKER_LANES + 2,
+  poolMax: WORKER_LANES + besideLanes,
   applicationName: 'raw-materials-worker',
   pipeline: true,
   answerMsMax: silenceMsMax,
@@ -123,7 +125,7 @@ function startMirror(everyMs: number): MirrorRounds | undefined {
     logger.info('PLATFORM_TOKEN_KEY is not set: no commerce platform is mirrored by this worker.');
     return undefined;
   }
-  // Not the lanes' pool: all of its connections are theirs, and a page's transaction may take longer than a cycle.
+  // Not the lanes' pool: a page's transaction may take longer than a cycle, and a lane would wait for it.
   const mirrorDatabase = connectDatabase({
     url: DATABASE_URL,
     poolMax: mirrorPoolMax,

@@ -14,7 +14,7 @@ export interface MirrorRounds {
 
 /** A shop that was connected, or whose run was cut off with its process, is found within this. */
 const lookEveryMs = 60_000;
-const shopsALookMax = 100;
+const shopsPerLookMax = 100;
 /** A shop with a long catalogue, or a slow platform, lets others go first after this. */
 const sliceMsMax = 120_000;
 
@@ -44,7 +44,7 @@ export function startMirrorRounds(deps: SyncDeps & { everyMs: number; logger: Lo
 async function runRound(deps: SyncDeps & { everyMs: number; logger: Logger }, signal: AbortSignal): Promise<void> {
   const { database, everyMs, logger } = deps;
   try {
-    for (const shopId of await findDueShops(database, { everyMs, limit: shopsALookMax })) {
+    for (const shopId of await findDueShops(database, { everyMs, limit: shopsPerLookMax })) {
       if (signal.aborted) return;
       await syncOne(deps, shopId, signal);
     }

@@ -19,7 +19,7 @@ export interface Job {
  * What a field update counts for: its result has the whole material, of up to 40 KB, and all results of a transaction go
  * out as one message. 1,536 updates of large materials were 48 MB, at which Redis closes the connection that should hear them.
  */
-const rowsAnUpdate = 40;
+const rowsPerUpdate = 40;
 
 /** Reads the jobs of the held materials, in their order. */
 export function readJobs(held: HeldMaterial[]): Job[] {
@@ -40,6 +40,6 @@ function weightOf(content: OperationsJob | undefined): number {
 
 /** Of what only claims to be an operation the fault shows where it is dealt with: when it is applied. */
 function rowsOf({ command }: Partial<Operation>): number {
-  if (command?.kind === 'update') return rowsAnUpdate;
+  if (command?.kind === 'update') return rowsPerUpdate;
   return command?.kind === 'adjust' && Array.isArray(command.rows) ? command.rows.length : 1;
 }

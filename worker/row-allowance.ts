@@ -1,16 +1,16 @@
 /** How many rows may be read in each of many rounds, where a round learns only afterwards how many it has read. */
 export interface RowAllowance {
-  /** A round begins: whether it may read. What an earlier one read too much is made good by waiting. */
-  mayRead(): boolean;
+  /** @returns whether the round may read. What an earlier one read too much is made good by waiting. */
+  beginRound(): boolean;
   spend(rows: number): void;
 }
 
 /** What is not read in a round is not saved up: after a quiet hour there is no burst. */
-export function createRowAllowance(rowsARound: number): RowAllowance {
+export function createRowAllowance(rowsPerRound: number): RowAllowance {
   let left = 0;
   return {
-    mayRead() {
-      left = Math.min(rowsARound, left + rowsARound);
+    beginRound() {
+      left = Math.min(rowsPerRound, left + rowsPerRound);
       return left > 0;
     },
     spend(rows) {

@@ -2,7 +2,7 @@ import { McpServer, ProtocolError, ProtocolErrorCode } from '@modelcontextprotoc
 import type { CallToolResult } from '@modelcontextprotocol/server';
 import { apiVersion } from '../../shared/contract/envelope.js';
 import { fail } from '../../shared/domain/errors.js';
-import type { RequestError } from '../../shared/domain/errors.js';
+import type { Refusal } from '../../shared/domain/errors.js';
 import type { Caller } from '../caller.js';
 import { answered } from '../operations/dispatch-answer.js';
 import type { Services } from '../services.js';
@@ -13,7 +13,7 @@ export interface McpServerDeps {
   services: Services;
   caller: Caller;
   /** What a fault is answered with, once it is logged; nothing of its inside may be shown. */
-  answerFault: (error: unknown, about: { requestId: string; route: string }) => { ok: false; error: RequestError };
+  answerFault: (error: unknown, about: { requestId: string; route: string }) => Refusal;
 }
 
 /**

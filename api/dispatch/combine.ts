@@ -25,12 +25,12 @@ interface Line {
 }
 
 /** Bounds of one job (pipeline §2 "Limits"). */
-const operationsAJobMax = 128;
-const rowsAJobMax = 2_000;
-const bytesAJobMax = 2 * 1_024 * 1_024;
+const operationsPerJobMax = 128;
+const rowsPerJobMax = 2_000;
+const bytesPerJobMax = 2 * 1_024 * 1_024;
 
 /** What one shop has in flight is 8 ms of Redis' time; three thousand jobs of three hundred shops were 400 ms. */
-const jobsATransactionMax = jobsSentMax;
+const jobsPerTransactionMax = jobsSentMax;
 
 export interface CombinerDeps {
   /** Sends jobs of different materials together; what becomes of one becomes of all. */
@@ -108,7 +108,7 @@ function takeOneJob(waiting: Waiter[]): Waiter[] {
   for (const waiter of waiting) {
     rows += waiter.rowCount;
     bytes += waiter.bytes;
-    if (count > 0 && (count >= operationsAJobMax || rows > rowsAJobMax || bytes > bytesAJobMax)) break;
+    if (count > 0 && (count >= operationsPerJobMax || rows > rowsPerJobMax || bytes > bytesPerJobMax)) break;
     count += 1;
   }
   return waiting.splice(0, count);
@@ -124,7 +124,7 @@ function batches(jobs: FormedJob[]): FormedJob[][] {
   for (const job of jobs) {
     let jobBytes = 0;
     for (const waiter of job.open) jobBytes += waiter.bytes;
-    if (bytes + jobBytes > bytesAJobMax || cut.at(-1)?.length === jobsATransactionMax) {
+    if (bytes + jobBytes > bytesPerJobMax || cut.at(-1)?.length === jobsPerTransactionMax) {
       cut.push([]);
       bytes = 0;
     }

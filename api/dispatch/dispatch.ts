@@ -2,7 +2,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { createWriteQuestion } from '../../shared/database/takes-writes.js';
 import type { Channel, Command, Idempotency, MaterialRef, Operation } from '../../shared/domain/operation.js';
 import type { Logger } from '../../shared/runtime/logger.js';
-import { createRegistry } from '../../shared/runtime/registry.js';
+import { createSlotMap } from '../../shared/runtime/slot-map.js';
 import { createAdmission } from './admission.js';
 import { createCombiner } from './combine.js';
 import type { DispatchMetrics, DispatchState } from './dispatch-metrics.js';
@@ -15,7 +15,7 @@ import type { Health } from './health.js';
 import { openQueueLink } from './queue-link.js';
 import type { QueueLink } from './queue-link.js';
 import type { DispatchSettings } from './settings.js';
-import { answerOf } from './waiter.js';
+import { toDispatchOutcome } from './waiter.js';
 import type { Waiter } from './waiter.js';
 
 export interface DispatchRequest {
@@ -59,7 +59,7 @@ export async function createDispatch(deps: DispatchDeps): Promise<Dispatch> {
 function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dispatch {
   const { database, logger, settings, metrics } = deps;
   const admission = createAdmission(settings, health);
-  const waiters = createRegistry<Waiter>();
+  const waiters = createSlotMap<Waiter>();
   let whenIdle: (() => void) | undefined;
 
   function settle(waiter: Waiter, outcome: DispatchOutcome): void {
@@ -84,7 +84,7 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
   link.onReplies((replies) => {
     for (const [id, outcome] of replies) {
       const waiter = waiters.get(id);
-      if (waiter !== undefined) settle(waiter, answerOf(outcome));
+      if (waiter !== undefined) settle(waiter, toDispatchOutcome(outcome));
     }
     combiner.sendDue();
   });

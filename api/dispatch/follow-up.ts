@@ -3,13 +3,13 @@ import { cancelOperations, findOutcomes } from '../../shared/database/operations
 import type { OperationOutcome } from '../../shared/domain/operation.js';
 import { queueName } from '../../shared/queue/names.js';
 import type { Logger } from '../../shared/runtime/logger.js';
-import type { Registry } from '../../shared/runtime/registry.js';
+import type { SlotMap } from '../../shared/runtime/slot-map.js';
 import type { DispatchMetrics } from './dispatch-metrics.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import { announceQueued, enqueue } from './enqueue.js';
 import type { QueueLink } from './queue-link.js';
 import { graceMs } from './settings.js';
-import { answerOf, notApplied } from './waiter.js';
+import { toDispatchOutcome, notApplied } from './waiter.js';
 import type { FormedJob, Waiter } from './waiter.js';
 
 /**
@@ -28,7 +28,7 @@ export interface FollowUpDeps {
   database: Database;
   logger: Logger;
   metrics: DispatchMetrics;
-  waiters: Registry<Waiter>;
+  waiters: SlotMap<Waiter>;
   settle: (waiter: Waiter, outcome: DispatchOutcome) => void;
 }
 
@@ -138,7 +138,7 @@ async function cancel(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
 function settleRecorded(deps: FollowUpDeps, due: Waiter[], outcomes: Map<string, OperationOutcome>): void {
   for (const waiter of due) {
     const outcome = outcomes.get(waiter.operation.id);
-    if (outcome !== undefined) deps.settle(waiter, answerOf(outcome));
+    if (outcome !== undefined) deps.settle(waiter, toDispatchOutcome(outcome));
   }
 }
 

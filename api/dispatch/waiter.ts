@@ -36,7 +36,7 @@ export function notApplied(message: string): DispatchOutcome {
 }
 
 /** What stands on record, as the answer to whoever waits for it. */
-export function answerOf(outcome: OperationOutcome): DispatchOutcome {
+export function toDispatchOutcome(outcome: OperationOutcome): DispatchOutcome {
   switch (outcome.status) {
     case 'cancelled':
       return notApplied('The operation was withdrawn before a worker came to it.');

@@ -5,7 +5,7 @@ import type { Bodies } from './body.js';
 import { jsonType } from './content-type.js';
 import { callerOf } from './request-state.js';
 import type { AppContext, AppMiddleware, Reply } from './request-state.js';
-import { refuseUnrouted } from './routing.js';
+import { refuseUnrouted } from './refuse-unrouted.js';
 import { readTypedBody } from './typed-body.js';
 
 const path = '/mcp';

@@ -15,7 +15,7 @@ export interface AnswerRoom {
    * Whether another may be open on a connection. If not the connection is cut off: who sends ahead may send again what has
    * no answer (RFC 9112 §9.3.2), and gives way to those who wait for theirs.
    */
-  admits(socket: Pick<Socket, 'destroyed' | 'destroy'>, openThere: number): boolean;
+  admitOrCutOff(socket: Pick<Socket, 'destroyed' | 'destroy'>, openThere: number): boolean;
   opened(): void;
   closed(count: number): void;
 }
@@ -27,7 +27,7 @@ export interface AnswerRoom {
 export function createAnswerRoom(): AnswerRoom {
   let openOfAll = 0;
   return {
-    admits(socket, openThere) {
+    admitOrCutOff(socket, openThere) {
       if (socket.destroyed) return false;
       if (openThere === 0 || (openThere < connectionMax && openOfAll < processMax)) return true;
       socket.destroy();

@@ -1,6 +1,6 @@
 import bodyParser from 'koa-bodyparser';
 import { fail } from '../../shared/domain/errors.js';
-import type { Result } from '../../shared/domain/errors.js';
+import type { Refusal, Result } from '../../shared/domain/errors.js';
 import { createBodyRoom } from './body-room.js';
 import type { BodyRoom } from './body-room.js';
 import { jsonType, mergePatchType } from './content-type.js';
@@ -102,7 +102,7 @@ const tooLarge = fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesM
 
 const noRoom = fail('SERVICE_UNAVAILABLE', 'Too much data is on its way at the moment.', { retryAfterSeconds: 1 });
 
-function leaveUnread(ctx: AppContext, refusal: Result<never>): Result<never> {
+function leaveUnread(ctx: AppContext, refusal: Refusal): Refusal {
   ctx.state.lastOfConnection = true;
   return refusal;
 }

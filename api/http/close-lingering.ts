@@ -35,7 +35,7 @@ export async function closeLingering(
   const lingered = setTimeout(() => setImmediate(closeIdle), lingerMs);
   const tooLate = setTimeout(
     () => {
-      for (const [socket, open] of connections) if (![...open].some(({ req }) => req.complete)) socket.destroy();
+      for (const [socket, open] of connections) if (!open.some(({ req }) => req.complete)) socket.destroy();
     },
     Math.max(lingerMs, startedMs + arrivalMs - performance.now()),
   );

@@ -1,5 +1,5 @@
 import { isInfrastructureError } from '../../shared/database/errors.js';
-import type { RequestError } from '../../shared/domain/errors.js';
+import type { Refusal } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { answerLost, internalError, LostAnswer, storageAway } from '../fault-answers.js';
 import type { AppMiddleware } from './request-state.js';
@@ -25,7 +25,7 @@ export function answerFault(
   logger: Logger,
   error: unknown,
   about: { requestId: string; route: string | undefined },
-): { ok: false; error: RequestError } {
+): Refusal {
   const away = isInfrastructureError(error);
   logger[away ? 'warn' : 'error']({ err: error, ...about }, away ? 'Postgres is away' : 'a fault in a request');
   if (away) return storageAway;

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { refuseInput } from '../../shared/contract/faults.js';
-import type { Result } from '../../shared/domain/errors.js';
+import type { Refusal } from '../../shared/domain/errors.js';
 
 /** uri-host [ ":" port ] of RFC 3986: a name, an address, or one of IPv6 in brackets. */
 const hostForm = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;
 
 /** RFC 9112 §3.2: of HTTP/1.1 exactly one Host, and of any version none that is no host. */
-export function refuseHost({ headers, httpVersion, rawHeaders }: IncomingMessage): Result<never> | undefined {
+export function refuseHost({ headers, httpVersion, rawHeaders }: IncomingMessage): Refusal | undefined {
   if (headers.host === undefined) return httpVersion === '1.1' ? missing : undefined;
   if (!hostForm.test(headers.host)) return malformed;
   // Node keeps the first of them and says nothing.

@@ -4,8 +4,8 @@ import { fail, statusByCode } from '../../shared/domain/errors.js';
 import { renderRaw, sendReply } from './envelope.js';
 import { answerBefore } from './pipelined.js';
 import { newRequestId } from './request-id.js';
-import type { Reply } from './request-state.js';
-import { refuseUnrouted } from './routing.js';
+import type { RefusalReply } from './request-state.js';
+import { refuseUnrouted } from './refuse-unrouted.js';
 
 /** What Node's parser raises for a connection: it is `Duplex` by type and a socket in fact. */
 type ParserFault = Error & { code?: string; rawPacket?: Buffer };
@@ -50,7 +50,7 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
 const tooLate = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 /** A body is not read before its request begins: that it did not arrive in time is then no fault of its client. */
-const heldUp: Reply = {
+const heldUp: RefusalReply = {
   result: fail(
     'SERVICE_UNAVAILABLE',
     'What was sent before it on this connection took too long. Nothing was applied.',
@@ -83,7 +83,7 @@ export function answerConnect(
   last.once('close', () => socket.destroy());
 }
 
-function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFaultDeps): Reply {
+function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFaultDeps): RefusalReply {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
       return { result: fail('HEADERS_TOO_LARGE', 'The headers are larger than 16 KiB.') };
@@ -111,10 +111,15 @@ function acceptOf({ rawPacket }: ParserFault): string | undefined {
   return /\r\naccept:[ \t]*([^\r\n]*)/i.exec(rawPacket?.toString('latin1') ?? '')?.[1];
 }
 
-const notHttp: Reply = { result: fail('INVALID_INPUT', 'This is not a valid HTTP request.') };
+const notHttp: RefusalReply = { result: fail('INVALID_INPUT', 'This is not a valid HTTP request.') };
 
-function end(socket: Duplex, reply: Reply, { onRefused }: Pick<ParserFaultDeps, 'onRefused'>, accept?: string): void {
-  if (!reply.result.ok) onRefused(statusByCode[reply.result.error.code]);
+function end(
+  socket: Duplex,
+  reply: RefusalReply,
+  { onRefused }: Pick<ParserFaultDeps, 'onRefused'>,
+  accept?: string,
+): void {
+  onRefused(statusByCode[reply.result.error.code]);
   surviveErrors(socket);
   // On the bare socket no timeout of the server counts any more, and a client may leave its answers where they are.
   const untaken = setTimeout(() => socket.destroy(), takenMsMax);

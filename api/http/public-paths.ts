@@ -2,6 +2,7 @@ import { fail, succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { PublicFiles } from '../public-file.js';
 import type { Services } from '../services.js';
+import { refuseUnrouted } from './refuse-unrouted.js';
 import type { AppMiddleware } from './request-state.js';
 import { sendFile } from './send-file.js';
 
@@ -25,8 +26,7 @@ export function createPublicPaths(services: Services, files: PublicFiles): Publi
       state.route = path;
       const file = files.get(path);
       if (method !== 'GET' && method !== 'HEAD') {
-        const result = fail('METHOD_NOT_ALLOWED', `This path answers to ${methods} only.`);
-        state.reply = { result, headers: { Allow: methods } };
+        state.reply = refuseUnrouted(methods);
       } else if (file !== undefined) {
         return sendFile(ctx, file);
       } else {

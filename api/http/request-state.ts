@@ -1,5 +1,5 @@
 import type Koa from 'koa';
-import type { Result } from '../../shared/domain/errors.js';
+import type { Refusal, Result } from '../../shared/domain/errors.js';
 import type { Caller } from '../caller.js';
 import type { BodyPlace } from './body-room.js';
 
@@ -7,6 +7,10 @@ import type { BodyPlace } from './body-room.js';
 export interface Reply {
   result: Result<unknown>;
   headers?: Readonly<Record<string, string>>;
+}
+
+export interface RefusalReply extends Reply {
+  result: Refusal;
 }
 
 /** What the middleware learns about a request on its way in. */

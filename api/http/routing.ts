@@ -4,6 +4,7 @@ import { fail } from '../../shared/domain/errors.js';
 import type { Services } from '../services.js';
 import type { Bodies } from './body.js';
 import { parseQuery } from './query.js';
+import { refuseUnrouted } from './refuse-unrouted.js';
 import { callerOf } from './request-state.js';
 import type { AppContext, AppMiddleware, Reply, RequestState } from './request-state.js';
 import type { Route } from './route.js';
@@ -38,13 +39,6 @@ export function createRouting(routes: readonly Route[], services: Services, bodi
       ctx.state.reply = refuseUnrouted(allowedMethods(ctx.path));
     },
   };
-}
-
-/** @param allow the methods of the path; undefined for a path that is not there */
-export function refuseUnrouted(allow: string | undefined): Reply {
-  if (allow === undefined) return { result: fail('NOT_FOUND', 'There is nothing at this path.') };
-  const result = fail('METHOD_NOT_ALLOWED', `This path answers to ${allow} only.`);
-  return { result, headers: { Allow: allow } };
 }
 
 function allowOf(layers: readonly { methods: readonly string[] }[]): string | undefined {

@@ -3,7 +3,7 @@ import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { fail, statusByCode } from '../../shared/domain/errors.js';
-import type { Result } from '../../shared/domain/errors.js';
+import type { Refusal } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { createAnswerRoom } from './answer-room.js';
 import type { AnswerRoom } from './answer-room.js';
@@ -75,9 +75,14 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     if (isUpgrade(req)) res.setHeader('Connection', 'close');
     if (closing) endWithLast(open);
   };
+  /** The answers that are open where another may be. */
+  const admit = ({ socket }: IncomingMessage): ServerResponse[] | undefined => {
+    const open = connections.get(socket);
+    return open !== undefined && room.admitOrCutOff(socket, open.length) ? open : undefined;
+  };
   const begin = (req: IncomingMessage, res: ServerResponse) => {
-    const open = connections.get(req.socket);
-    if (open === undefined || !room.admits(req.socket, open.length)) return;
+    const open = admit(req);
+    if (open === undefined) return;
     const before = answerBefore(open, req);
     follow(req, res, open);
     beginAfter(before, res, () => {
@@ -95,8 +100,8 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     begin(req, res);
   });
   server.on('checkExpectation', (req, res) => {
-    const open = connections.get(req.socket);
-    if (open === undefined || !room.admits(req.socket, open.length)) return;
+    const open = admit(req);
+    if (open === undefined) return;
     follow(req, res, open);
     refuse(deps, res, unknownExpectation);
   });
@@ -109,20 +114,23 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   server.once('close', endUntakenAnswers(connections, timeouts.takenMs));
   logDrops(server, deps);
   return {
-    listen: (port, host) =>
-      new Promise((resolve, reject) => {
-        server.once('error', reject);
-        server.listen(port, host, () => {
-          server.off('error', reject);
-          resolve((server.address() as AddressInfo).port);
-        });
-      }),
+    listen: (port, host) => listenOn(server, port, host),
     close: () => {
       closing = true;
       connections.forEach(endWithLast);
       return closeLingering(server, connections, timeouts);
     },
   };
+}
+
+function listenOn(server: HttpServer, port: number, host: string): Promise<number> {
+  return new Promise((resolve, reject) => {
+    server.once('error', reject);
+    server.listen(port, host, () => {
+      server.off('error', reject);
+      resolve((server.address() as AddressInfo).port);
+    });
+  });
 }
 
 /** Node's own, with its limits. */
@@ -180,9 +188,9 @@ const unknownExpectation = fail('EXPECTATION_FAILED', 'Of expectations only 100-
 function refuse(
   { onRefused }: Pick<ApiServerDeps, 'onRefused'>,
   res: ServerResponse,
-  result: Result<never>,
+  result: Refusal,
   { lastOfConnection = false } = {},
 ): void {
-  if (!result.ok) onRefused(statusByCode[result.error.code]);
+  onRefused(statusByCode[result.error.code]);
   sendReply(res, { requestId: newRequestId(), reply: { result }, lastOfConnection });
 }

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { refuseInput } from '../../shared/contract/faults.js';
-import type { Result } from '../../shared/domain/errors.js';
+import type { Refusal } from '../../shared/domain/errors.js';
 
 /**
  * Node takes any list that ends in `chunked` and undoes only that: what a proxy would have inflated on its way was then
  * taken for the body itself. Two that see another body in the same bytes is what request smuggling needs (RFC 9112 §6.1).
  */
-export function refuseTransferCoding({ headers }: IncomingMessage): Result<never> | undefined {
+export function refuseTransferCoding({ headers }: IncomingMessage): Refusal | undefined {
   const coding = headers['transfer-encoding'];
   return coding === undefined || coding.toLowerCase() === 'chunked' ? undefined : unknownCoding;
 }

@@ -1,5 +1,5 @@
 import { fail, succeed } from '../../shared/domain/errors.js';
-import type { RequestError, Result } from '../../shared/domain/errors.js';
+import type { Result } from '../../shared/domain/errors.js';
 import { batchResult } from '../../shared/domain/batch-result.js';
 import type { BatchResult, RowFailure } from '../../shared/domain/batch-result.js';
 import type { VersionedMaterial } from '../../shared/domain/material.js';
@@ -89,12 +89,12 @@ function readResult<T>(result: OperationResult, read: (result: OperationResult) 
   return data;
 }
 
-const keyReused: { ok: false; error: RequestError } = fail(
+const keyReused = fail(
   'IDEMPOTENCY_KEY_REUSED',
   'This Idempotency-Key was used with another request before. Nothing was applied; use a new key for a new request.',
 );
 
-const unansweredDryRun: { ok: false; error: RequestError } = fail(
+const unansweredDryRun = fail(
   'SERVICE_UNAVAILABLE',
   'The dry run was not answered in time. A dry run applies nothing; try it again.',
   { retryAfterSeconds: 1 },

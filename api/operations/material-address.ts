@@ -1,8 +1,6 @@
 import { fail } from '../../shared/domain/errors.js';
-import type { RequestError } from '../../shared/domain/errors.js';
+import type { Refusal } from '../../shared/domain/errors.js';
 import { materialIdKind } from '../../shared/domain/material-id.js';
-
-type Refusal = { ok: false; error: RequestError };
 
 /** One text for a material that is not there and for another shop's, so that the answers cannot be told apart (contract §1). */
 export const materialNotFound: Refusal = fail('NOT_FOUND', 'No such raw material.');

@@ -1,7 +1,7 @@
 import type { InventoryLevels } from '../../shared/contract/inventory-levels.js';
 import { readLevels as findLevels } from '../../shared/database/levels.js';
 import { fail, succeed } from '../../shared/domain/errors.js';
-import type { Result } from '../../shared/domain/errors.js';
+import type { Refusal, Result } from '../../shared/domain/errors.js';
 import { materialIdKind } from '../../shared/domain/material-id.js';
 import { platformErrorMessages } from '../../shared/platform/commerce-platform.js';
 import type { PlatformError, PlatformLevel } from '../../shared/platform/commerce-platform.js';
@@ -61,7 +61,7 @@ async function readFromPlatform(
 
 const tokenUnreadable = "the shop's platform token cannot be opened: is PLATFORM_TOKEN_KEY the one it was sealed with?";
 
-function upstreamError(error: PlatformError): Result<never> {
+function upstreamError(error: PlatformError): Refusal {
   return fail('UPSTREAM_ERROR', platformErrorMessages[error]);
 }
 

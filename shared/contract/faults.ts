@@ -1,5 +1,5 @@
 import type { ErrorObject } from 'ajv';
-import type { ErrorDetail, Result } from '../domain/errors.js';
+import type { ErrorDetail, Refusal } from '../domain/errors.js';
 import { fail } from '../domain/errors.js';
 
 /** Faults listed for a whole request; a batch goes beyond it by one for each further bad row (contract §3.2). */
@@ -31,7 +31,7 @@ export function pointerStep(key: string | number): string {
 }
 
 /** The refusal of a request with these faults, of which there must be one (contract §5, INVALID_INPUT). */
-export function refuseInput(what: string, details: ErrorDetail[]): Extract<Result<never>, { ok: false }> {
+export function refuseInput(what: string, details: ErrorDetail[]): Refusal {
   const number = details.length === 1 ? 'a fault' : `${details.length} faults`;
   return fail('INVALID_INPUT', `The ${what} has ${number}; see details.`, { details });
 }

@@ -1,4 +1,5 @@
 import { takeNoArguments } from '../runtime/command-help.js';
+import { exitCodes } from '../runtime/exit-codes.js';
 import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import type { SettingsDeclaration } from '../runtime/settings.js';
@@ -11,7 +12,8 @@ import {
 } from './errors.js';
 import { migrateDatabase } from './migrate-database.js';
 
-/** The entry of `npm run migrate`. */
+// The entry of `npm run migrate`.
+
 const settings = {
   DATABASE_URL: {
     type: 'string',
@@ -22,12 +24,6 @@ const settings = {
   },
 } as const satisfies SettingsDeclaration;
 
-/** EX_DATAERR of sysexits.h: this version is the wrong one for this database, or search_path leads elsewhere. */
-const exitCodeOtherSchema = 65;
-/** EX_UNAVAILABLE and EX_SOFTWARE of sysexits.h: a deployment tries again after the first, and looks after the second. */
-const exitCodeUnavailable = 69;
-const exitCodeFailed = 70;
-
 takeNoArguments('npm run migrate', 'Brings the database to the schema of this version.', settings);
 const { DATABASE_URL: url } = settingsOrExit(settings, process.env);
 
@@ -37,13 +33,13 @@ process.stdout.on('error', () => undefined);
 try {
   const migrated = await migrateDatabase(url, (line) => process.stdout.write(`${line}\n`));
   if (!migrated.ok) {
-    process.exitCode = exitCodeOtherSchema;
+    process.exitCode = exitCodes.data;
     process.stderr.write(`${migrated.problem}\n`);
   }
 } catch (error) {
   // What it has against the role does not pass by itself.
   const mayPass = isInfrastructureError(error) && !isRefusalOfRole(error);
-  process.exitCode = mayPass ? exitCodeUnavailable : exitCodeFailed;
+  process.exitCode = mayPass ? exitCodes.unavailable : exitCodes.fault;
   process.stderr.write(`${mayPass ? unavailable(error) : `The migration failed: ${reasonOf(error)}`}\n`);
 }
 

@@ -38,17 +38,18 @@ export interface RequestError {
   retryAfterSeconds?: number;
 }
 
+export interface Refusal {
+  ok: false;
+  error: RequestError;
+}
+
 /** The outcome of a use case: its data, or the expected failure. */
-export type Result<T> = { ok: true; data: T } | { ok: false; error: RequestError };
+export type Result<T> = { ok: true; data: T } | Refusal;
 
 export function succeed<T>(data: T): Result<T> {
   return { ok: true, data };
 }
 
-export function fail(
-  code: ErrorCode,
-  message: string,
-  more: Omit<RequestError, 'code' | 'message'> = {},
-): { ok: false; error: RequestError } {
+export function fail(code: ErrorCode, message: string, more: Omit<RequestError, 'code' | 'message'> = {}): Refusal {
   return { ok: false, error: { code, message, ...more } };
 }

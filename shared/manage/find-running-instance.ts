@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { locatePostgresFolder } from '../standalone/postgres-folder.js';
 import { isPostmasterOf, readPidFile } from '../standalone/postgres-probe.js';
 

@@ -3,7 +3,8 @@ import type { Database } from '../database/connect.js';
 import { facetsOfVendors, takenIds } from '../database/import-materials.js';
 import type { importParameters } from '../database/import-materials.js';
 import { virtualMaterialId } from '../domain/material-id.js';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import type { ParsedRecord } from './parse-import-record.js';
 import type { ParsedLine } from './read-batches.js';
 

@@ -1,20 +1,19 @@
-import { Option, type Command } from 'commander';
+import { Option } from 'commander';
+import type { Command } from 'commander';
 import { expireKey, insertKey, listKeys, lockKey, revokeKey } from '../database/api-keys.js';
 import type { KeyScope, ListedKey } from '../database/api-keys.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
 import { findShop } from '../database/shops.js';
 import { mintKey } from '../keys/api-key-format.js';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import type { Cell } from './format-table.js';
-import { duration, moment, shortText, wholeNumber } from './option-parsers.js';
+import { duration, moment, shortText } from './option-parsers.js';
 import { refuseBoth } from './refuse-both.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
-
-interface ShopOption {
-  json?: true;
-  shop: number;
-}
+import { addShopOption } from './shop-option.js';
+import type { ShopOption } from './shop-option.js';
 
 interface IssueOptions extends ShopOption {
   label: string;
@@ -34,15 +33,15 @@ const overlapDaysMax = 90;
 
 export function addKeyCommands(program: Command, run: RunCommand): void {
   const keys = program.command('keys').description('API keys of a shop.');
-  shopOption(keys.command('issue').description('Makes a key and shows it, this once: it is not stored.'))
+  addShopOption(keys.command('issue').description('Makes a key and shows it, this once: it is not stored.'))
     .requiredOption('--label <text>', 'whose or what for', shortText(255))
     .addOption(new Option('--scope <scope>', 'write includes read').choices(['read', 'write']).makeOptionMandatory())
     .option('--expires <moment>', 'a day or a moment; without, never', moment)
     .action((options: IssueOptions) => run(options, (context) => issue(context, options)));
-  shopOption(
+  addShopOption(
     keys.command('list').description('Lists the keys, the revoked and expired included; never a secret.'),
   ).action((options: ShopOption) => run(options, (context) => list(context, options)));
-  const rotating = shopOption(
+  const rotating = addShopOption(
     keys.command('rotate').description('Makes a key in place of another one, which works on for a while.'),
   )
     .argument('<key>', "the old key's id: its 12 characters after rmk_")
@@ -59,15 +58,9 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .option('--no-expires', 'never, though the old key does')
     .action((keyId: string, options: RotateOptions) => run(options, (context) => rotate(context, keyId, options)));
   refuseBoth(rotating, 'expires');
-  shopOption(keys.command('revoke').description('Ends a key for good, everywhere within a second.'))
+  addShopOption(keys.command('revoke').description('Ends a key for good, everywhere within a second.'))
     .argument('<key>', "the key's id: its 12 characters after rmk_")
     .action((keyId: string, options: ShopOption) => run(options, (context) => revoke(context, keyId, options)));
-}
-
-function shopOption(command: Command): Command {
-  return command
-    .requiredOption('--shop <id>', "the shop's id", wholeNumber(1))
-    .option('--json', 'one JSON document on stdout');
 }
 
 async function issue({ database }: CommandContext, options: IssueOptions): Promise<Outcome<Answer>> {

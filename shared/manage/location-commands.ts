@@ -1,15 +1,13 @@
 import type { Command } from 'commander';
 import { addLocation, listLocations } from '../database/locations.js';
 import { findShop } from '../database/shops.js';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
-import { shortText, wholeNumber } from './option-parsers.js';
+import { shortText } from './option-parsers.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
-
-interface ShopOption {
-  json?: true;
-  shop: number;
-}
+import { addShopOption } from './shop-option.js';
+import type { ShopOption } from './shop-option.js';
 
 interface AddOptions extends ShopOption {
   id: string;
@@ -18,19 +16,13 @@ interface AddOptions extends ShopOption {
 
 export function addLocationCommands(program: Command, run: RunCommand): void {
   const locations = program.command('locations').description('Where a shop holds stock.');
-  shopOption(locations.command('add').description('Adds a location.'))
+  addShopOption(locations.command('add').description('Adds a location.'))
     .requiredOption('--id <id>', "the platform's are plain digits", shortText(255))
     .requiredOption('--name <name>', 'up to 255 characters', shortText(255))
     .action((options: AddOptions) => run(options, (context) => add(context, options)));
-  shopOption(locations.command('list').description('Lists the locations of a shop.')).action((options: ShopOption) =>
+  addShopOption(locations.command('list').description('Lists the locations of a shop.')).action((options: ShopOption) =>
     run(options, (context) => list(context, options)),
   );
-}
-
-function shopOption(command: Command): Command {
-  return command
-    .requiredOption('--shop <id>', "the shop's id", wholeNumber(1))
-    .option('--json', 'one JSON document on stdout');
 }
 
 async function add({ database }: CommandContext, { shop: shopId, id, name }: AddOptions): Promise<Outcome<Answer>> {

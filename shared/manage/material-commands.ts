@@ -1,4 +1,5 @@
-import { Option, type Command } from 'commander';
+import { Option } from 'commander';
+import type { Command } from 'commander';
 import { v4 as uuidv4 } from 'uuid';
 import { readMaterialChanges } from '../contract/read-material-changes.js';
 import type { Database } from '../database/connect.js';
@@ -15,17 +16,15 @@ import { virtualMaterialId } from '../domain/material-id.js';
 import type { Material } from '../domain/material.js';
 import { openStock } from '../inventory/opening-stock.js';
 import type { OpenedStock } from '../inventory/opening-stock.js';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import { addImportCommand } from './import-command.js';
 import { collect, decimal, shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
 import { parseLevels } from './parse-levels.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
-
-interface ShopOption {
-  json?: true;
-  shop: number;
-}
+import { addShopOption } from './shop-option.js';
+import type { ShopOption } from './shop-option.js';
 
 interface CreateOptions extends ShopOption {
   productName: string;
@@ -51,7 +50,7 @@ export function addMaterialCommands(program: Command, run: RunCommand): void {
 }
 
 function createOptions(command: Command): Command {
-  return shopOption(command)
+  return addShopOption(command)
     .requiredOption('--product-name <text>', '1 to 255 characters')
     .option('--variant-name <text>')
     .option('--sku <text>')
@@ -69,7 +68,7 @@ function createOptions(command: Command): Command {
 
 function listOptions(command: Command): Command {
   const all = 'all';
-  return shopOption(command)
+  return addShopOption(command)
     .option('--page <number>', 'from 1', wholeNumber(1, 1_000_000), 1)
     .option('--page-size <number>', 'up to 1000', wholeNumber(1, 1_000), 50)
     .option('--search <text>', 'a part of product name, variant name, sku or vendor', shortText(255))
@@ -78,12 +77,6 @@ function listOptions(command: Command): Command {
     .addOption(new Option('--sort-by <field>', 'the order').choices(sortKeys).default('productName'))
     .addOption(new Option('--sort-order <direction>').choices(['asc', 'desc']).default('asc'))
     .option('--vendor <name>', 'exactly; once for each of several', collect);
-}
-
-function shopOption(command: Command): Command {
-  return command
-    .requiredOption('--shop <id>', "the shop's id", wholeNumber(1))
-    .option('--json', 'one JSON document on stdout');
 }
 
 async function create({ database }: CommandContext, options: CreateOptions): Promise<Outcome<Answer>> {

@@ -1,6 +1,7 @@
 import { inputMaxUnits, toMicros } from '../domain/quantity.js';
 import type { OpeningLevel } from '../inventory/opening-stock.js';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 
 /**
  * The opening stock that `--level location=quantity`, repeated, asks for: each location once and one of the shop's,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import type { Gone } from '../database/platform-mirror-end.js';
+import type { Gone } from '../database/finish-sync.js';
 import { syncLeaseMs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
 import { findShop, listShops } from '../database/shops.js';
@@ -11,7 +11,8 @@ import { syncShop } from '../mirror/sync-shop.js';
 import type { SyncDeps, SyncOptions, SyncOutcome } from '../mirror/sync-shop.js';
 import { createShopifyPlatform } from '../platform/shopify/shopify-platform.js';
 import { createTokenCipher, tokenKeyProblem } from '../platform/token-cipher.js';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
 import { wholeNumber } from './option-parsers.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';

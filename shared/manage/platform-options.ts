@@ -1,7 +1,8 @@
 import type { ShopPlatform } from '../database/shops.js';
 import { createTokenCipher, tokenKeyProblem } from '../platform/token-cipher.js';
 import { shopEndpoint } from '../platform/shopify/shop-endpoint.js';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import type { CommandContext } from './run-command.js';
 
 export interface PlatformOptions {

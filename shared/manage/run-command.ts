@@ -8,6 +8,7 @@ import {
   reasonOf,
   reasonWithoutStatement,
 } from '../database/errors.js';
+import { exitCodes } from '../runtime/exit-codes.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { dropPostgresVariables } from '../standalone/postgres-variables.js';
 import { findRunningInstance } from './find-running-instance.js';
@@ -49,10 +50,7 @@ export interface RunCommandDeps {
   process: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'env' | 'exitCode'>;
 }
 
-/** EX_CONFIG of sysexits.h. */
-const exitCodeConfig = 78;
-/** EX_UNAVAILABLE: whoever runs `verify` as a gate must not take an outage for a finding. */
-const exitCodeUnavailable = 69;
+/** Something was refused, or found: an outage is neither, for whoever runs `verify` as a gate. */
 const exitCodeFailed = 1;
 const stdinBytesMax = 65_536;
 const poolMax = 2;
@@ -70,7 +68,7 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
   };
   return async ({ json }, work) => {
     const instance = findInstance(deps);
-    if (!instance.ok) return complain(instance.problem, exitCodeConfig);
+    if (!instance.ok) return complain(instance.problem, exitCodes.config);
     const { databaseUrl: url, platformTokenKey } = instance.value;
     // The apply step, which books opening stock, needs `pipeline`.
     const database = connectDatabase({ url, poolMax, applicationName: 'raw-materials-manage', pipeline: true });
@@ -90,7 +88,7 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
       // Only upwards: an answer that was lost has failed already (`outliveLostOutput`).
       if (exitCode > 0) deps.process.exitCode = exitCode;
     } catch (error) {
-      complain(sentenceOf(error), isAway(error) ? exitCodeUnavailable : exitCodeFailed);
+      complain(sentenceOf(error), isAway(error) ? exitCodes.unavailable : exitCodeFailed);
     } finally {
       await database.destroy();
     }

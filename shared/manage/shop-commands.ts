@@ -1,11 +1,13 @@
-import { Option, type Command } from 'commander';
+import { Option } from 'commander';
+import type { Command } from 'commander';
 import { decidedTransaction } from '../database/decided-transaction.js';
 import { listSyncs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
 import { createShop, findShop, listShops, updateShop } from '../database/shops.js';
 import type { Plan, Shop, ShopChanges } from '../database/shops.js';
 import { problemMessage } from '../mirror/sync-problems.js';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import { shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
 import { readPlatform } from './platform-options.js';

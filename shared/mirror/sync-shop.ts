@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../database/connect.js';
-import { finishSync } from '../database/platform-mirror-end.js';
-import type { FinishedSync } from '../database/platform-mirror-end.js';
+import { finishSync } from '../database/finish-sync.js';
+import type { FinishedSync } from '../database/finish-sync.js';
 import { recordLocations, recordVariants } from '../database/platform-mirror.js';
 import type { RecordedPage, SyncPosition } from '../database/platform-mirror.js';
 import { releaseSync, renewSync, startSyncRun, syncLeaseMs, takeSync } from '../database/platform-syncs.js';

@@ -45,7 +45,7 @@ export const leaseMs = 4_000;
 assert(leaseMs < aheadMsMax, 'a lease lies further ahead than any deadline may');
 
 /** Jobs handed out of one material at once; the rest waits for the next cycle. */
-const jobsAMaterialMax = 64;
+const jobsPerMaterialMax = 64;
 /** Bytes handed out at once, beyond the first job; Redis holds that many twice while it answers. */
 const bytesMax = 8 * 1_024 * 1_024;
 
@@ -55,7 +55,11 @@ type Taker = Pick<WorkerPresence, 'newToken'>;
 /** Takes up to `max` ready materials with their jobs, if there are any. */
 export async function takeMaterials(redis: Redis, taker: Taker, max: number): Promise<Held> {
   const token = taker.newToken();
-  return readAdvanced(token, [], await runScript(redis, 'rmAdvance', max, token, leaseMs, jobsAMaterialMax, bytesMax));
+  return readAdvanced(
+    token,
+    [],
+    await runScript(redis, 'rmAdvance', max, token, leaseMs, jobsPerMaterialMax, bytesMax),
+  );
 }
 
 /**
@@ -70,7 +74,7 @@ export function advanceIn(batch: Gathering, taker: Taker, worked: WorkedMaterial
   const ordered = worked.toSorted((one, other) => one.finished.length - other.finished.length);
   const steps = ordered.flatMap(({ queue, token: own, finished }) => [queue, own, finished.length, ...finished]);
   // A lane that ends takes nothing more, nor further jobs of what it holds: a fetch counts as a delivery.
-  addScript(batch, 'rmAdvance', max, token, leaseMs, max > 0 ? jobsAMaterialMax : 0, bytesMax, ...steps);
+  addScript(batch, 'rmAdvance', max, token, leaseMs, max > 0 ? jobsPerMaterialMax : 0, bytesMax, ...steps);
   return token;
 }
 

@@ -12,7 +12,7 @@ export const clock = `
   local function inMs(delay) return string.format('%.0f', now + delay) end`;
 
 /** A call takes no more arguments than the stack of Redis' Lua holds, 8,000. An even number, so that pairs stay together. */
-const argumentsACallMax = 1_000;
+const argumentsPerCallMax = 1_000;
 
 /**
  * `writeAll` runs a command on a key with many arguments (none: not at all) and answers what the last call did; `readAll`
@@ -22,16 +22,16 @@ const argumentsACallMax = 1_000;
 export const manyAtOnce = `
   local function writeAll(command, key, arguments)
     local answer
-    for first = 1, #arguments, ${argumentsACallMax} do
-      local last = math.min(first + ${argumentsACallMax - 1}, #arguments)
+    for first = 1, #arguments, ${argumentsPerCallMax} do
+      local last = math.min(first + ${argumentsPerCallMax - 1}, #arguments)
       answer = redis.call(command, key, unpack(arguments, first, last))
     end
     return answer
   end
   local function readAll(command, key, names)
     local values = {}
-    for first = 1, #names, ${argumentsACallMax} do
-      local last = math.min(first + ${argumentsACallMax - 1}, #names)
+    for first = 1, #names, ${argumentsPerCallMax} do
+      local last = math.min(first + ${argumentsPerCallMax - 1}, #names)
       for i, value in ipairs(redis.call(command, key, unpack(names, first, last))) do values[first + i - 1] = value end
     end
     return values

@@ -1,7 +1,5 @@
+import { exitCodes } from './exit-codes.js';
 import type { SettingsDeclaration } from './settings.js';
-
-/** EX_USAGE of sysexits.h. */
-const exitCodeUsage = 64;
 
 /**
  * For a command that takes all it needs from the environment, before it does anything: `--help` is answered, and any other
@@ -20,7 +18,7 @@ export function takeNoArguments(command: string, purpose: string, declared: Sett
   process.stderr.write(
     `${command} takes no argument, so ${first} would be ignored. ${command} -- --help tells more.\n`,
   );
-  process.exit(exitCodeUsage);
+  process.exit(exitCodes.usage);
 }
 
 /** What a command takes from the environment, for its help: a head, and a line each. */

@@ -1,6 +1,7 @@
 import { writeSync } from 'node:fs';
 import { createRequire } from 'node:module';
-import { pino, stdSerializers, type DestinationStream, type Logger as PinoLogger } from 'pino';
+import { pino, stdSerializers } from 'pino';
+import type { DestinationStream, Logger as PinoLogger } from 'pino';
 import type PinoPretty from 'pino-pretty';
 
 /** Structured log of a process; the fields come first, the sentence second: `logger.info({ port }, 'listening')`. */

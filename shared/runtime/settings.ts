@@ -1,5 +1,4 @@
-/** EX_CONFIG of sysexits.h: the process could not start because of how it is configured. */
-const exitCodeBadSettings = 78;
+import { exitCodes } from './exit-codes.js';
 
 /** A value in a problem is cut here, so that a file pasted into a variable does not fill the terminal. */
 const shownCharactersMax = 80;
@@ -97,7 +96,7 @@ export function settingsOrExit<const D extends SettingsDeclaration>(
   const problems = read.ok ? problemsBetween(read.values) : read.problems;
   if (read.ok && problems.length === 0) return read.values;
   process.stderr.write(`The environment is not usable:\n${problems.map((line) => `  - ${line}\n`).join('')}`);
-  return process.exit(exitCodeBadSettings);
+  return process.exit(exitCodes.config);
 }
 
 /**

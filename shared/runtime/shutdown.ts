@@ -1,11 +1,8 @@
 import { constants } from 'node:os';
 import type { Logger } from './logger.js';
 import { Unavailable } from '../domain/unavailable.js';
+import { exitCodes } from './exit-codes.js';
 
-/** EX_SOFTWARE of sysexits.h: an error of ours, after which the state of the process cannot be trusted. */
-const exitCodeFault = 70;
-/** EX_UNAVAILABLE: an address to listen on that is taken, closed to this user, or none of this machine; a server that is not there. */
-const exitCodeUnavailable = 69;
 const exitCodeForced = 1;
 
 /**
@@ -144,7 +141,7 @@ function listenToFaults(logger: Logger, state: State, run: (reason: string) => P
     state.starting = false;
     const outside = reasonOutside(error);
     logger.fatal({ err: error, origin }, outside ?? 'a fault that nobody caught');
-    const exitCode = outside === undefined ? exitCodeFault : exitCodeUnavailable;
+    const exitCode = outside === undefined ? exitCodes.fault : exitCodes.unavailable;
     state.exitCodeAtForce = exitCode;
     void run(origin).then(() => process.exit(exitCode));
   });

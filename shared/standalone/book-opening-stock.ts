@@ -4,7 +4,8 @@ import type { Database } from '../database/connect.js';
 import type { Micros } from '../domain/quantity.js';
 import { applyOperations } from '../inventory/apply-operations.js';
 import type { OperationGroup } from '../inventory/decide.js';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 
 export interface OpeningStock {
   materialId: string;

@@ -1,7 +1,8 @@
 import { accessSync, chmodSync, constants, lstatSync, mkdirSync } from 'node:fs';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { closedDirectory, type ServerUser } from './server-user.js';
+import { closedDirectory } from './server-user.js';
+import type { ServerUser } from './server-user.js';
 
 /**
  * The folder for what can be fetched or copied again, made when it is missing: the user's cache, for root also the

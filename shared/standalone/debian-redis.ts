@@ -10,10 +10,12 @@ import {
   symlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { failed, type Failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Failed, Outcome } from '../runtime/outcome.js';
 import { runCommand } from './processes.js';
 import { isNewEnough } from './redis-check.js';
-import { versionOf, type RedisProgram } from './redis-version.js';
+import { versionOf } from './redis-version.js';
+import type { RedisProgram } from './redis-version.js';
 
 interface Deps {
   cache: string;

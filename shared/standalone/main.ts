@@ -1,20 +1,20 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { takeNoArguments } from '../runtime/command-help.js';
+import { exitCodes } from '../runtime/exit-codes.js';
 import { createLogger } from '../runtime/logger.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import { createShutdown } from '../runtime/shutdown.js';
 import { openDataFolder } from './data-folder.js';
-import { curlLines, demoFilePath, removeDemoFile, writeDemoFile, type Demo } from './demo-file.js';
+import { curlLines, demoFilePath, removeDemoFile, writeDemoFile } from './demo-file.js';
+import type { Demo } from './demo-file.js';
 import { lockPath, takeLock } from './instance-lock.js';
 import { dropPostgresVariables } from './postgres-variables.js';
 import { refusalOf, startSettings } from './start-settings.js';
 import { startStack } from './start-stack.js';
-import { createTerminal, type Terminal } from './terminal.js';
+import { createTerminal } from './terminal.js';
+import type { Terminal } from './terminal.js';
 
-/** sysexits.h: EX_TEMPFAIL, another one is running; EX_CONFIG, the machine or the environment must be changed first. */
-const exitCodeRunning = 75;
-const exitCodeConfig = 78;
 /** API 28 s, workers 28 s, Redis 13 s and Postgres 12 s, one after the other, when each takes all it may. */
 const forceMs = 90_000;
 const parentEveryMs = 500;
@@ -30,12 +30,12 @@ async function start(): Promise<void> {
   const refusal = refusalOf(NODE_ENV);
   if (refusal !== undefined) {
     terminal.complain(refusal);
-    return leave(exitCodeConfig);
+    return leave(exitCodes.config);
   }
   const folder = openDataFolder(DATA_DIR);
   if (!folder.ok) {
     terminal.complain(folder.problem);
-    return leave(exitCodeConfig);
+    return leave(exitCodes.config);
   }
   const dataFolder = folder.value;
   const lock = takeLock(lockPath(dataFolder));
@@ -43,7 +43,7 @@ async function start(): Promise<void> {
     terminal.complain(
       `npm start is running on ${dataFolder} already: process ${String(lock.pid)}${addressOf(dataFolder)}.`,
     );
-    return leave(exitCodeRunning);
+    return leave(exitCodes.running);
   }
 
   await run(terminal, dataFolder, lock.release);
@@ -99,7 +99,7 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
     if (abort.signal.aborted) return;
     if (stack.ok) return announce(terminal, dataFolder, stack.value);
     terminal.complain(stack.problem);
-    process.exitCode = exitCodeConfig;
+    process.exitCode = exitCodes.config;
     await shutdown.run('could not start');
   } catch (error) {
     if (!abort.signal.aborted) throw error;

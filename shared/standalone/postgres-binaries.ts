@@ -12,10 +12,12 @@ import {
 } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { cacheFolder } from './cache-folder.js';
 import { runCommand } from './processes.js';
-import { closedDirectory, type ServerUser } from './server-user.js';
+import { closedDirectory } from './server-user.js';
+import type { ServerUser } from './server-user.js';
 
 export interface PostgresBinaries {
   initdb: string;

@@ -11,10 +11,12 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import type { PostgresBinaries } from './postgres-binaries.js';
 import { runCommand } from './processes.js';
-import { closedDirectory, type ServerUser } from './server-user.js';
+import { closedDirectory } from './server-user.js';
+import type { ServerUser } from './server-user.js';
 
 /** Where one Postgres keeps its things; all of it belongs to the user it runs as and is closed to others. */
 export interface PostgresFolder {

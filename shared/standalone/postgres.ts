@@ -2,14 +2,19 @@ import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { failed, type Outcome } from '../runtime/outcome.js';
-import { findPostgresBinaries, type PostgresBinaries } from './postgres-binaries.js';
-import { locatePostgresFolder, postgresEnv, preparePostgresFolder, type PostgresFolder } from './postgres-folder.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
+import { findPostgresBinaries } from './postgres-binaries.js';
+import type { PostgresBinaries } from './postgres-binaries.js';
+import { locatePostgresFolder, postgresEnv, preparePostgresFolder } from './postgres-folder.js';
+import type { PostgresFolder } from './postgres-folder.js';
 import { isPostmasterOf, readPidFile } from './postgres-probe.js';
-import { untilReady, type Patience, type Starting } from './postgres-ready.js';
+import { untilReady } from './postgres-ready.js';
+import type { Patience, Starting } from './postgres-ready.js';
 import { freePort, portOrFree } from './ports.js';
 import { endProcess, isAlive, isZombie, signal } from './processes.js';
-import { findServerUser, type ServerUser } from './server-user.js';
+import { findServerUser } from './server-user.js';
+import type { ServerUser } from './server-user.js';
 
 /** A running embedded Postgres. It outlives this process unless it is stopped. */
 export interface PostgresServer {

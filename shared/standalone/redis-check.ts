@@ -1,6 +1,7 @@
 import { Redis } from 'ioredis';
 import { keys } from '../queue/names.js';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 
 export interface RedisFacts {
   version: string;

@@ -1,10 +1,12 @@
 import { accessSync, constants, statSync } from 'node:fs';
 import { delimiter, join } from 'node:path';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { cacheFolder } from './cache-folder.js';
 import { fetchDebianRedis } from './debian-redis.js';
 import { isNewEnough } from './redis-check.js';
-import { versionOf, type RedisProgram } from './redis-version.js';
+import { versionOf } from './redis-version.js';
+import type { RedisProgram } from './redis-version.js';
 
 const whatToDo =
   'Do one of these:\n' +

@@ -13,13 +13,15 @@ import {
 } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { freePort, portOrFree } from './ports.js';
 import { commandLine, endProcess, isAlive, signal, workingDirectory } from './processes.js';
 import { configPath, logPath, readConfig, readPid, urlOf, writeConfig } from './redis-config.js';
 import { askRedis } from './redis-check.js';
 import { findRedisProgram } from './redis-program.js';
-import { redisEnv, type RedisProgram } from './redis-version.js';
+import { redisEnv } from './redis-version.js';
+import type { RedisProgram } from './redis-version.js';
 import { sameFile } from './same-file.js';
 
 /** A running private Redis (or Valkey). It outlives this process unless it is stopped. */

@@ -1,6 +1,8 @@
-import { statSync, type Stats } from 'node:fs';
+import { statSync } from 'node:fs';
+import type { Stats } from 'node:fs';
 import { dirname, resolve } from 'node:path';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { runCommand } from './processes.js';
 
 /** Whom a server runs as. `undefined` everywhere means: as this process. */

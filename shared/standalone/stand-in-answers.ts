@@ -1,12 +1,11 @@
 import { locationGidPrefix, variantGidPrefix } from '../platform/shopify/global-ids.js';
-import { locationsQuery, type LocationNode, type LocationsData } from '../platform/shopify/locations-query.js';
+import { locationsQuery } from '../platform/shopify/locations-query.js';
+import type { LocationNode, LocationsData } from '../platform/shopify/locations-query.js';
 import type { PageInfo } from '../platform/shopify/page-info.js';
-import {
-  variantLevelsQuery,
-  type LevelNode,
-  type VariantLevelsData,
-} from '../platform/shopify/variant-levels-query.js';
-import { variantsQuery, type VariantNode, type VariantsData } from '../platform/shopify/variants-query.js';
+import { variantLevelsQuery } from '../platform/shopify/variant-levels-query.js';
+import type { LevelNode, VariantLevelsData } from '../platform/shopify/variant-levels-query.js';
+import { variantsQuery } from '../platform/shopify/variants-query.js';
+import type { VariantNode, VariantsData } from '../platform/shopify/variants-query.js';
 
 /** What the stand-in knows of its one shop. */
 export interface StandInShop {

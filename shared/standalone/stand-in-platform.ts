@@ -1,7 +1,9 @@
 import { timingSafeEqual } from 'node:crypto';
-import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
+import { createServer } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import { shopifyApiVersion } from '../platform/shopify/shop-endpoint.js';
-import { answerQuery, type StandInLevel, type StandInShop, type StandInVariant } from './stand-in-answers.js';
+import { answerQuery } from './stand-in-answers.js';
+import type { StandInLevel, StandInShop, StandInVariant } from './stand-in-answers.js';
 
 export interface StandInPlatform {
   /** `http://127.0.0.1:<port>`: what the demo shop's platform domain is set to. */

@@ -4,7 +4,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { reasonWithoutStatement } from '../database/errors.js';
 import { migrateDatabase } from '../database/migrate-database.js';
-import { failed, type Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Outcome } from '../runtime/outcome.js';
 import type { Shutdown } from '../runtime/shutdown.js';
 import { keepPlatformTokenKey } from './data-folder.js';
 import { seedDemo } from './demo-data.js';
@@ -17,7 +18,8 @@ import { signalLater } from './processes.js';
 import { checkRedis } from './redis-check.js';
 import { startRedis } from './redis.js';
 import { startStandInPlatform } from './stand-in-platform.js';
-import { supervise, type Supervised } from './supervise.js';
+import { supervise } from './supervise.js';
+import type { Supervised } from './supervise.js';
 import type { Terminal } from './terminal.js';
 
 export interface StackDeps {

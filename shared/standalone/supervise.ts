@@ -1,8 +1,11 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
+import { exitCodes } from '../runtime/exit-codes.js';
 import { heapArguments } from '../runtime/heap.js';
-import { openLogFile, type LogFile } from './log-file.js';
+import { openLogFile } from './log-file.js';
+import type { LogFile } from './log-file.js';
 import { endProcess, signal } from './processes.js';
 import { restartPauseMs } from './restart-pause.js';
 
@@ -51,7 +54,6 @@ const stopSteps = [
 /** Having served this long, the next end counts as the first again. */
 const settledMs = 30_000;
 const firstAttemptsMax = 3;
-const exitCodeConfig = 78;
 const lastLinesMax = 20;
 
 /**
@@ -120,7 +122,7 @@ function launch(state: State): void {
 function again(state: State, how: string, code: number | null, livedMs: number): void {
   const { options } = state;
   state.failures = livedMs > settledMs ? 1 : state.failures + 1;
-  if (!state.served && (code === exitCodeConfig || state.failures >= firstAttemptsMax)) {
+  if (!state.served && (code === exitCodes.config || state.failures >= firstAttemptsMax)) {
     state.stopping = true;
     state.log.close();
     state.settle.reject(new Error(`${options.name} does not start (${how}). It said:\n${state.lastLines.join('\n')}`));

@@ -7,7 +7,8 @@ import { isAlive } from '../../shared/standalone/processes.js';
 import { countCases } from '../support/count-cases.js';
 import { closeConnections } from '../support/http.js';
 import { adjust, levelOf, newestPidIn, processesOf } from '../support/npm-start-demo.js';
-import { npmStart, npmStartBehindShell, type Started } from '../support/npm-start.js';
+import { npmStart, npmStartBehindShell } from '../support/npm-start.js';
+import type { Started } from '../support/npm-start.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
 

@@ -1,5 +1,4 @@
-/** By sysexits. */
-const exitCodeUsage = 64;
+import { exitCodes } from '../../shared/runtime/exit-codes.js';
 
 /**
  * What the person who typed a command asked for. Ends the process where that was `--help`, or where `read` throws, with
@@ -17,6 +16,6 @@ export function readArguments<T>(command: string, usage: string, read: (args: st
     return read(args);
   } catch (error) {
     console.error(`${(error as Error).message}\n\n${command} -- --help`);
-    return process.exit(exitCodeUsage);
+    return process.exit(exitCodes.usage);
   }
 }

@@ -1,4 +1,5 @@
-import { Agent, request as nodeRequest, type IncomingHttpHeaders } from 'node:http';
+import { Agent, request as nodeRequest } from 'node:http';
+import type { IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
 import { expectDocumented } from './documented.js';
 import { afterOwnTime } from './own-time.js';

@@ -1,4 +1,5 @@
-import { spawn, type ChildProcess } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import type { ChildProcess } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +7,8 @@ import { heapArguments } from '../../shared/runtime/heap.js';
 import { rememberOpen } from './cleanup.js';
 import { endNow } from './end-now.js';
 import { addExitProblem } from './exit-problems.js';
-import { failPointArguments, type FailPointHit } from './fail-points.js';
+import { failPointArguments } from './fail-points.js';
+import type { FailPointHit } from './fail-points.js';
 import { until } from './until.js';
 
 export type Env = Record<string, string | undefined>;

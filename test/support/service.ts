@@ -1,6 +1,8 @@
 import { closeConnections, request } from './http.js';
-import { createTestDatabase, startTestRedis, type TestRedis } from './servers.js';
-import { startProcess, stopProcess, type Env, type Proc } from './service-process.js';
+import { createTestDatabase, startTestRedis } from './servers.js';
+import type { TestRedis } from './servers.js';
+import { startProcess, stopProcess } from './service-process.js';
+import type { Env, Proc } from './service-process.js';
 import { until } from './until.js';
 
 export interface ServiceOptions {

@@ -36,6 +36,10 @@ export default defineConfig(
       '@typescript-eslint/require-await': 'off',
       '@typescript-eslint/no-unused-vars': ['error', { argsIgnorePattern: '^_', varsIgnorePattern: '^_' }],
       eqeqeq: 'error',
+      'no-restricted-syntax': [
+        'error',
+        { selector: "ImportSpecifier[importKind='type']", message: 'Types come by an `import type` of their own.' },
+      ],
       'max-lines-per-function': ['error', { max: 70, skipBlankLines: true, skipComments: true }],
       'max-lines': ['error', { max: 300 }],
     },

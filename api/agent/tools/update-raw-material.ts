@@ -2,7 +2,7 @@ import { materialChangesSchema } from '../../../shared/contract/material-changes
 import { materialSchema } from '../../../shared/contract/material.js';
 import { readMaterialChanges } from '../../../shared/contract/read-material-changes.js';
 import { succeed } from '../../../shared/domain/errors.js';
-import type { ErrorDetail, RequestError, Result } from '../../../shared/domain/errors.js';
+import type { ErrorDetail, Refusal, RequestError } from '../../../shared/domain/errors.js';
 import { answered } from '../../operations/dispatch-answer.js';
 import { updateMaterial } from '../../operations/update-material.js';
 import { idempotencyKeyArgument, virtualIdArgument } from '../arguments.js';
@@ -67,7 +67,7 @@ export const updateRawMaterial = createTool<Arguments>({
 });
 
 /** What REST has as its body is one argument here, also where the fault shows only when the change is applied. */
-function intoChanges({ details = [], ...error }: RequestError): Result<never> {
+function intoChanges({ details = [], ...error }: RequestError): Refusal {
   const isInBody = ({ path }: ErrorDetail) => path === '' || path.startsWith('/');
   const inArguments = details.map((detail) =>
     isInBody(detail) ? { ...detail, path: `/changes${detail.path}` } : detail,

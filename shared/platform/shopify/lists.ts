@@ -7,16 +7,11 @@ import type {
 } from '../commerce-platform.js';
 import { locationGidPrefix, variantGidPrefix } from './global-ids.js';
 import { isLocationsData, locationsPerPage, locationsQuery } from './locations-query.js';
-import { nextCursor, type PageInfo } from './page-info.js';
+import { nextCursor } from './page-info.js';
+import type { PageInfo } from './page-info.js';
 import type { createShopifyClient } from './shopify-client.js';
-import {
-  isVariantsData,
-  variantsPerPage,
-  variantsQuery,
-  type ListVariables,
-  type MediaNode,
-  type VariantNode,
-} from './variants-query.js';
+import { isVariantsData, variantsPerPage, variantsQuery } from './variants-query.js';
+import type { ListVariables, MediaNode, VariantNode } from './variants-query.js';
 
 type Client = ReturnType<typeof createShopifyClient>;
 

@@ -1,6 +1,7 @@
 import { ajv } from '../../contract/ajv.js';
 import { locationGidSchema } from './global-ids.js';
-import { pageInfoSchema, type PageInfo } from './page-info.js';
+import { pageInfoSchema } from './page-info.js';
+import type { PageInfo } from './page-info.js';
 
 /**
  * A page of a shop's active locations, those of fulfilment services included, since a variant may have a level there too.

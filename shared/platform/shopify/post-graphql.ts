@@ -1,6 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 
-import { invalid, readReply, readStatus, type Attempt } from './graphql-reply.js';
+import { invalid, readReply, readStatus } from './graphql-reply.js';
+import type { Attempt } from './graphql-reply.js';
 
 /**
  * One attempt over `fetch`: the request sent, the reply read whole, both within `timeoutMs`. Never throws for the network.

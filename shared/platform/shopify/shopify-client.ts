@@ -1,11 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
-import { createCircuitBreaker, type CircuitBreaker } from '../circuit-breaker.js';
+import { createCircuitBreaker } from '../circuit-breaker.js';
+import type { CircuitBreaker } from '../circuit-breaker.js';
 import type { PlatformError, PlatformEvent, PlatformResult, PlatformShop } from '../commerce-platform.js';
-import { invalid, type FailedAttempt } from './graphql-reply.js';
+import { invalid } from './graphql-reply.js';
+import type { FailedAttempt } from './graphql-reply.js';
 import { postGraphql } from './post-graphql.js';
 import { shopEndpoint } from './shop-endpoint.js';
-import { createThrottle, type QueryCost, type Throttle } from './throttle.js';
+import { createThrottle } from './throttle.js';
+import type { QueryCost, Throttle } from './throttle.js';
 
 export interface ShopifyClientDeps {
   /** Whether a shop's domain may be a server on 127.0.0.1: the demo's stand-in. Off in production. */

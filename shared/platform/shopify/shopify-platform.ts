@@ -2,14 +2,10 @@ import type { CommercePlatform, PlatformLevel, PlatformResult } from '../commerc
 import { locationGidPrefix, variantGidPrefix } from './global-ids.js';
 import { listLocations, listVariants } from './lists.js';
 import { nextCursor } from './page-info.js';
-import { createShopifyClient, type ShopifyCall, type ShopifyClientDeps } from './shopify-client.js';
-import {
-  isVariantLevelsData,
-  levelsPerPage,
-  variantLevelsQuery,
-  type LevelNode,
-  type VariantLevelsVariables,
-} from './variant-levels-query.js';
+import { createShopifyClient } from './shopify-client.js';
+import type { ShopifyCall, ShopifyClientDeps } from './shopify-client.js';
+import { isVariantLevelsData, levelsPerPage, variantLevelsQuery } from './variant-levels-query.js';
+import type { LevelNode, VariantLevelsVariables } from './variant-levels-query.js';
 
 /** The commerce platform Shopify, through its Admin GraphQL API over `fetch` (contract §8). */
 export function createShopifyPlatform(deps: ShopifyClientDeps): CommercePlatform {

@@ -1,6 +1,7 @@
 import { ajv } from '../../contract/ajv.js';
 import { locationGidSchema } from './global-ids.js';
-import { pageInfoSchema, type PageInfo } from './page-info.js';
+import { pageInfoSchema } from './page-info.js';
+import type { PageInfo } from './page-info.js';
 
 /**
  * A page of a variant's levels. By the published rules its requested cost is about 3 points a level and so near 155 of the

@@ -1,6 +1,7 @@
 import { ajv } from '../../contract/ajv.js';
 import { variantGidSchema } from './global-ids.js';
-import { pageInfoSchema, type PageInfo } from './page-info.js';
+import { pageInfoSchema } from './page-info.js';
+import type { PageInfo } from './page-info.js';
 
 /**
  * A page of all of a shop's variants, by id, so that what changes meanwhile moves nobody to another page. An image comes

@@ -16,7 +16,7 @@ interface Waiting {
 }
 
 /** As a worker's cycle (pipeline §2 "Limits"). */
-const rowsATransactionMax = 10_000;
+const rowsPerTransactionMax = 10_000;
 
 /**
  * g (pipeline §6): the apply step called in the API process for everything that waits there, of all materials. It is the
@@ -71,7 +71,7 @@ function take(waiting: Waiting[], busy: ReadonlySet<string>): { taken: Waiting[]
   const left: Waiting[] = [];
   let rows = 0;
   for (const one of waiting) {
-    if (rows >= rowsATransactionMax || busy.has(nameOf(one))) {
+    if (rows >= rowsPerTransactionMax || busy.has(nameOf(one))) {
       left.push(one);
     } else {
       taken.push(one);

@@ -84,7 +84,6 @@ const server = createServer({
     },
     inHandMax: () => Infinity,
     ready: () => ({ postgres: true, redis: true, worker: true }),
-    close: async () => undefined,
   },
   limiterRedis,
   platform: createShopifyPlatform({ allowLoopback: false, report: () => undefined }),

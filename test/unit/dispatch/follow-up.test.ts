@@ -10,8 +10,8 @@ import type { QueueLink } from '../../../api/dispatch/queue-link.js';
 import { graceMs } from '../../../api/dispatch/settings.js';
 import type { Waiter } from '../../../api/dispatch/waiter.js';
 import type { Database } from '../../../shared/database/connect.js';
-import { createRegistry } from '../../../shared/runtime/registry.js';
-import type { Registry } from '../../../shared/runtime/registry.js';
+import { createSlotMap } from '../../../shared/runtime/slot-map.js';
+import type { SlotMap } from '../../../shared/runtime/slot-map.js';
 import { useQueueRoom } from '../../support/queue-room.js';
 import { operationOf } from '../../support/shop.js';
 import { until } from '../../support/until.js';
@@ -22,7 +22,7 @@ const batchSize = 1_000;
 
 describe('the follow-up of writes that hear nothing', () => {
   const room = useQueueRoom();
-  let waiters: Registry<Waiter>;
+  let waiters: SlotMap<Waiter>;
   let outcomes: Map<string, DispatchOutcome>;
   let followUp: FollowUp;
   /** What Postgres is asked, and what it answers; by default it has nothing on record. */
@@ -30,7 +30,7 @@ describe('the follow-up of writes that hear nothing', () => {
   let withdraw: () => Promise<unknown>;
 
   beforeEach(() => {
-    waiters = createRegistry();
+    waiters = createSlotMap();
     outcomes = new Map();
     lookUp = () => Promise.resolve({ rows: [] });
     withdraw = () => Promise.resolve({ outcomes: new Map() });

@@ -10,13 +10,13 @@ describe('the answers that are open at once', () => {
 
   function connect() {
     const connection = { destroyed: false, open: 0, destroy: () => (connection.destroyed = true) };
-    return connection as typeof connection & Parameters<AnswerRoom['admits']>[0];
+    return connection as typeof connection & Parameters<AnswerRoom['admitOrCutOff']>[0];
   }
   /** How many of so many requests were taken. */
   function send(connection: ReturnType<typeof connect>, count: number): number {
     const before = connection.open;
     for (let sent = 0; sent < count; sent += 1) {
-      if (!room.admits(connection, connection.open)) continue;
+      if (!room.admitOrCutOff(connection, connection.open)) continue;
       connection.open += 1;
       room.opened();
     }

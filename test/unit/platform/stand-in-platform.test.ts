@@ -6,8 +6,8 @@ import {
   standInLocations,
   standInVariants,
   startStandInPlatform,
-  type StandInPlatform,
 } from '../../../shared/standalone/stand-in-platform.js';
+import type { StandInPlatform } from '../../../shared/standalone/stand-in-platform.js';
 
 const path = '/admin/api/2026-10/graphql.json';
 const manyLevels = Array.from({ length: 130 }, (_, n) => ({ locationId: `${n + 1}`, quantity: n, updatedAt: null }));

@@ -5,13 +5,8 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { keepPlatformTokenKey, openDataFolder } from '../../../shared/standalone/data-folder.js';
-import {
-  curlLines,
-  demoFilePath,
-  removeDemoFile,
-  writeDemoFile,
-  type Demo,
-} from '../../../shared/standalone/demo-file.js';
+import { curlLines, demoFilePath, removeDemoFile, writeDemoFile } from '../../../shared/standalone/demo-file.js';
+import type { Demo } from '../../../shared/standalone/demo-file.js';
 import { portOrFree } from '../../../shared/standalone/ports.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 

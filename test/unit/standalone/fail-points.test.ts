@@ -4,7 +4,8 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { isAlive } from '../../../shared/standalone/processes.js';
-import { failPointArguments, type FailPointHit } from '../../support/fail-points.js';
+import { failPointArguments } from '../../support/fail-points.js';
+import type { FailPointHit } from '../../support/fail-points.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/until.js';
 

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
 import { expect } from 'chai';
-import { keepServer, type KeptServer } from '../../../shared/standalone/keep-server.js';
-import { failed, type Outcome } from '../../../shared/runtime/outcome.js';
+import { keepServer } from '../../../shared/standalone/keep-server.js';
+import type { KeptServer } from '../../../shared/standalone/keep-server.js';
+import { failed } from '../../../shared/runtime/outcome.js';
+import type { Outcome } from '../../../shared/runtime/outcome.js';
 import { endProcess, isAlive } from '../../../shared/standalone/processes.js';
 import { until } from '../../support/until.js';
 

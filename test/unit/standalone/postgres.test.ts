@@ -1,11 +1,13 @@
 import { existsSync } from 'node:fs';
 import { chmod, mkdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
-import { createServer, type Server } from 'node:net';
+import { createServer } from 'node:net';
+import type { Server } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import pg from 'pg';
 import type { Outcome } from '../../../shared/runtime/outcome.js';
-import { startPostgres, type PostgresOptions, type PostgresServer } from '../../../shared/standalone/postgres.js';
+import { startPostgres } from '../../../shared/standalone/postgres.js';
+import type { PostgresOptions, PostgresServer } from '../../../shared/standalone/postgres.js';
 import { isAlive } from '../../../shared/standalone/processes.js';
 import { leaveBehind } from '../../support/leave-behind.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';

@@ -6,7 +6,8 @@ import { Redis } from 'ioredis';
 import type { Outcome } from '../../../shared/runtime/outcome.js';
 import { isAlive } from '../../../shared/standalone/processes.js';
 import { checkRedis, isNewEnough } from '../../../shared/standalone/redis-check.js';
-import { startRedis, type RedisServer } from '../../../shared/standalone/redis.js';
+import { startRedis } from '../../../shared/standalone/redis.js';
+import type { RedisServer } from '../../../shared/standalone/redis.js';
 import { leaveBehind } from '../../support/leave-behind.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 

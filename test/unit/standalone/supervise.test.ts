@@ -6,7 +6,8 @@ import { createInterface } from 'node:readline';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { isAlive } from '../../../shared/standalone/processes.js';
-import { supervise, type Supervised } from '../../../shared/standalone/supervise.js';
+import { supervise } from '../../../shared/standalone/supervise.js';
+import type { Supervised } from '../../../shared/standalone/supervise.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/until.js';
 

@@ -9,7 +9,8 @@ import {
   startTestRedis,
   testPostgres,
 } from '../../support/servers.js';
-import { startService, type Service } from '../../support/service.js';
+import { startService } from '../../support/service.js';
+import type { Service } from '../../support/service.js';
 
 describe('the servers of the tests', () => {
   it('give each test a migrated, empty database of its own', async () => {

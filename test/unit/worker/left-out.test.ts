@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Logger } from '../../../shared/runtime/logger.js';
-import { createLeftOutWatch } from '../../../worker/left-out.js';
+import { createLeftOutWatch } from '../../../worker/left-out-watch.js';
 
 interface Line {
   materials: unknown[];

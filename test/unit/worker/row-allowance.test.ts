@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { createRowAllowance } from '../../../worker/row-allowance.js';
 
 /** What is read in so many rounds, each of which reads so many rows when it may. */
-function readIn(rounds: number, rowsARound: number, rowsARead: number): number {
-  const allowance = createRowAllowance(rowsARound);
+function readIn(rounds: number, rowsPerRound: number, rowsARead: number): number {
+  const allowance = createRowAllowance(rowsPerRound);
   let read = 0;
   for (let round = 0; round < rounds; round += 1) {
-    if (!allowance.mayRead()) continue;
+    if (!allowance.beginRound()) continue;
     allowance.spend(rowsARead);
     read += rowsARead;
   }
@@ -32,8 +32,8 @@ describe('the allowance of rows', () => {
 
   it('saves nothing up', () => {
     const allowance = createRowAllowance(10);
-    for (let round = 0; round < 1_000; round += 1) allowance.mayRead();
+    for (let round = 0; round < 1_000; round += 1) allowance.beginRound();
     allowance.spend(20);
-    expect([allowance.mayRead(), allowance.mayRead()]).to.deep.equal([false, true]);
+    expect([allowance.beginRound(), allowance.beginRound()]).to.deep.equal([false, true]);
   });
 });

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { createRegistry } from '../../../shared/runtime/registry.js';
+import { createSlotMap } from '../../../shared/runtime/slot-map.js';
 import { outlivingBytes } from '../../support/outliving.js';
 
 describe('a registry', () => {
   it('finds what was put in, and lists it in the order of its coming', () => {
-    const registry = createRegistry<number>();
+    const registry = createSlotMap<number>();
     registry.set('b', 1);
     registry.set('a', 2);
     registry.set('b', 3);
@@ -14,7 +14,7 @@ describe('a registry', () => {
   });
 
   it('says whether what is deleted was there', () => {
-    const registry = createRegistry<number>();
+    const registry = createSlotMap<number>();
     registry.set('a', 0);
     expect([registry.delete('a'), registry.delete('a'), registry.has('a'), registry.size()]).to.deep.equal([
       true,
@@ -42,7 +42,7 @@ describe('a registry', () => {
     }
 
     it('keeps little of those that are gone', async () => {
-      const registry = createRegistry<object>();
+      const registry = createSlotMap<object>();
       const seen = await outlivingBytes(entries, churn(registry.set, registry.delete));
       expect(seen).to.be.below(bytes / 4);
     });

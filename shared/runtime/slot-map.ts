@@ -1,5 +1,5 @@
-/** Who waits for something, by its id, in the order of their coming: of those operations of a `Map` that are needed here. */
-export interface Registry<Value> {
+/** A map by id, in the order in which they came, with those operations of a `Map` that are used. */
+export interface SlotMap<Value> {
   set: (id: string, value: Value) => void;
   get: (id: string) => Value | undefined;
   has: (id: string) => boolean;
@@ -16,7 +16,7 @@ export interface Registry<Value> {
  * young one is collected, and that the next: with them all that stood in any of them, a request of 16 KB each, until the
  * old generation is collected. Here what stands in a table is a slot, which is emptied when its value goes.
  */
-export function createRegistry<Value>(): Registry<Value> {
+export function createSlotMap<Value>(): SlotMap<Value> {
   const slots = new Map<string, { value: Value | undefined }>();
   return {
     set(id, value) {

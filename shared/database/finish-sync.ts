@@ -24,9 +24,9 @@ export interface FinishedSync {
 }
 
 const goneShownMax = 100;
-const removedABatch = 500;
+const removedPerBatch = 500;
 /** A platform that was exchanged for another leaves all of its variants behind: half a million took 16 s in one statement. */
-const markedABatch = 10_000;
+const markedPerBatch = 10_000;
 
 /**
  * Ends a run that has seen every page: what it has not seen is gone from the platform. It is marked and kept, since a
@@ -70,7 +70,7 @@ export async function finishSync(
 async function markGone(transaction: Database, shopId: number, generation: number): Promise<void> {
   let [afterKind, afterId] = ['', ''];
   for (;;) {
-    const asked = { shopId, generation, afterKind, afterId, limit: markedABatch };
+    const asked = { shopId, generation, afterKind, afterId, limit: markedPerBatch };
     const { rows } = await transaction.raw<{ rows: { kind: string; id: string }[] }>(markBatch, asked);
     const [last] = rows;
     if (last === undefined) return;
@@ -97,11 +97,11 @@ async function removeUnused(transaction: Database, shopId: number): Promise<numb
   let removedCount = 0;
   let afterId = '';
   for (;;) {
-    const asked = { shopId, afterId, limit: removedABatch };
+    const asked = { shopId, afterId, limit: removedPerBatch };
     const { rows } = await transaction.raw<{ rows: { count: number; last: string | null }[] }>(removeBatch, asked);
     const { count, last } = rows[0] ?? { count: 0, last: null };
     removedCount += count;
-    if (count < removedABatch || last === null) return removedCount;
+    if (count < removedPerBatch || last === null) return removedCount;
     afterId = last;
   }
 }

@@ -1,0 +1,15 @@
+/** How a process says why it ended, by sysexits.h: a supervisor tries again after some, and a person must look after others. */
+export const exitCodes = {
+  /** Its command line is wrong. */
+  usage: 64,
+  /** EX_DATAERR: what it was given to work on is of another version. */
+  data: 65,
+  /** A server, or an address to listen on, cannot be had at the moment. */
+  unavailable: 69,
+  /** EX_SOFTWARE: a fault of ours, after which the state of the process cannot be trusted. */
+  fault: 70,
+  /** EX_TEMPFAIL: another one is at it. */
+  running: 75,
+  /** The machine or the environment must be changed first. */
+  config: 78,
+} as const;

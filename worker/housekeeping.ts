@@ -20,7 +20,7 @@ const sweepEveryMs = 250;
 const sweptMax = 100;
 const pruneEveryMs = 60_000;
 const pruneBatchSize = 2_000;
-/** Between two batches, so that deleting never takes a lane's place; still 20,000 a second. */
+/** A pause between two batches leaves Postgres to the lanes: at most 20,000 rows a second. */
 const prunePauseMs = 100;
 
 interface Deps {

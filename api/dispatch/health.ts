@@ -57,8 +57,8 @@ export async function startHealth(redis: Redis, askPostgres: () => Promise<void>
       const sentMs = performance.now();
       const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax)) as StatusAnswer;
       const [nowMs, workers, ageMs, ready, ...late] = answer;
-      // Redis said so at some time between the two, which may be hours apart where this process was stopped: what was known
-      // before is kept as far as that leaves it possible.
+      // Redis read its clock between the question and now, which may be hours apart where this process was stopped: the offset
+      // lies between these two bounds, and within them the earlier estimate is kept.
       redisOffsetMs = Math.min(Math.max(redisOffsetMs, nowMs - performance.now()), nowMs - sentMs);
       liveWorkers = workers;
       oldestReadyMs = ageMs;

@@ -22,7 +22,7 @@ export interface QueueLink {
   transaction: () => Transaction;
   /** This API process, as the workers address it. */
   apiId: string;
-  /** Told of each enqueue what Redis has against it: it may have the right to all but that. */
+  /** Told how each enqueue went: Redis may allow us everything else and refuse this. */
   enqueuing: RecurringFault;
   /** From now on the outcomes of this process's operations are told, those of one cycle of a worker together. */
   onReplies: (listener: (replies: Replies) => void) => void;

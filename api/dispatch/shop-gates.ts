@@ -34,8 +34,8 @@ export interface ShopGates {
   /** A job that was sent needs its place no longer. */
   leave: (shopId: number) => void;
   /**
-   * Sends what is due now instead of at the end of this turn. After a reply the answers to it come first otherwise, a hundred of
-   * which take milliseconds, in which the workers have nothing to do.
+   * Sends what is due now. At the end of the turn it would go behind the answers to a reply: a hundred of them take
+   * milliseconds, in which the workers have nothing to do.
    */
   sendDue: () => void;
   /** Writes of one shop that are worth holding now; more would only wait here. */

@@ -66,9 +66,9 @@ interface Place {
 const noPlace: Place = { leave: () => undefined };
 
 /**
- * A place among the failures that an address may still have, or the refusal of one that has none left. Counted only when
- * they had failed, 3,000 guesses in one write were all looked up, and no key could be for nine seconds. Whoever finds the
- * places taken waits, since most who come at once come with good keys.
+ * A place among the failures that an address may still have, or the refusal of one that has none left. While only finished
+ * attempts counted, 3,000 guesses sent in one write were all looked up, and for nine seconds no other key could be. Whoever
+ * finds the places taken waits, since most who come at once come with good keys.
  */
 async function takePlace(failures: FailedAttempts, address: string, wasGood: () => boolean): Promise<Place | Reply> {
   const endMs = performance.now() + placeMsMax;

@@ -1,4 +1,4 @@
-/** What of a process's memory bodies may take that are read, or whose request is worked at. */
+/** How much memory bodies may take that are being read, or whose request is not answered yet. */
 export interface BodyRoom {
   /**
    * Asks for a place of so many bytes; undefined where there is none in time. Of those for whom there is

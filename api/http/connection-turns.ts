@@ -37,7 +37,7 @@ interface Line {
   inHand: number;
   /** The first come first, and since when they wait. */
   waiting: Map<Socket, number>;
-  /** Goes through `waiting` once: a new one would walk past the places of all that have left it, a thousand of 2,400. */
+  /** Walks `waiting` once and is kept: a new one would step over the places of all that have left, a thousand of 2,400. */
   next: Iterator<Socket>;
   /**
    * Let go, and their request has not arrived yet, though it may be in the kernel. Their places are kept through two

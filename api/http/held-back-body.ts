@@ -8,8 +8,8 @@ export function holdBack(res: ServerResponse): void {
 }
 
 /**
- * Tells a client that holds its body back to send it: everything that is judged without the body is taken. Not behind an
- * answer, as one that came too late may have had while it waited for its place: Node would write it there.
+ * Tells a client that holds its body back to send it: everything that is judged without the body is taken. Not once it is
+ * answered (it may have come too late while it waited for its place): Node would write the 100 behind that answer.
  */
 export function goOn(res: ServerResponse): void {
   if (holding.delete(res) && !res.headersSent) res.writeContinue();

@@ -56,7 +56,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   const { timeouts, connectionsMax } = deps;
   const server = createBoundedServer(timeouts, connectionsMax);
   const connections: OpenConnections = new Map();
-  // Only of these: what is kept of the last request of each connection that is open was 4 KiB each.
+  // Kept for these alone: with the last request of every open connection it was 4 KiB each.
   const cutShort = new WeakMap<Duplex, IncomingMessage>();
   const readAhead = new WeakMap<Socket, ReadAhead>();
   const room = createAnswerRoom();

@@ -209,7 +209,8 @@ export function readSnapshot(question: ApplyQuestion, [, locked, state, fields]:
     recorded: new Map(),
     executedByScope: new Map(),
   };
-  // UNION ALL answers its parts in their order: a material is known before its levels come.
+  // The parts come in their order, since `nextval` keeps Postgres from running them in parallel: a material is known before
+  // its levels come.
   for (const row of state?.rows as StateRow[]) readRow(snapshot, row, lockedOrdinals);
   if (fields !== undefined) readFields(question, snapshot, fields);
   return snapshot;

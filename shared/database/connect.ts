@@ -45,7 +45,7 @@ const againMs = 200;
 /**
  * Waits for Postgres to answer.
  *
- * @throws Unavailable at once where it lets this role not in; where it cannot be reached, after ten seconds, with what was
+ * @throws Unavailable at once where it refuses this role; where it cannot be reached, after ten seconds, with what was
  *   in the way at last
  */
 export async function untilReachable(database: Database): Promise<void> {

@@ -56,8 +56,8 @@ const finish = `
 
 /**
  * Takes ready materials, no more than there is room for: an equal part of it from each shop of the rotation, and again
- * while there is room and anything is ready. A line may hold a material twice (older versions put it there again), or
- * one that is no longer scheduled.
+ * while there is room and anything is ready. A line may hold a material that is no longer scheduled; should it hold one
+ * twice, that is taken once.
  */
 const take = `
   local function nextInLine(count)

@@ -98,14 +98,15 @@ export async function renewLeases(redis: Redis, held: Lease[]): Promise<void> {
 }
 
 /**
- * Gives materials back, their jobs in order; with a delay the sweep of some worker makes them ready. Their delivery counts
- * unless it is said that it tried nothing of theirs.
+ * Gives materials back, their jobs in order. With a delay some worker's sweep makes them ready.
+ *
+ * @param delivery `uncounted`: nothing of theirs was tried, so it does not count as a delivery
  */
 export async function giveBack(
   redis: Redis,
   held: Lease[],
   delayMs: number,
-  delivery: 'counted' | 'uncounted' = 'counted',
+  delivery: 'counted' | 'uncounted',
 ): Promise<void> {
   if (held.length > 0) await runScript(redis, 'rmGiveBack', delayMs, delivery, ...pairs(held));
 }

@@ -2,7 +2,7 @@ import { queuePrefix } from './names.js';
 
 /**
  * What several scripts need, in Lua; each part is text that a script begins with. A call costs Redis some 0.7 µs beside
- * what it does: what is done to many materials is done by one (37 calls a request on another material each time are 20).
+ * what it does: what is done to many materials is done by one (20 calls a request instead of 37, where each is on another material).
  */
 
 /** `now`, in ms of Redis' own clock, and `inMs`, a moment after it as text: of a number Redis makes the text anew in each call. */

@@ -35,7 +35,7 @@ export async function createMaterialQueues(redis: Redis, onError: (error: Error)
   return {
     addIn(transaction, ref, id, data) {
       const job = new Job(anyQueue, 'operations', data, { removeOnComplete: true, removeOnFail: true }, id);
-      // All that BullMQ does with a transaction is to run a script on it, at once; that its answer is none yet is nothing to it.
+      // BullMQ only runs one script on the transaction that it is given, at once, and does not look at the answer.
       const scripts = scriptsIn(transaction) as never;
       void backend.addJobToTransaction(scripts, job.asJSON(), id, {}, queueKeys.getKeys(queueName(ref)));
     },

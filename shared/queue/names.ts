@@ -13,8 +13,8 @@ export const keys = {
   /** Sorted set of announced or leased materials; score: the millisecond at which the sweep makes them ready (again). */
   scheduled: `${tag}:scheduled`,
   /**
-   * Rotation of the shops that have materials to be taken; `ready:<shop>` is the list of each, which may hold a material
-   * twice, or one that is no longer scheduled.
+   * Rotation of the shops that have materials to be taken; `ready:<shop>` is the list of each, which may hold one that
+   * is no longer scheduled.
    */
   ready: `${tag}:ready`,
   /** Hash of leased materials: the token of the take that holds each. */

@@ -70,7 +70,7 @@ const giveBack = `${scheduling}${queueOf}${returnActive}
   end
   return 1`;
 
-/** No deadline is as far ahead as this: it was set before the clock of Redis went back. */
+/** A deadline this far ahead was set before the clock of Redis went back. */
 export const aheadMsMax = 2 * readyMs;
 
 /**

@@ -19,8 +19,8 @@ const silenceMsMax = 2_000;
 
 const common: Options = {
   retryStrategy: (attempt) => Math.min(attempt * 50, reconnectMsMax),
-  // One that reads its file at a start says how long that may take, by the bytes of it: of small keys before large ones too
-  // long, and ioredis would leave it alone for up to 10 s (it was ready after 5.9 s, and had its first command after 11.2).
+  // A Redis that loads its file estimates the rest by bytes, which is too long where small keys come first, and ioredis would
+  // wait up to 10 s (it was ready after 5.9 s, and had its first command after 11.2).
   maxLoadingRetryTime: reconnectMsMax,
   autoResendUnfulfilledCommands: false,
   connectTimeout: 2_000,

@@ -57,7 +57,7 @@ const stopSteps = [
   { name: 'SIGKILL', msMax: 3_000 },
 ] as const;
 /**
- * Room for the pools of one API (10) and several workers (4 each), and for the tests' own connections. The buffers are
+ * Room for the pools of one API (10) and several workers (4 each, and 2 of the mirror's), and for the tests' own connections. The buffers are
  * taken as they are needed; with them and fewer checkpoints an import of a million materials takes 107 instead of 120 s.
  */
 const defaultSettings = { max_connections: 200, shared_buffers: '512MB', max_wal_size: '4GB' };

@@ -75,7 +75,7 @@ describe('the step of a lane from one cycle to the next', () => {
     await room.add(other);
     const { materials } = await room.advance([workedOff(held)], 0);
     expect(materials.map(({ queue, jobs }) => [queue, jobs])).to.deep.equal([[name, []]]);
-    await giveBack(room.redis, materials, 0);
+    await giveBack(room.redis, materials, 0, 'counted');
     expect((await take()).find(({ queue }) => queue === name)?.jobs).to.deep.include({
       id: second,
       deliveries: 1,

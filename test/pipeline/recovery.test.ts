@@ -45,7 +45,7 @@ describe('what owners leave behind, and idle materials', () => {
         const held = await takeOne();
         ids.push(...(await addSeveral(1)));
         await room.redis.del(keys.wake);
-        await giveBack(room.redis, [held], delayMs);
+        await giveBack(room.redis, [held], delayMs, 'counted');
         expect(await room.redis.llen(keys.wake), 'whoever waits hears of it').to.equal(delayMs === 0 ? 1 : 0);
         expect(await room.jobs(ref, 'wait')).to.deep.equal(ids);
         expect(await room.jobs(ref, 'active')).to.deep.equal([]);

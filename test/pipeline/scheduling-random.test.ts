@@ -49,7 +49,7 @@ describe('the scheduling of materials, at random', () => {
           await renewLeases(room.redis, owner);
           return;
         case 5:
-          await giveBack(room.redis, owner, dice.below(2) * 100);
+          await giveBack(room.redis, owner, dice.below(2) * 100, 'counted');
           return;
         case 6:
           if (dice.chance(0.3)) await room.runOut(queueName(dice.pick(refs))).then(() => room.sweep());

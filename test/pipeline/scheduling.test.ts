@@ -152,7 +152,7 @@ describe('the scheduling of materials', () => {
 
       await renewLeases(room.redis, [older]);
       expect(await room.advance([workedOff(older)])).to.deep.include({ lost: 1, materials: [] });
-      await giveBack(room.redis, [older], 0);
+      await giveBack(room.redis, [older], 0, 'counted');
       expect(await score(name)).to.equal(before);
       expect(await room.redis.hget(keys.leases, name)).to.equal(newer.token);
       expect(await ready()).to.deep.equal([]);

@@ -1,6 +1,6 @@
 import { fail } from '../shared/domain/errors.js';
 
-/** What a client is told where something of ours, and nothing of its request, is at fault (contract §5). */
+// What a client is told where something of ours, and nothing of its request, is at fault (contract §5).
 
 /** Refused before anything was queued. */
 export const storageAway = fail(

@@ -14,7 +14,7 @@ import { settings as declared, settingsProblems } from './config.js';
 import { createDispatch } from './dispatch/dispatch.js';
 import { createPools } from './pools.js';
 
-/** The composition root of an API process: settings, connections, the server; closed in reverse. */
+// The composition root of an API process: settings, connections, the server; closed in reverse.
 
 takeNoArguments('npm run api', 'Serves the HTTP interface; several may run side by side.', declared);
 tuneHeap();

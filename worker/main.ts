@@ -23,7 +23,7 @@ import type { MirrorRounds } from './mirror-round.js';
 import { createWaker } from './waker.js';
 import { createWorkerMetrics } from './worker-metrics.js';
 
-/** The composition root of a worker process: settings, connections, lanes; closed in reverse. */
+// The composition root of a worker process: settings, connections, lanes; closed in reverse.
 
 /** Ends a connection to a Postgres that has fallen silent; above the statement timeout of the apply step. */
 const silenceMsMax = 5_000;

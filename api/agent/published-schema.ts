@@ -1,8 +1,6 @@
 import { publishFormat } from '../../shared/contract/published-formats.js';
 import type { Schema } from '../../shared/contract/published-formats.js';
 
-export type { Schema };
-
 /** A schema of the contract as a client may be shown it: but for formats what is published is what is checked. */
 export function publishedSchema(schema: Schema): Schema {
   return publish(schema) as Schema;

@@ -11,7 +11,7 @@ import { answered } from '../operations/dispatch-answer.js';
 import type { Answered } from '../operations/dispatch-answer.js';
 import type { Services } from '../services.js';
 import { publishedSchema } from './published-schema.js';
-import type { Schema } from './published-schema.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
 
 /** A tool as agents are told of it, and what calling it does. */
 export interface Tool {

@@ -5,7 +5,8 @@ import type { ErrorCode } from '../../shared/domain/errors.js';
 import { errorCodes } from './error-codes.js';
 import { errorExamples } from './error-examples.js';
 import { headerRefs } from './header-refs.js';
-import type { Hoist, Schema } from './hoist-schemas.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
+import type { Hoist } from './hoist-schemas.js';
 import { replyExamples } from './reply-examples.js';
 
 export interface ErrorResponses {

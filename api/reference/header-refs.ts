@@ -1,5 +1,5 @@
 import type { HeaderName } from './headers.js';
-import type { Schema } from './hoist-schemas.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
 
 /** `headers` of a response: a `$ref` for each. */
 export function headerRefs(names: readonly HeaderName[]): Record<string, Schema> {

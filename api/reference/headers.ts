@@ -1,4 +1,4 @@
-import type { Schema } from './hoist-schemas.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
 
 export interface HeaderObject {
   description: string;

@@ -1,8 +1,6 @@
 import { publishFormat } from '../../shared/contract/published-formats.js';
 import type { Schema } from '../../shared/contract/published-formats.js';
 
-export type { Schema };
-
 export interface Hoist {
   /** The schema as the document shows it: each titled schema in it, and itself, is a `$ref` to `components/schemas`. */
   (schema: Schema): Schema;

@@ -12,7 +12,7 @@ import { materialQuerySchema } from '../../shared/contract/material-query.js';
 import { connectedMaterialSchema, materialSchema } from '../../shared/contract/material.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
 import type { HeaderName } from './headers.js';
-import type { Schema } from './hoist-schemas.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
 import type { ParameterName } from './parameters.js';
 import { replyExamples } from './reply-examples.js';
 import { requestExamples } from './request-examples.js';

@@ -1,4 +1,5 @@
-import type { Hoist, Schema } from './hoist-schemas.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
+import type { Hoist } from './hoist-schemas.js';
 
 /**
  * Parameters that are not of a query; the latter come from the schemas that validate them (`queryParameters`). None has an

@@ -3,7 +3,8 @@ import type { ErrorCode } from '../../shared/domain/errors.js';
 import { docsFileNames } from './docs-assets.js';
 import { headerRefs } from './header-refs.js';
 import type { HeaderName } from './headers.js';
-import type { Hoist, Schema } from './hoist-schemas.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
+import type { Hoist } from './hoist-schemas.js';
 import { replyExamples } from './reply-examples.js';
 
 type ErrorsOf = (codes: readonly ErrorCode[]) => Record<string, Schema>;

@@ -7,10 +7,8 @@ import { integers, texts, uuids } from './array-literals.js';
 import { materialFieldsQuery, toVersionedMaterial } from './material-rows.js';
 import type { VersionedMaterialRow } from './material-rows.js';
 
-/**
- * The first message of the apply step: bounds, the lock of the materials, then, in a later statement, all that the rules
- * need. Later, since a statement that waited for a lock still sees the snapshot from before it waited.
- */
+// The first message of the apply step: bounds, the lock of the materials, then, in a later statement, all that the rules
+// need. Later, since a statement that waited for a lock still sees the snapshot from before it waited.
 
 export interface ApplyQuestion {
   materials: MaterialRef[];

@@ -6,7 +6,7 @@ import type { Micros } from '../domain/quantity.js';
 import { toOutcome } from './apply-read.js';
 import { booleans, decimals, integers, texts, uuids } from './array-literals.js';
 
-/** The second message of the apply step: everything that a cycle changes, in as few statements as it takes. */
+// The second message of the apply step: everything that a cycle changes, in as few statements as it takes.
 
 export interface LevelWrite extends MaterialRef {
   locationId: string;

@@ -12,7 +12,8 @@ import { createRunCommand } from './run-command.js';
 import { addShopCommands } from './shop-commands.js';
 import { addVerifyCommand } from './verify-command.js';
 
-/** The entry of `npm run manage -- …`, the operators' command line (platform §3). */
+// The entry of `npm run manage -- …`, the operators' command line (platform §3).
+
 const declared = {
   DATABASE_URL: {
     type: 'string',

@@ -80,7 +80,9 @@ describe('a Redis that answers, and refuses what is written', () => {
     await configure(server.url, ['CONFIG', 'SET', 'maxmemory', '1']);
     const ready = () => request(baseUrl, { path: '/readyz' });
     await until(async () => (await ready()).status === 503, { deadlineMs: soonMsMax, what: '/readyz to say so' });
-    expect((await ready()).text).to.contain('Redis does not answer, or takes no writes');
+    expect((await ready()).text)
+      .to.contain('Redis does not answer, or takes no writes')
+      .and.not.to.contain('worker');
     const refused = await write(service);
     expect(refused.status).to.equal(503);
     expect(refused.text).to.contain('The queue is not reachable, or takes no writes.');

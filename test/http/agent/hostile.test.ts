@@ -164,6 +164,19 @@ describe('POST /mcp: hostile messages', () => {
     }
   });
 
+  it('more fields than any argument has are one fault, at the place where they are', async () => {
+    const fields = Object.fromEntries(Array.from({ length: 33 }, (_, index) => [`f${String(index)}`, 1]));
+    for (const [args, path] of [
+      [fields, ''],
+      [{ variantId: materialId, changes: fields }, '/changes'],
+    ] as const) {
+      const { text } = await post(call('update_raw_material', args));
+      const { result } = JSON.parse(text) as { result: { content: [{ text: string }] } };
+      const { error } = JSON.parse(result.content[0].text) as { error: { details: object[] } };
+      expect(error.details).to.deep.equal([{ path, message: 'Has more than 32 fields.' }]);
+    }
+  });
+
   it('names of an object’s prototype are no arguments', async () => {
     const text = JSON.stringify(call('get_raw_material', { variantId: 'P' }));
     for (const spoilt of [

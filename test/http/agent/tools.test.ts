@@ -70,6 +70,17 @@ describe('POST /mcp: the tools', () => {
     });
   });
 
+  it('a batch may be as large as on REST, where a read has less room', async () => {
+    const shop = await createTestShop(http.database);
+    const [variantId = ''] = shop.materialIds;
+    const reason = 'as counted at the end of the day';
+    const updates = Array.from({ length: 1_000 }, () => ({ locationId: shop.locationIds[0], delta: 1, reason }));
+    await withAgent({ baseUrl: http.baseUrl, key: shop.writeKey }, async (client) => {
+      const { okCount } = (await dataOf(client, 'adjust_inventory', { variantId, updates })) as { okCount: number };
+      expect(okCount).to.equal(1_000);
+    });
+  });
+
   it('each tool answers with the data of its REST twin', async () => {
     const shop = await createTestShop(http.database, { materials: 3 });
     const [variantId = ''] = shop.materialIds;

@@ -64,9 +64,11 @@ describe('a body that is held back: 100', () => {
   it('and a client that did not wait for the word still has its refusal, whole', async () => {
     const socket = open();
     const text = textUntilClosed(socket);
-    socket.write(headOf({ key: 'unknown', bytes: 1_000_000 }));
-    socket.write('x'.repeat(1_000_000));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    socket.write(headOf({ key: 'unknown', bytes: 3_000_000 }));
+    socket.write('x'.repeat(3_000_000));
     expectError(parseAnswer(await text), 'UNAUTHORIZED');
+    expect(await closed, 'whether the connection was reset').to.equal(false);
   });
 
   it('a request that announces no body holds nothing back: its connection goes on', async () => {

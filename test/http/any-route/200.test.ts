@@ -55,6 +55,12 @@ describe('every route: 200', () => {
     expectData(parseAnswer(await raw(http.port, text)), 'list');
   });
 
+  it('a header whose value is the name of another is none: there is one Host', async () => {
+    const { readKey } = await createTestShop(http.database);
+    const text = `GET ${listPath} HTTP/1.1\r\nHost: x\r\nX-Sorted-By: host\r\n`;
+    expectData(parseAnswer(await raw(http.port, `${text}Authorization: Bearer ${readKey}\r\n\r\n`)), 'list');
+  });
+
   it('requests sent one behind the other on one connection are answered in their order', async () => {
     const shop = await createTestShop(http.database);
     const text = (path: string, more = '') =>

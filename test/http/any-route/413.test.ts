@@ -1,15 +1,18 @@
 import { expect } from 'chai';
+import { connect } from 'node:net';
 import { constants, deflateSync, gzipSync } from 'node:zlib';
 import { expectUntouched } from '../../support/footprint.js';
 import { raw } from '../../support/http.js';
 import { useHttpService } from '../../support/http-service.js';
-import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
+import { parseAnswer, rawUntilClosed, textUntilClosed } from '../../support/raw-exchange.js';
 import { expectData, expectError } from '../../support/reply.js';
 import { routes } from '../../support/routes.js';
 import { createTestShop } from '../../support/shop.js';
 import type { TestShop } from '../../support/shop.js';
 
 const bodyBytesMax = 1_048_576;
+/** Of what comes behind a refusal 4 MiB are read; the others are what the kernels of both ends may hold. */
+const sentBytesMax = 32 * bodyBytesMax;
 /** A field update of exactly so many bytes, of which nothing is recognised. */
 const ofBytes = (bytes: number) => `{"junk":"${'x'.repeat(bytes - 11)}"}`;
 
@@ -53,6 +56,19 @@ describe('every write: 413', () => {
     it(`${title} with a length over the limit is refused at once, without waiting for the body`, async () => {
       const answer = parseAnswer(await raw(http.port, `${head()}Content-Length: 9007199254740991\r\n\r\n{`));
       expectError(answer, 'PAYLOAD_TOO_LARGE');
+    });
+
+    it(`${title} with a client that sends on and on: it is cut off long before its time is over`, async () => {
+      const socket = connect({ port: http.port, host: '127.0.0.1' });
+      const text = textUntilClosed(socket);
+      const part = Buffer.alloc(65_536, 'x');
+      const sendOn = () => {
+        while (!socket.destroyed && socket.write(part));
+      };
+      socket.on('drain', sendOn).write(`${head()}Content-Length: 9007199254740991\r\n\r\n`);
+      sendOn();
+      expectError(parseAnswer(await text), 'PAYLOAD_TOO_LARGE');
+      expect(socket.bytesWritten).to.be.below(sentBytesMax);
     });
 
     it(`${title} with 3 MiB in chunks of unknown number: the whole answer arrives while they are sent`, () => {

@@ -81,7 +81,14 @@ describe('Prefer: handling=lenient on the inventory update', () => {
     // The malformed row and the one past the bounds of a level are both INVALID_INPUT.
     await send([{ locationId: '1001', absolute: 1e9 }]);
     for (let count = 0; count < 7; count += 1) await send([{ locationId: '1001', delta: 1e9 }]);
-    expectFaults(await send([bad, { locationId: '1001', delta: 1e9 }]), ['/updates/0', '/updates/1']);
+    const tooMuch = { locationId: '1001', delta: 1e9 };
+    for (const updates of [
+      [bad, tooMuch],
+      [tooMuch, bad],
+    ]) {
+      const [first] = expectFaults(await send(updates), ['/updates/0', '/updates/1']);
+      expect(first?.path, 'the rows in their order').to.equal('/updates/0');
+    }
     expect(await history()).to.have.length(8);
   });
 

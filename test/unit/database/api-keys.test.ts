@@ -84,6 +84,10 @@ describe('stored API keys', () => {
     expect(foreign).to.be.an('error');
     expect((await findKeyWithShop(database, id))?.expiresAt).to.equal(null);
     expect((await expireKey(database, shopId, id, at)).expiresAt).to.deep.equal(at);
+    const earlier = new Date(at.getTime() - 1);
+    for (const moment of [earlier, at]) {
+      expect((await expireKey(database, shopId, id, moment)).expiresAt, 'never later').to.deep.equal(earlier);
+    }
   });
 
   it('are listed for their shop, oldest first, without anything to verify a secret by', async () => {

@@ -85,7 +85,7 @@ describe('a material', () => {
     await createBill(database, shopId, { id: '2', kind: 'bill_of_materials', name: 'b', components });
     await createBill(database, shopId, { id: '1', kind: 'bill_of_materials', name: 'A', components });
     await createBill(database, shopId, { id: '3', kind: 'sub_assembly', name: 'c', components });
-    await createBill(database, otherShopId, { id: '9', kind: 'sub_assembly', name: 'theirs', components });
+    await createBill(database, otherShopId, { id: '1', kind: 'sub_assembly', name: 'theirs', components });
     expect(await findConnections(database, shopId, 'VMAT-part')).to.deep.equal({
       billOfMaterials: [
         { id: '1', name: 'A', quantity: 2.5 },

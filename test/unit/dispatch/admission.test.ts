@@ -44,6 +44,16 @@ describe('the admission of writes', () => {
     expect(admit(admission, 2, large)).to.be.an('object');
   });
 
+  it('counts each text of a row, and the row itself', () => {
+    const [admission, text] = [open(), 'x'.repeat(bytesMax / 2)];
+    const row = { locationId: '1', delta: 1 };
+    for (const more of [{ locationId: text }, { reason: text }, { reference: text }]) {
+      const first = admit(admission, 1, { kind: 'adjust', rows: [{ ...row, ...more }] });
+      expect(admit(admission, 1, { kind: 'adjust', rows: [{ ...row, reason: text }] })).to.match(/Too much data/);
+      admission.leave(first as Request);
+    }
+  });
+
   it('counts the fields of an update like the texts of rows', () => {
     const admission = open();
     const update: Command = { kind: 'update', changes: { specifications: 'x'.repeat(bytesMax / 2) } };

@@ -126,6 +126,15 @@ describe('the follow-up of writes that hear nothing', () => {
     expect(most).to.equal(1);
   });
 
+  it('withdraws those beyond a batch also where a lock holds up all that stand before them', async () => {
+    const given = Array.from({ length: batchSize + 1 }, () => wait());
+    const id = given.at(-1)?.operation.id ?? '';
+    withdraw = () => Promise.resolve({ outcomes: new Map([[id, { status: 'cancelled' }]]) });
+    followUp.giveUp(given);
+    await until(() => outcomes.get(id), { deadlineMs: soonMsMax, what: 'the withdrawal of the last' });
+    expect(outcomes.get(id)).to.have.property('status', 'not-applied');
+  });
+
   it('leaves open what could not be withdrawn within the grace, and not before', async () => {
     let attempts = 0;
     withdraw = () => {

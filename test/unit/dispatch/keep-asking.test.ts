@@ -30,6 +30,18 @@ describe('a question that is kept being asked', () => {
     question.stop();
   });
 
+  it('is asked once where it was due, when somebody has asked meanwhile', async () => {
+    const answers = [false, true];
+    let asked = 0;
+    const question = keepAsking(() => Promise.resolve(answers[asked++] ?? true), { wellMs: 2_000, unwellMs: 1 });
+    await question.now();
+    await question.now();
+    // What was due after the first answer would have been asked by then.
+    await sleep(20);
+    question.stop();
+    expect(asked).to.equal(2);
+  });
+
   it('is never asked beside itself, nor again by itself once it is stopped', async () => {
     let asked = 0;
     let answer: (isWell: boolean) => void = () => undefined;

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { authenticate } from '../../../api/http/authenticate.js';
 import { createFailedAttempts } from '../../../api/http/failed-attempts.js';
@@ -36,5 +37,17 @@ describe('the check of a key', () => {
     for (let time = 0; time <= failuresMax; time += 1) expect(await ask(good)).to.equal('served');
     for (let time = 0; time < failuresMax; time += 1) expect(await ask('refused')).to.equal('UNAUTHORIZED');
     expect(await ask(good)).to.equal('RATE_LIMITED');
+  });
+
+  it('looks no key up beside those that an address may still have wrong, however long they take', async () => {
+    const ask = start();
+    let answer: (found: unknown) => void = () => undefined;
+    const slow = new Promise((resolve) => (answer = resolve));
+    const first = Array.from({ length: failuresMax }, () => ask(slow));
+    await nextTurn();
+    expect(await ask('refused'), 'it would be UNAUTHORIZED if it had been looked up').to.equal('SERVICE_UNAVAILABLE');
+    answer(good);
+    expect(new Set(await Promise.all(first))).to.deep.equal(new Set(['served']));
+    expect(await ask('refused')).to.equal('UNAUTHORIZED');
   });
 });

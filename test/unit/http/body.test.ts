@@ -5,7 +5,9 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import Koa from 'koa';
 import pino from 'pino';
+import { createBodyRoom } from '../../../api/http/body-room.js';
 import { createBodies, readBody } from '../../../api/http/body.js';
+import type { Bodies } from '../../../api/http/body.js';
 import type { RequestState } from '../../../api/http/request-state.js';
 import { createApiServer } from '../../../api/http/server.js';
 import type { ApiServer } from '../../../api/http/server.js';
@@ -18,13 +20,15 @@ const gzipped = 'Content-Encoding: gzip\r\n';
 const part = gzipSync('{"updates":[]}').subarray(0, 12);
 const chunk = Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')]);
 
-describe('a body that never comes to its end', () => {
+describe('a body as it comes in', () => {
   let server: ApiServer;
   let socket: Socket;
+  let bodies: Bodies;
   let hasArrived: boolean;
   let read: Result<unknown> | undefined;
 
   beforeEach(async () => {
+    bodies = createBodies();
     hasArrived = false;
     read = undefined;
     const app = new Koa<RequestState>();
@@ -34,7 +38,7 @@ describe('a body that never comes to its end', () => {
       // As the key and the limit, which are asked for before anybody reads.
       await nextTurn();
       ctx.state.caller = { shop: { id: 1 } } as RequestState['caller'];
-      read = await readBody(ctx, createBodies());
+      read = await readBody(ctx, bodies);
     });
     server = createApiServer({
       handle: app.callback(),
@@ -71,23 +75,33 @@ describe('a body that never comes to its end', () => {
   ] as const) {
     const begun = Buffer.concat([Buffer.from(`${head}${header}\r\n`), Buffer.from(begin)]);
 
-    it(`${kind}, as its client has gone: nobody waits for it`, async () => {
+    it(`that never comes to its end, ${kind}, as its client has gone: nobody waits for it`, async () => {
       socket.write(begun);
       await until(() => hasArrived, soon('the request'));
       socket.destroy();
       await expectGivenUp();
     });
 
-    it(`${kind}, as it is no HTTP from some place on: nobody waits for it`, async () => {
+    it(`that never comes to its end, ${kind}, as it is no HTTP from some place on: nobody waits for it`, async () => {
       socket.write(begun);
       await until(() => hasArrived, soon('the request'));
       socket.write('zz\r\n');
       await expectGivenUp();
     });
 
-    it(`${kind}, as it is no HTTP before it is read: nobody waits for it`, async () => {
+    it(`that never comes to its end, ${kind}, as it is no HTTP before it is read: nobody waits for it`, async () => {
       socket.write(Buffer.concat([begun, Buffer.from('zz\r\n')]));
       await expectGivenUp();
     });
   }
+
+  it('that did not say how small it is takes no place any more once that is seen', async () => {
+    const all = 1_048_576;
+    const room = createBodyRoom({ processBytesMax: all, shopBytesMax: all, waitMsMax: 1 });
+    bodies = { ...bodies, room };
+    socket.write(`${head}\r\n2\r\n{}\r\n0\r\n\r\n`);
+    await until(() => read !== undefined, soon('the reading to end'));
+    expect(read).to.deep.equal({ ok: true, data: {} });
+    expect(await room.enter(1, all), 'room for the largest body').not.to.equal(undefined);
+  });
 });

@@ -103,6 +103,24 @@ describe('the ring of keys', () => {
     expect(await ring.find(minted)).to.equal('refused');
   });
 
+  it('refuses a key that expired while it was looked up', async () => {
+    const { world, ring } = ringOn(undefined);
+    const [slow, answer] = heldBack();
+    world.held = slow;
+    const found = ring.find(minted);
+    world.nowMs += 800;
+    answer(stored({ expiresAt: new Date(startMs + 500) }));
+    expect(await found).to.equal('refused');
+  });
+
+  it('looks a key up again where the clock was set back: it cannot tell how long ago it asked', async () => {
+    const { world, ring } = ringOn(stored());
+    await ring.find(minted);
+    world.key = stored({ revokedAt: new Date(world.nowMs) });
+    world.nowMs -= 3_600_000;
+    expect(await ring.find(minted)).to.equal('refused');
+  });
+
   it('refuses another secret under a known id, and has not seen it to be good', async () => {
     const { ring } = ringOn(stored());
     await ring.find(minted);
@@ -184,5 +202,14 @@ describe('the ring of keys', () => {
     world.nowMs += 1_000;
     await ring.find(minted);
     expect(world.touches).to.equal(2);
+  });
+
+  it('notes no use that another process has noted within the minute', async () => {
+    const { world, ring } = ringOn(stored({ lastUsedAt: new Date(startMs - 59_000) }));
+    await ring.find(minted);
+    expect(world.touches).to.equal(0);
+    world.nowMs += 1_000;
+    await ring.find(minted);
+    expect(world.touches).to.equal(1);
   });
 });

@@ -1,9 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import type { Duplex } from 'node:stream';
-import { PassThrough } from 'node:stream';
+import { Duplex, PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { answerParserFault } from '../../../api/http/parser-faults.js';
 import { cpuMsOf } from '../../support/cpu-time.js';
+import { until } from '../../support/until.js';
 
 const allowedMethods = () => 'GET';
 
@@ -42,6 +42,14 @@ describe("what Node's parser refuses", () => {
     answerParserFault(fault('HPE_INVALID_METHOD', head), socket, deps);
     expect(String(await socket.toArray())).to.match(/\r\nContent-Type: application\/problem\+json/);
     refused.splice(0);
+  });
+
+  it('and whose client takes no answer keeps its connection for ten seconds and no longer', async () => {
+    const socket = new Duplex({ read: () => undefined, write: () => undefined });
+    const [beforeMs, givenMs] = [performance.now(), 10_000];
+    answerParserFault(fault('HPE_INVALID_CONSTANT'), socket, deps);
+    await until(() => socket.destroyed, { deadlineMs: 2 * givenMs, what: 'the end of the connection' });
+    expect(performance.now() - beforeMs).to.be.at.least(givenMs - 1);
   });
 
   describe('since it has not arrived whole in time', () => {

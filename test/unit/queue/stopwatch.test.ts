@@ -14,4 +14,17 @@ describe('how long ago a job was read', () => {
     wallMs -= 2_000_000;
     expect(sinceMs(), 'set back').to.equal(20);
   });
+
+  it('goes by the clock of the wall as well, which a machine that was suspended comes back to', () => {
+    const [now, hourMs] = [Date.now, 3_600_000];
+    let suspendedMs = 0;
+    Date.now = () => now() + suspendedMs;
+    try {
+      const passedMs = startStopwatch();
+      suspendedMs = hourMs;
+      expect(passedMs()).to.be.at.least(hourMs);
+    } finally {
+      Date.now = now;
+    }
+  });
 });

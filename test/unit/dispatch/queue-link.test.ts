@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { pino } from 'pino';
+import { openQueueLink } from '../../../api/dispatch/queue-link.js';
+import type { QueueLink } from '../../../api/dispatch/queue-link.js';
+import { startFaultProxy } from '../../support/fault-proxy.js';
+import type { FaultProxy } from '../../support/fault-proxy.js';
+import { startTestRedis } from '../../support/servers.js';
+import type { TestRedis } from '../../support/servers.js';
+import { until } from '../../support/until.js';
+
+const soonMsMax = 10_000;
+
+describe('the subscription to replies', () => {
+  let server: TestRedis;
+  let proxy: FaultProxy;
+  let link: QueueLink | undefined;
+  before(async () => {
+    server = await startTestRedis();
+    proxy = await startFaultProxy({ port: Number(new URL(server.url).port) });
+  });
+  afterEach(async () => {
+    link?.close();
+    await proxy.heal();
+  });
+  after(async () => {
+    await proxy.close();
+    await server.stop();
+  });
+
+  it('is another one soon after its connection was lost at the other end alone, though it owes nobody an answer', async () => {
+    link = await openQueueLink(proxy.through(server.url), pino({ level: 'silent' }));
+    const observer = new Redis(server.url);
+    const subscribed = async () => (await observer.pubsub('CHANNELS', '*')).length;
+    try {
+      expect(await subscribed()).to.equal(1);
+      await proxy.inject({ kind: 'half-open', gone: 'server' });
+      await until(async () => (await subscribed()) === 0, { deadlineMs: soonMsMax, what: 'Redis to have lost it' });
+      await until(async () => (await subscribed()) === 1, {
+        deadlineMs: soonMsMax,
+        what: 'the replies to be heard again',
+      });
+    } finally {
+      observer.disconnect();
+    }
+  });
+
+  it('is not said to be there while its connection is lost', async () => {
+    link = await openQueueLink(proxy.through(server.url), pino({ level: 'silent' }));
+    expect(link.connected().replies).to.equal(true);
+    await proxy.inject({ kind: 'refuse' });
+    await until(() => link?.connected().replies === false, { deadlineMs: soonMsMax, what: 'the loss to be noticed' });
+    await proxy.heal();
+    await until(() => link?.connected().replies, { deadlineMs: soonMsMax, what: 'the replies to be heard again' });
+  });
+});

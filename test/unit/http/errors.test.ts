@@ -1,0 +1,47 @@
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { answerFault } from '../../../api/http/errors.js';
+import { answerToBatch, answerToUpdate } from '../../../api/operations/dispatch-answer.js';
+import type { DispatchOutcome } from '../../../api/dispatch/dispatch-outcome.js';
+import type { VersionedMaterial } from '../../../shared/domain/material.js';
+
+const about = { requestId: '0199d2b0-0000-7000-8000-000000000000', route: '/v1' };
+const asked = { materialId: 'VMAT-1', requestId: about.requestId, hasKey: false };
+
+describe('the answer to a fault', () => {
+  const answerTo = (work: () => unknown) => {
+    try {
+      work();
+    } catch (error) {
+      return answerFault(pino({ level: 'silent' }), error, about).error;
+    }
+    throw new Error('nothing was thrown');
+  };
+
+  it('does not say that nothing was applied where it came between a change and its answer', () => {
+    const adjusted: DispatchOutcome = {
+      status: 'executed',
+      replayed: false,
+      result: { kind: 'adjusted', rowCount: 1, failures: [] },
+    };
+    const updated: DispatchOutcome = {
+      status: 'executed',
+      replayed: false,
+      result: { kind: 'updated', ...({ material: {}, version: 1 } as VersionedMaterial) },
+    };
+    for (const work of [() => answerToBatch(updated, asked), () => answerToUpdate(adjusted, asked)]) {
+      const { code, message } = answerTo(work);
+      expect(code).to.equal('OUTCOME_UNKNOWN');
+      expect(message).not.to.match(/nothing was applied/i);
+    }
+  });
+
+  it('is 503 where Postgres is away, and 500 for any other', () => {
+    const away = Object.assign(new Error('connect'), { code: 'ECONNREFUSED' });
+    const codeOf = (error: Error) =>
+      answerTo(() => {
+        throw error;
+      }).code;
+    expect([away, new Error('of ours')].map(codeOf)).to.deep.equal(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
+  });
+});

@@ -1,0 +1,87 @@
+import type { ServerResponse } from 'node:http';
+import { connect } from 'node:net';
+import type { Socket } from 'node:net';
+import { expect } from 'chai';
+import pino from 'pino';
+import { createApiServer } from '../../../api/http/server.js';
+import type { ApiServer } from '../../../api/http/server.js';
+import { until } from '../../support/until.js';
+
+const soonMsMax = 5_000;
+/** That may be open at once in a process; and so many of a connection, which is read on. */
+const [processMax, aheadCount] = [10_000, 90];
+const read = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
+
+describe('the answers that are open in the server of the API', () => {
+  let server: ApiServer;
+  let port: number;
+  let isAnswered: boolean;
+  let asked: number;
+  /** Of both ends: one that is not read does not hear that the other is gone. */
+  let sockets: Socket[];
+
+  beforeEach(async () => {
+    [isAnswered, asked, sockets] = [true, 0, []];
+    server = createApiServer({
+      handle: ({ socket }, res: ServerResponse) => {
+        asked += 1;
+        sockets.push(socket);
+        if (isAnswered) res.end();
+      },
+      allowedMethods: () => undefined,
+      onRefused: () => undefined,
+      logger: pino({ level: 'silent' }),
+      timeouts: {
+        headersMs: 10_000,
+        requestMs: 10_000,
+        takenMs: 10_000,
+        keepAliveMs: 10_000,
+        lingerMs: 1_000,
+        arrivalMs: 1_000,
+      },
+      connectionsMax: 10,
+    });
+    port = await server.listen(0, '127.0.0.1');
+  });
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await server.close();
+  });
+
+  const open = () => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    sockets.push(socket);
+    return socket.on('error', () => undefined).resume();
+  };
+  async function sendAhead(socket: Socket, count: number): Promise<void> {
+    const before = asked;
+    socket.write(read.repeat(count));
+    const isDone = () => asked - before === count || socket.destroyed;
+    await until(isDone, { deadlineMs: soonMsMax, what: 'all requests' });
+    expect(asked - before, 'requests that were begun').to.equal(count);
+  }
+
+  it('are not those that were given: who sends ahead may go on with that', async () => {
+    const socket = open();
+    for (let sent = 0; sent <= processMax; sent += aheadCount) await sendAhead(socket, aheadCount);
+  });
+
+  it('are not those whose connection is gone: others may send ahead', async () => {
+    isAnswered = false;
+    for (let sent = 0; sent <= processMax; sent += aheadCount) {
+      const socket = open();
+      await sendAhead(socket, aheadCount);
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      socket.destroy();
+      await closed;
+    }
+    await sendAhead(open(), 2);
+  });
+
+  it('are also those that refuse an expectation: a connection with too many of them is cut off', async () => {
+    isAnswered = false;
+    const socket = open();
+    socket.write(read + 'GET / HTTP/1.1\r\nExpect:x\r\n\r\n'.repeat(1_500));
+    await until(() => socket.closed, { deadlineMs: soonMsMax, what: 'the end of the connection' });
+  });
+});

@@ -1,0 +1,13 @@
+import { expect } from 'chai';
+import { parseQuery } from '../../../api/http/query.js';
+
+describe('the parameters of a query', () => {
+  it('are a thousand at most, empty ones included', () => {
+    const query = (count: number) => Array.from({ length: count }, (_, index) => `p${String(index)}=1`).join('&');
+    const most = parseQuery(query(1_000));
+    expect(most.ok && most.data.size).to.equal(1_000);
+    expect(parseQuery(query(1_001))).to.have.nested.property('error.code', 'INVALID_INPUT');
+    expect(parseQuery('&'.repeat(999))).to.have.property('ok', true);
+    expect(parseQuery('&'.repeat(1_000))).to.have.nested.property('error.code', 'INVALID_INPUT');
+  });
+});

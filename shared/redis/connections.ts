@@ -67,6 +67,9 @@ export function connectQueuePageRedis(url: string, onError: OnError): Redis {
   return connect(url, { ...failFast, connectionName: 'raw-materials-queue-page' }, onError);
 }
 
+/** Redis 6.2 puts what a script ran into behind the place in the script, and a dash. */
+const refusesWrites = /^(?:.* -)?READONLY /;
+
 /**
  * A primary that was demoted keeps its connections and refuses every write on them, for ever; where its address leads to
  * the new primary by now, a new connection does. Not oftener than it is tried where there is none, since as long as the
@@ -75,7 +78,7 @@ export function connectQueuePageRedis(url: string, onError: OnError): Redis {
 function leaveReplica(): (error: Error) => boolean {
   let leftAtMs = -Infinity;
   return (error) => {
-    if (!error.message.startsWith('READONLY') || performance.now() - leftAtMs < reconnectMsMax) return false;
+    if (!refusesWrites.test(error.message) || performance.now() - leftAtMs < reconnectMsMax) return false;
     leftAtMs = performance.now();
     return true;
   };

@@ -16,7 +16,7 @@ export interface AppliedJobs {
 }
 
 /** When the jobs were taken: in Redis' clock, and in this process's; and whether the lane goes on after them. */
-export interface TakenJobs extends Pick<Held, 'nowMs' | 'sinceReadMs'> {
+export interface TakenJobs extends Pick<Held, 'nowMs' | 'sinceSentMs'> {
   goesOn: () => boolean;
 }
 
@@ -78,14 +78,14 @@ function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {
 async function apply(
   deps: WorkerDeps,
   groups: OperationGroup[],
-  { nowMs, sinceReadMs, goesOn }: TakenJobs,
+  { nowMs, sinceSentMs, goesOn }: TakenJobs,
 ): Promise<AppliedJobs> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       const startedAtMs = performance.now();
       const report = await applyOperations(deps.database, groups, {
         nowMs,
-        sinceReadMs,
+        sinceSentMs,
         keyMemoryMs: deps.keyMemoryMs,
       });
       const { outcomes, leftOut } = report;

@@ -58,10 +58,10 @@ export async function runCycle(deps: WorkerDeps, held: Held, goesOn: () => boole
     .filter(({ queue }) => !leftOut.has(queue))
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
   deps.watchLeftOut(leftOut, worked);
-  const token = advanceIn(batch, deps.presence, worked, goesOn() ? materialsPerCycleMax : 0);
+  const sent = advanceIn(batch, deps.presence, worked, goesOn() ? materialsPerCycleMax : 0);
   const answers = await answersOf(batch);
   // fail-point: after-reply
-  const { lost, ...next } = readAdvanced(token, worked, answers.pop());
+  const { lost, ...next } = readAdvanced(sent, worked, answers.pop());
   deps.metrics.leasesLost(lost);
   if (lost > 0) deps.logger.warn({ lost }, 'Leases were lost; what was applied under them is on record.');
   return next;

@@ -15,7 +15,7 @@ export interface Lane {
   stop(): void;
 }
 
-const nothingHeld: Held = { nowMs: 0, sinceReadMs: () => 0, materials: [] };
+const nothingHeld: Held = { nowMs: 0, sinceSentMs: () => 0, materials: [] };
 
 /** Pause after a fault of Redis or Postgres, before the next attempt; well below the five seconds of recovery. */
 const faultPauseMs = 200;

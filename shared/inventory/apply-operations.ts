@@ -23,8 +23,8 @@ export interface ApplyReport {
 export interface ApplyOptions {
   /** Milliseconds in the clock of `acceptedAtMs`. */
   nowMs: number;
-  /** How long ago that was read: until they are decided the operations grow older. Absent: just now. */
-  sinceReadMs?: () => number;
+  /** How long ago that was at most: until they are decided the operations grow older. Absent: just now. */
+  sinceSentMs?: () => number;
   /** How long an `Idempotency-Key` is remembered (contract §7). */
   keyMemoryMs?: number;
 }
@@ -41,7 +41,7 @@ export interface ApplyOptions {
 export async function applyOperations(
   database: Database,
   groups: OperationGroup[],
-  { nowMs, sinceReadMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
+  { nowMs, sinceSentMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
 ): Promise<ApplyReport> {
   if (groups.length === 0) return { outcomes: new Map(), leftOut: [], records: [], clampedRows: 0 };
   const question = ask(groups, keyMemoryMs);
@@ -50,7 +50,7 @@ export async function applyOperations(
     const { outcomes, leftOut, writes } = decide(
       groups,
       readSnapshot(question, answers),
-      nowMs + (sinceReadMs?.() ?? 0),
+      nowMs + (sinceSentMs?.() ?? 0),
     );
     return {
       writing: writingQueries(writes),

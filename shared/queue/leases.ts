@@ -23,8 +23,11 @@ export interface FetchedJob {
 export interface Held {
   /** Milliseconds of Redis' clock at the take; what tells whether an operation has expired. */
   nowMs: number;
-  /** How long ago that was read here, also where the process or its machine stood still meanwhile. */
-  sinceReadMs: () => number;
+  /**
+   * How long ago that was at most, also where the process or its machine stood still meanwhile: since the take was sent. Since
+   * its answer was read would be less than it is where that has lain in the socket of a process that stood still.
+   */
+  sinceSentMs: () => number;
   materials: HeldMaterial[];
 }
 
@@ -55,31 +58,38 @@ type Taker = Pick<WorkerPresence, 'newToken'>;
 /** Takes up to `max` ready materials with their jobs, if there are any. */
 export async function takeMaterials(redis: Redis, taker: Taker, max: number): Promise<Held> {
   const token = taker.newToken();
-  return readAdvanced(
-    token,
-    [],
-    await runScript(redis, 'rmAdvance', max, token, leaseMs, jobsPerMaterialMax, bytesMax),
-  );
+  const sinceSentMs = startStopwatch();
+  const answer = await runScript(redis, 'rmAdvance', max, token, leaseMs, jobsPerMaterialMax, bytesMax);
+  return readAdvanced({ token, sinceSentMs }, [], answer);
+}
+
+/** A take whose answer is awaited. */
+export interface SentTake {
+  token: string;
+  sinceSentMs: () => number;
 }
 
 /**
  * Adds to a batch the step from one cycle to the next: finish what was done, let idle materials go, keep the rest,
  * and take so many that the lane holds `max` at most. `readAdvanced` understands its answer.
- *
- * @returns the token of the materials that are taken
+ * The batch is to be sent at once.
  */
-export function advanceIn(batch: Gathering, taker: Taker, worked: WorkedMaterial[], max: number): string {
+export function advanceIn(batch: Gathering, taker: Taker, worked: WorkedMaterial[], max: number): SentTake {
   const token = taker.newToken();
   // Those that got no jobs last time, for want of room in the answer, come first.
   const ordered = worked.toSorted((one, other) => one.finished.length - other.finished.length);
   const steps = ordered.flatMap(({ queue, token: own, finished }) => [queue, own, finished.length, ...finished]);
   // A lane that ends takes nothing more, nor further jobs of what it holds: a fetch counts as a delivery.
   addScript(batch, 'rmAdvance', max, token, leaseMs, max > 0 ? jobsPerMaterialMax : 0, bytesMax, ...steps);
-  return token;
+  return { token, sinceSentMs: startStopwatch() };
 }
 
 /** @returns what is held now, and of how many materials the lease was lost: they are somebody else's */
-export function readAdvanced(token: string, worked: WorkedMaterial[], answer: unknown): Held & { lost: number } {
+export function readAdvanced(
+  { token, sinceSentMs }: SentTake,
+  worked: WorkedMaterial[],
+  answer: unknown,
+): Held & { lost: number } {
   const [nowMs, lost, keptCount, ...found] = answer as [number, number, number, ...[string, ...(string | number)[]][]];
   const tokens = new Map(worked.map(({ queue, token: own }) => [queue, own]));
   const materials = found.map(([queue, ...fields], index): HeldMaterial => {
@@ -90,7 +100,7 @@ export function readAdvanced(token: string, worked: WorkedMaterial[], answer: un
     }
     return { queue, token: index < keptCount ? (tokens.get(queue) ?? token) : token, jobs };
   });
-  return { nowMs, sinceReadMs: startStopwatch(), materials, lost };
+  return { nowMs, sinceSentMs, materials, lost };
 }
 
 export async function renewLeases(redis: Redis, held: Lease[]): Promise<void> {

@@ -33,7 +33,7 @@ describe('operations whose deliveries are exhausted', () => {
     } as unknown as WorkerDeps;
     const content = operationsJob('nobody', [withdrawn, exhausted]);
     const job = { id: 'job', queue: queueName(ref), deliveries: deliveriesMax + 1, content, weight: 2 };
-    const taken = { nowMs: Date.now(), sinceReadMs: () => 0, goesOn: () => true };
+    const taken = { nowMs: Date.now(), sinceSentMs: () => 0, goesOn: () => true };
     const { outcomes } = await applyJobs(deps, [job], taken);
 
     expect(outcomes.get(withdrawn.id)).to.deep.equal({ status: 'cancelled' });

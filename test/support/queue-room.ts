@@ -93,10 +93,10 @@ export async function openQueueRoom(redisUrl: string): Promise<QueueRoom> {
     take: async (max = takenMax) => (await takeMaterials(redis, taker, max)).materials,
     async advance(worked, max = 0) {
       const batch = createBatch(redis);
-      const token = advanceIn(batch, taker, worked, max);
+      const sent = advanceIn(batch, taker, worked, max);
       const [[error, answer] = [null, undefined]] = await batch.send();
       if (error !== null) throw error;
-      return readAdvanced(token, worked, answer);
+      return readAdvanced(sent, worked, answer);
     },
     ready: (shopId) => redis.lrange(`${keys.ready}:${String(shopId)}`, 0, -1),
     runOut: (queue) => redis.zadd(keys.scheduled, 1, queue),

@@ -1,0 +1,17 @@
+import { expect } from 'chai';
+import { takeMaterials } from '../../shared/queue/leases.js';
+import { useQueueRoom } from '../support/queue-room.js';
+import { standStill } from '../support/stand-still.js';
+
+describe('the age of what a lane has taken', () => {
+  const room = useQueueRoom();
+
+  it('is reckoned from the sending of the take: its answer may lie unread in a process that stands still', async () => {
+    await room.add({ shopId: 1, materialId: 'VMAT-VAR-a' });
+    const taking = takeMaterials(room.redis, { newToken: () => 'of this take' }, 1);
+    standStill(500);
+    const { materials, sinceSentMs } = await taking;
+    expect(materials).to.have.lengthOf(1);
+    expect(sinceSentMs()).to.be.at.least(500);
+  });
+});

@@ -1,19 +1,14 @@
-import { isInfrastructureError } from '../shared/database/errors.js';
+import { isInfrastructureError, isLostName, isTimeout } from '../shared/database/errors.js';
 import { recordFailed } from '../shared/database/operations.js';
-import type { OperationOutcome } from '../shared/domain/operation.js';
 import { applyOperations } from '../shared/inventory/apply-operations.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { jobVersion } from '../shared/queue/job-format.js';
 import type { Held } from '../shared/queue/leases.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
+import { applyInParts } from './apply-in-parts.js';
+import type { AppliedJobs } from './apply-in-parts.js';
 import type { WorkerDeps } from './deps.js';
 import type { Job } from './read-jobs.js';
-
-export interface AppliedJobs {
-  outcomes: Map<string, OperationOutcome>;
-  /** Queues of the materials that another session holds: nothing was done for them. */
-  leftOut: Set<string>;
-}
 
 /** When the jobs were taken: in Redis' clock, and in this process's; and whether the lane goes on after them. */
 export interface TakenJobs extends Pick<Held, 'nowMs' | 'sinceSentMs'> {
@@ -30,7 +25,8 @@ const attemptsMax = 3;
 const deliveriesMax = 25;
 
 /**
- * Applies the operations of these jobs in one transaction, in their order (pipeline §2.6). Where that fails and the
+ * Applies the operations of these jobs in one transaction, in their order (pipeline §2.6), or in several where one takes
+ * longer than it may. Where that fails and the
  * infrastructure is not to blame, one of the operations is: then each runs alone, and one that fails alone, twice, is
  * recorded as failed, while its neighbours go on (pipeline §3 "Poison").
  *
@@ -47,9 +43,11 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenJobs)
   if (groups.length > 0) deps.metrics.coalesced(sound.length, groups.length);
   const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
   try {
-    return merge([failed, await apply(deps, groups, taken)]);
+    const { goesOn } = taken;
+    const applied = await applyInParts(groups, { apply: (part) => apply(deps, part, taken), goesOn });
+    return merge([failed, applied]);
   } catch (error) {
-    if (isInfrastructureError(error)) throw error;
+    if (mayPass(error)) throw error;
     deps.logger.error({ err: error, jobs: jobs.length }, 'A cycle failed; its operations run one at a time.');
     return merge([failed, ...(await applyOneByOne(deps, groups, taken))]);
   }
@@ -93,12 +91,20 @@ async function apply(
       deps.ledgerWatch.changed(groups);
       return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
     } catch (error) {
-      if (attempt >= attemptsMax || !goesOn() || !isInfrastructureError(error)) throw error;
+      if (isTimeout(error))
+        deps.logger.warn({ err: error, materials: groups.length }, 'A transaction overstayed its time.');
+      if (attempt >= attemptsMax || !goesOn() || !mayPassAtOnce(error)) throw error;
       deps.metrics.retried();
       deps.logger.warn({ err: error, attempt }, 'A transaction met a passing fault and runs again.');
     }
   }
 }
+
+/** Says nothing against the operations. */
+const mayPass = (error: unknown) => isInfrastructureError(error) || isLostName(error);
+
+/** What overstayed its time would overstay it again. */
+const mayPassAtOnce = (error: unknown) => mayPass(error) && !isTimeout(error);
 
 async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], taken: TakenJobs): Promise<AppliedJobs[]> {
   const results: AppliedJobs[] = [];
@@ -118,11 +124,11 @@ async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], taken: Take
   try {
     return await apply(deps, alone, taken);
   } catch (first) {
-    if (isInfrastructureError(first)) throw first;
+    if (mayPass(first)) throw first;
     try {
       return await apply(deps, alone, taken);
     } catch (second) {
-      if (isInfrastructureError(second)) throw second;
+      if (mayPass(second)) throw second;
       return failGroups(deps, alone, second);
     }
   }
@@ -144,7 +150,7 @@ async function failGroup(deps: WorkerDeps, group: OperationGroup, cause: unknown
     deps.metrics.failed(operations.filter(({ id }) => outcomes.get(id)?.status === 'failed').length);
     return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
   } catch (error) {
-    if (isInfrastructureError(error)) throw error;
+    if (mayPass(error)) throw error;
     deps.logger.error({ err: error, operations }, 'Operations could not be recorded as failed.');
     return { outcomes: new Map(), leftOut: new Set([queueName(group)]) };
   }

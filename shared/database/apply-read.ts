@@ -6,6 +6,7 @@ import type { Micros } from '../domain/quantity.js';
 import { integers, texts, uuids } from './array-literals.js';
 import { materialFieldsQuery, toVersionedMaterial } from './material-rows.js';
 import type { VersionedMaterialRow } from './material-rows.js';
+import { toOutcome, toResult } from './outcome-rows.js';
 
 // The first message of the apply step: bounds, the lock of the materials, then, in a later statement, all that the rules
 // need. Later, since a statement that waited for a lock still sees the snapshot from before it waited.
@@ -92,6 +93,17 @@ const lockMaterials = `
   FOR NO KEY UPDATE OF stock SKIP LOCKED`;
 
 /**
+ * Likewise the rows that hold the fields, of the materials that are updated: a session that holds one of them alone, as
+ * whoever changes its bills does, would have the whole cycle wait.
+ */
+const lockFields = `
+  SELECT wanted.ordinal
+  FROM unnest($1::int[], $2::text[]) WITH ORDINALITY AS wanted (shop_id, id, ordinal)
+  JOIN materials USING (shop_id, id)
+  ORDER BY materials.shop_id, materials.id
+  FOR NO KEY UPDATE OF materials SKIP LOCKED`;
+
+/**
  * One answer for everything; `kind` tells what the columns hold (see `StateRow`). Separate statements cost 0.1 ms each.
  * Every look-up by key is fenced by OFFSET 0: joined freely, a generic plan on tables without statistics looks a row up by
  * its shop alone and filters (a cycle of 16 materials took 18 ms, and one of 100 rows 34). A level that exists is at a
@@ -142,16 +154,15 @@ const readState = `
 
 /** The queries of the first message, in their order; `readSnapshot` understands their answers. */
 export function openingQueries(question: ApplyQuestion): QueryConfig[] {
-  const refs = [
-    integers(question.materials, ({ shopId }) => shopId),
-    texts(question.materials, ({ materialId }) => materialId),
-  ];
+  const refs = refArrays(question.materials);
+  const updated = question.updated.map((index) => materialAt(question, index));
   // A level without a location asks for the default location's.
   const levels: { material: number; locationId: string | null }[] = [...question.levels];
   for (const material of question.updated) levels.push({ material, locationId: null });
   const queries: QueryConfig[] = [
     settings,
     { name: 'apply-lock', text: lockMaterials, values: refs },
+    ...(updated.length > 0 ? [{ name: 'apply-lock-fields', text: lockFields, values: refArrays(updated) }] : []),
     {
       name: 'apply-read',
       text: readState,
@@ -166,9 +177,12 @@ export function openingQueries(question: ApplyQuestion): QueryConfig[] {
       ],
     },
   ];
-  if (question.updated.length > 0)
-    queries.push(materialFieldsQuery(question.updated.map((index) => materialAt(question, index))));
+  if (updated.length > 0) queries.push(materialFieldsQuery(updated));
   return queries;
+}
+
+function refArrays(materials: readonly MaterialRef[]): string[] {
+  return [integers(materials, ({ shopId }) => shopId), texts(materials, ({ materialId }) => materialId)];
 }
 
 function materialAt({ materials }: ApplyQuestion, index: number): MaterialRef {
@@ -199,8 +213,15 @@ interface StateRow {
   d: string | null;
 }
 
-export function readSnapshot(question: ApplyQuestion, [, locked, state, fields]: QueryResult[]): ApplySnapshot {
-  const lockedOrdinals = new Set((locked?.rows as { ordinal: string }[]).map(({ ordinal }) => Number(ordinal)));
+export function readSnapshot(question: ApplyQuestion, [, locked, ...answers]: QueryResult[]): ApplySnapshot {
+  const lockedOrdinals = ordinalsOf(locked);
+  if (question.updated.length > 0) {
+    const lockedFields = ordinalsOf(answers.shift());
+    question.updated.forEach((index, place) => {
+      if (!lockedFields.has(place + 1)) lockedOrdinals.delete(index + 1);
+    });
+  }
+  const [state, fields] = answers;
   const snapshot: ApplySnapshot = {
     atMs: 0,
     materials: question.materials.map(() => undefined),
@@ -212,6 +233,10 @@ export function readSnapshot(question: ApplyQuestion, [, locked, state, fields]:
   for (const row of state?.rows as StateRow[]) readRow(snapshot, row, lockedOrdinals);
   if (fields !== undefined) readFields(question, snapshot, fields);
   return snapshot;
+}
+
+function ordinalsOf(answer: QueryResult | undefined): Set<number> {
+  return new Set((answer?.rows as { ordinal: string }[]).map(({ ordinal }) => Number(ordinal)));
 }
 
 function readFields(question: ApplyQuestion, snapshot: ApplySnapshot, { rows }: QueryResult): void {
@@ -266,27 +291,4 @@ function readRow(snapshot: ApplySnapshot, { kind, ordinal, a, b, c, d }: StateRo
       snapshot.executedByScope.set(a, { operationId: b ?? '', requestHash: c ?? '', result: toResult(d ?? '') });
       return;
   }
-}
-
-/** A row of `operations` as the outcome that it records; a replay carries the result of the row it points at. */
-export function toOutcome(status: string, result: string | null): OperationOutcome {
-  switch (status) {
-    case 'executed':
-    case 'replayed':
-      // The original of a replay is kept a day longer than anyone waits for the replay; but its job may come once more, out
-      // of an old file of Redis. By itself it has applied nothing.
-      if (result === null) return { status: 'expired' };
-      return { status: 'executed', result: toResult(result), replayed: status === 'replayed' };
-    case 'key-reused':
-    case 'expired':
-    case 'cancelled':
-    case 'failed':
-      return { status };
-    default:
-      throw new Error(`unknown status of an operation: ${status}`);
-  }
-}
-
-function toResult(json: string): OperationResult {
-  return JSON.parse(json) as OperationResult;
 }

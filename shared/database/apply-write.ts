@@ -3,7 +3,7 @@ import type { AdjustmentRow, RowApplied } from '../domain/adjustment.js';
 import type { VersionedMaterial } from '../domain/material.js';
 import type { MaterialRef, Operation, OperationOutcome } from '../domain/operation.js';
 import type { Micros } from '../domain/quantity.js';
-import { toOutcome } from './apply-read.js';
+import { toOutcome } from './outcome-rows.js';
 import { booleans, decimals, integers, texts, uuids } from './array-literals.js';
 
 // The second message of the apply step: everything that a cycle changes, in as few statements as it takes.

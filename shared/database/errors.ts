@@ -66,6 +66,21 @@ export function isRefusalOfRole(error: unknown): boolean {
   return refusalsOfRole.has(code) || code.startsWith(refusedSessionClass);
 }
 
+/** Whether a statement took longer than it may, or waited longer for a lock: what is smaller, or without it, may pass. */
+export function isTimeout(error: unknown): boolean {
+  return ['57014', '55P03'].includes((error as { code?: string } | null)?.code ?? '');
+}
+
+const lostNames: ReadonlySet<unknown> = new Set(['0A000', '26000', '42P05']);
+
+/**
+ * Whether a connection was asked for a statement by a name whose plan no longer fits, since a newer version has changed a
+ * column; or that is not there, or is taken, behind a pooler that does not keep names. A new connection has no such names.
+ */
+export function isLostName(error: unknown): boolean {
+  return lostNames.has((error as { code?: unknown } | null)?.code);
+}
+
 /** Whether the driver gave a statement up that overstayed `answerMsMax`; the server is still at it. */
 export function isOverstay(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('Query read timeout');

@@ -1,5 +1,5 @@
 import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
-import { toOutcome } from './apply-read.js';
+import { toOutcome } from './outcome-rows.js';
 import type { Database } from './connect.js';
 
 /** An operation as those who wait for it, or give it up, know it. */

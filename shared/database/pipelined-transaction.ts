@@ -1,6 +1,6 @@
 import type { QueryConfig, QueryResult, Client } from 'pg';
 import type { Database } from './connect.js';
-import { isInfrastructureError } from './errors.js';
+import { isInfrastructureError, isLostName } from './errors.js';
 import { connectionPool, streamOf } from './raw-connection.js';
 
 /** Sends queries without waiting between them, in one network write, and waits for all of their answers. */
@@ -43,7 +43,7 @@ export async function pipelinedTransaction<T>(
     return conclude(answers);
   } catch (error) {
     // What is tried again must not meet the same connection, should that be at fault: Knex gives out the latest first.
-    if (!isInfrastructureError(error)) connection.__knex__disposed = error;
+    if (isLostName(error) || !isInfrastructureError(error)) connection.__knex__disposed = error;
     throw error;
   } finally {
     // On a dead connection this fails as well, and Knex' pool drops it when it is next asked for.

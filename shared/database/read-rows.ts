@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cancelStatement } from './cancel-statement.js';
 import type { Database } from './connect.js';
-import { isInfrastructureError, isOverstay } from './errors.js';
+import { isInfrastructureError, isLostName, isOverstay } from './errors.js';
 import { backendKeyOf, connectionPool } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
 
@@ -103,12 +103,6 @@ function valueOf(bindings: Bindings, key: string): unknown {
   return value;
 }
 
-/**
- * The answer to a name whose plan no longer fits, since a newer version has changed a column; or that is not there, or is
- * taken, behind a pooler that does not keep names.
- */
-const lostNames: ReadonlySet<unknown> = new Set(['0A000', '26000', '42P05']);
-
 async function ask<Row extends object>(
   connection: RawConnection,
   statement: Statement,
@@ -123,7 +117,7 @@ async function ask<Row extends object>(
     const [{ rows }] = await Promise.all([read, dropped]);
     return rows;
   } catch (error) {
-    if (!lostNames.has((error as { code?: unknown }).code)) throw error;
+    if (!isLostName(error)) throw error;
     // Without its name now, and the others that this connection knows may be lost as well.
     connection.__knex__disposed = error;
     return (await connection.query<Row>({ text, values })).rows;

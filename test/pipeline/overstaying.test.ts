@@ -1,0 +1,93 @@
+import { expect } from 'chai';
+import { pino } from 'pino';
+import type { Operation } from '../../shared/domain/operation.js';
+import { toMicros } from '../../shared/domain/quantity.js';
+import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
+import { operationsJob } from '../../shared/queue/job-format.js';
+import { queueName } from '../../shared/queue/names.js';
+import { applyJobs } from '../../worker/apply-jobs.js';
+import type { WorkerDeps } from '../../worker/deps.js';
+import { createWorkerMetrics } from '../../worker/worker-metrics.js';
+import { totalOf } from '../support/change.js';
+import { useDatabase } from '../support/database.js';
+import { createTestShop, operationOf } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+
+/** Postgres ends a statement of a cycle after three seconds. */
+const [halfSeconds, tooManySeconds] = [2, 4];
+
+describe('a transaction of a cycle that takes longer than it may', () => {
+  const postgres = useDatabase({ poolMax: 2, pipeline: true });
+  let shop: TestShop;
+
+  before(async () => {
+    await postgres.database.raw(`
+      CREATE FUNCTION take_time() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN
+        PERFORM pg_sleep(sum(CAST(reference AS float8))) FROM entered WHERE reference IS NOT NULL;
+        RETURN NULL;
+      END $$;
+      CREATE TRIGGER take_time AFTER INSERT ON ledger REFERENCING NEW TABLE AS entered
+      FOR EACH STATEMENT EXECUTE FUNCTION take_time()`);
+  });
+  beforeEach(async () => (shop = await createTestShop(postgres.database, { materials: 4 })));
+
+  /** Adds one, and takes Postgres so many seconds. */
+  const book = (seconds = 0): Operation => {
+    const row = { locationId: shop.locationIds[0] ?? '', delta: toMicros(1) };
+    return operationOf({ kind: 'adjust', rows: [seconds === 0 ? row : { ...row, reference: String(seconds) }] });
+  };
+  const ref = (index: number) => ({ shopId: shop.shopId, materialId: shop.materialIds[index] ?? '' });
+  const totals = () => Promise.all(shop.materialIds.map((id) => totalOf(postgres.database, shop, id)));
+
+  /** One job for each material, applied as a lane does. */
+  async function apply(operations: Operation[][], goesOn = () => true) {
+    const jobs = operations.map((each, index) => {
+      const content = operationsJob('nobody', each);
+      return { id: `job-${index}`, queue: queueName(ref(index)), deliveries: 1, content, weight: 1 };
+    });
+    const deps = {
+      database: postgres.database,
+      metrics: createWorkerMetrics(),
+      logger: pino({ level: 'silent' }),
+      keyMemoryMs: keyMemoryMsDefault,
+      ledgerWatch: { changed: () => undefined },
+    } as unknown as WorkerDeps;
+    return applyJobs(deps, jobs, { nowMs: Date.now(), sinceSentMs: () => 0, goesOn });
+  }
+
+  it('is done in parts: each material, and each operation of one, that does not overstay by itself', async () => {
+    const operations = [[book(halfSeconds), book(halfSeconds)], [book()], [book(), book()]];
+    const { outcomes, leftOut } = await apply(operations);
+    expect([...leftOut]).to.deep.equal([]);
+    expect(operations.flat().map(({ id }) => outcomes.get(id)?.status)).to.deep.equal(Array(5).fill('executed'));
+    expect(await totals()).to.deep.equal([2, 1, 2, 0]);
+  });
+
+  it('leaves out what overstays alone, and what comes after it on its material; nobody else', async () => {
+    const operations = [[book()], [book(), book(tooManySeconds), book()], [book()]];
+    const { outcomes, leftOut } = await apply(operations);
+    expect([...leftOut]).to.deep.equal([queueName(ref(1))]);
+    expect(await totals()).to.deep.equal([1, 1, 1, 0]);
+    for (const index of [0, 2]) expect(outcomes.get(operations[index]?.[0]?.id ?? '')?.status).to.equal('executed');
+  });
+
+  it('is given back whole by a lane that stops', async () => {
+    const ended = await apply([[book(tooManySeconds)], [book()]], () => false).catch((error: unknown) => error);
+    expect(ended).to.have.property('code', '57014');
+    expect(await totals()).to.deep.equal([0, 0, 0, 0]);
+  });
+
+  it('is none where somebody holds the fields of a material: that one is left out', async () => {
+    const update = () => operationOf({ kind: 'update', changes: { sku: 'S' } });
+    const operations = [[update()], [book()], [update()]];
+    const result = await postgres.database.transaction(async (other) => {
+      const { shopId, materialId } = ref(0);
+      await other.raw('SELECT 1 FROM materials WHERE shop_id = ? AND id = ? FOR NO KEY UPDATE', [shopId, materialId]);
+      return apply(operations);
+    });
+    expect([...result.leftOut]).to.deep.equal([queueName(ref(0))]);
+    const statuses = operations.flat().map(({ id }) => result.outcomes.get(id)?.status);
+    expect(statuses).to.deep.equal([undefined, 'executed', 'executed']);
+  });
+});

@@ -1,0 +1,83 @@
+import { isTimeout } from '../shared/database/errors.js';
+import type { OperationOutcome } from '../shared/domain/operation.js';
+import type { OperationGroup } from '../shared/inventory/decide.js';
+import { queueName } from '../shared/queue/names.js';
+
+export interface AppliedJobs {
+  outcomes: Map<string, OperationOutcome>;
+  /** Queues of the materials that another session holds: nothing was done for them. */
+  leftOut: Set<string>;
+}
+
+/** Parts that are not begun by then are left out and come again: the cycle of a lane must not look stuck (`lane.ts`). */
+const partsMsMax = 20_000;
+
+export interface ApplyInParts {
+  /** One transaction. */
+  apply: (groups: OperationGroup[]) => Promise<AppliedJobs>;
+  /** Whether the lane goes on; one that stops gives back what overstayed. */
+  goesOn: () => boolean;
+}
+
+/**
+ * Applies operations in one transaction; where that overstays its time, in halves, and so on. Tried again at the same size
+ * it would overstay again, and with it whoever is in it: sixteen batches of 1,000 rows, on a Postgres that wrote 2,900 a
+ * second, were all answered 503 or 504. What overstays its time alone is left out, for as long as somebody waits for it.
+ *
+ * First by materials, the largest parts first, so that those who are not at fault wait as little as may be; then, of a
+ * material that overstays alone, by its operations in their order.
+ *
+ * @throws whatever else `apply` does; what parts before it have done is on record
+ */
+export async function applyInParts(groups: OperationGroup[], deps: ApplyInParts): Promise<AppliedJobs> {
+  const done: AppliedJobs = { outcomes: new Map(), leftOut: new Set() };
+  const endMs = performance.now() + partsMsMax;
+  const overstays = async (part: OperationGroup[]) =>
+    performance.now() < endMs ? await doesOverstay(deps, part, done) : leaveOut(part, done);
+
+  const large: OperationGroup[] = [];
+  const parts = [groups];
+  for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
+    if (!(await overstays(part))) continue;
+    if (part.length > 1) parts.push(...halvesOf(part));
+    else if (part[0]?.operations.length === 1) leaveOut(part, done);
+    else large.push(...part);
+  }
+  for (const group of large) {
+    const runs = halvesOf(group.operations);
+    for (let run = runs.shift(); run !== undefined; run = runs.shift()) {
+      // The later operations of a material must not overtake the one that was left out.
+      if (done.leftOut.has(queueName(group)) || !(await overstays([{ ...group, operations: run }]))) continue;
+      if (run.length > 1) runs.unshift(...halvesOf(run));
+      else leaveOut([group], done);
+    }
+  }
+  return done;
+}
+
+async function doesOverstay(
+  { apply, goesOn }: ApplyInParts,
+  part: OperationGroup[],
+  { outcomes, leftOut }: AppliedJobs,
+): Promise<boolean> {
+  try {
+    const applied = await apply(part);
+    for (const [id, outcome] of applied.outcomes) outcomes.set(id, outcome);
+    for (const queue of applied.leftOut) leftOut.add(queue);
+    return false;
+  } catch (error) {
+    if (!isTimeout(error) || !goesOn()) throw error;
+    return true;
+  }
+}
+
+function leaveOut(part: OperationGroup[], { leftOut }: AppliedJobs): false {
+  for (const group of part) leftOut.add(queueName(group));
+  return false;
+}
+
+/** Of one thing that thing alone. */
+function halvesOf<T>(all: readonly T[]): T[][] {
+  const half = Math.ceil(all.length / 2);
+  return [all.slice(0, half), all.slice(half)].filter((part) => part.length > 0);
+}

@@ -34,6 +34,12 @@ export interface LevelSnapshot {
 export interface MaterialSnapshot {
   /** Whether we hold its lock. Where another session does, the material is left out of the cycle. */
   isOurs: boolean;
+  /**
+   * Time of its ledger entries and of `updatedAt`: the database's clock, but later than every earlier booking, also where
+   * that clock was set back or a cycle took less than a millisecond. The entries of a material that share a time are then
+   * those of one transaction, and times ascend with the sequence of each level, which history searches by.
+   */
+  atMs: number;
   total: Micros;
   allowNegative: boolean;
   defaultLocationId: string | null;
@@ -44,12 +50,7 @@ export interface MaterialSnapshot {
 }
 
 export interface ApplySnapshot {
-  /**
-   * The database's clock, whole milliseconds, taken under the locks: time of ledger entries and of `updatedAt`. Later
-   * than every earlier booking of each locked material, also where that clock was set back or a cycle took less than a
-   * millisecond: the entries of a material that share a time are then those of one transaction, and times ascend with
-   * the sequence of each level, which history searches by.
-   */
+  /** The database's clock, whole milliseconds, taken under the locks. */
   atMs: number;
   /** Parallel to the question's materials; undefined where the material does not exist. */
   materials: (MaterialSnapshot | undefined)[];
@@ -259,10 +260,9 @@ function readRow(snapshot: ApplySnapshot, { kind, ordinal, a, b, c, d }: StateRo
       snapshot.atMs = Number(a);
       return;
     case 'material': {
-      const isOurs = locked.has(ordinal);
-      if (isOurs) snapshot.atMs = Math.max(snapshot.atMs, Number(d) + 1);
       snapshot.materials[ordinal - 1] = {
-        isOurs,
+        isOurs: locked.has(ordinal),
+        atMs: Math.max(snapshot.atMs, Number(d) + 1),
         total: fromDecimal(a),
         allowNegative: b === 'true',
         defaultLocationId: c,

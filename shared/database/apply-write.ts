@@ -4,7 +4,7 @@ import type { VersionedMaterial } from '../domain/material.js';
 import type { MaterialRef, Operation, OperationOutcome } from '../domain/operation.js';
 import type { Micros } from '../domain/quantity.js';
 import { toOutcome } from './outcome-rows.js';
-import { booleans, decimals, integers, texts, uuids } from './array-literals.js';
+import { booleans, decimals, integers, moments, texts, uuids } from './array-literals.js';
 
 // The second message of the apply step: everything that a cycle changes, in as few statements as it takes.
 
@@ -14,12 +14,14 @@ export interface LevelWrite extends MaterialRef {
   exists: boolean;
   quantity: Micros;
   sequence: number;
+  atMs: number;
 }
 
 export interface LedgerEntry {
   shopId: number;
   levelId: string;
   sequence: number;
+  atMs: number;
   operation: Operation;
   rowIndex: number;
   row: AdjustmentRow;
@@ -34,9 +36,10 @@ export interface OperationRecord extends MaterialRef {
 }
 
 export interface ApplyWrites {
+  /** When outcomes are recorded; what is booked has the time of its material, which may be ahead. */
   atMs: number;
   levels: LevelWrite[];
-  totals: (MaterialRef & { total: Micros })[];
+  totals: (MaterialRef & { total: Micros; atMs: number })[];
   entries: LedgerEntry[];
   /** Materials whose fields changed, as they are now. */
   materials: ({ shopId: number } & VersionedMaterial)[];
@@ -54,20 +57,20 @@ export interface ApplyWrites {
  */
 const writeState = `
   WITH updated AS (
-    UPDATE levels SET quantity = changed.quantity, sequence = changed.sequence, updated_at = $1::timestamptz
+    UPDATE levels SET quantity = changed.quantity, sequence = changed.sequence, updated_at = changed.at
     FROM (SELECT unnest($2::int[]) AS shop_id, unnest($3::bigint[]) AS id, unnest($4::numeric[]) AS quantity,
-                 unnest($5::bigint[]) AS sequence) AS changed
+                 unnest($5::bigint[]) AS sequence, unnest($39::timestamptz[]) AS at) AS changed
     WHERE levels.id = changed.id AND levels.shop_id = changed.shop_id
   ),
   inserted AS (
     INSERT INTO levels (shop_id, material_id, location_id, id, quantity, sequence, updated_at)
     SELECT unnest($6::int[]), unnest($7::text[]), unnest($8::text[]), unnest($9::bigint[]), unnest($10::numeric[]),
-           unnest($11::bigint[]), $1::timestamptz
+           unnest($11::bigint[]), unnest($40::timestamptz[])
   ),
   booked AS (
-    UPDATE stock SET total_quantity = changed.total, updated_at = $1::timestamptz
-    FROM (SELECT unnest($12::int[]) AS shop_id, unnest($13::text[]) AS material_id, unnest($14::numeric[]) AS total)
-      AS changed
+    UPDATE stock SET total_quantity = changed.total, updated_at = changed.at
+    FROM (SELECT unnest($12::int[]) AS shop_id, unnest($13::text[]) AS material_id, unnest($14::numeric[]) AS total,
+                 unnest($41::timestamptz[]) AS at) AS changed
     WHERE stock.shop_id = changed.shop_id AND stock.material_id = changed.material_id
   ),
   entered AS (
@@ -76,7 +79,7 @@ const writeState = `
     SELECT unnest($15::int[]), unnest($16::bigint[]), unnest($17::bigint[]), unnest($18::uuid[]), unnest($19::int[]),
            unnest($20::numeric[]), unnest($21::numeric[]), unnest($22::numeric[]), unnest($23::numeric[]),
            unnest($24::numeric[]), unnest($25::boolean[]), unnest($26::text[]), unnest($27::text[]), unnest($28::uuid[]),
-           unnest($29::text[]), unnest($30::text[]), $1::timestamptz
+           unnest($29::text[]), unnest($30::text[]), unnest($42::timestamptz[])
   )
   INSERT INTO operations (op_id, shop_id, material_id, status, result, replay_of, key_scope, request_hash, recorded_at)
   SELECT done.op_id, done.shop_id, done.material_id, done.status, done.result, done.replay_of,
@@ -125,6 +128,7 @@ export function writingQueries(writes: ApplyWrites): QueryConfig[] {
         ...totalArrays(writes.totals),
         ...entryArrays(writes.entries),
         ...recordArrays(writes.records),
+        ...momentArrays(writes),
       ],
     });
   }
@@ -180,6 +184,13 @@ function levelArrays(levels: LevelWrite[]): string[] {
     decimals(inserted, ({ quantity }) => quantity),
     integers(inserted, ({ sequence }) => sequence),
   ];
+}
+
+/** Of what the arrays before hold, in their order. */
+function momentArrays({ levels, totals, entries }: ApplyWrites): string[] {
+  const [updated, inserted] = [levels.filter(({ exists }) => exists), levels.filter(({ exists }) => !exists)];
+  const all: { atMs: number }[][] = [updated, inserted, totals, entries];
+  return all.map((rows) => moments(rows, ({ atMs }) => atMs));
 }
 
 function totalArrays(totals: ApplyWrites['totals']): string[] {

@@ -27,5 +27,7 @@ export const booleans = literalOf<boolean>((value) => (value ? 't' : 'f'));
 export const uuids = literalOf<string>((value) => value);
 /** Of `numeric`, from millionths. */
 export const decimals = literalOf<Micros>(toDecimal);
+/** Of `timestamptz`, from milliseconds. */
+export const moments = literalOf<number>((ms) => new Date(ms).toISOString());
 /** Of `text` and `json`. Always quoted: a bare `NULL` would be no text, and a bare empty one no element. */
 export const texts = literalOf<string>((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`);

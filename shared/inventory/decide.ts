@@ -81,7 +81,7 @@ function decideOperation(
   if (Math.abs(cycle.nowMs - operation.acceptedAtMs) > operationExpiryMs) {
     return { outcome: { status: 'expired' }, replayOf: null };
   }
-  const result = execute(operation, state, cycle.snapshot.atMs);
+  const result = execute(operation, state);
   // fail-point: mid-fold!sync
   if (key !== undefined) {
     cycle.executed.set(key.scope, { operationId: operation.id, requestHash: key.requestHash, result });
@@ -89,20 +89,20 @@ function decideOperation(
   return { outcome: { status: 'executed', result, replayed: false }, replayOf: null };
 }
 
-function execute(operation: Operation, state: MaterialState | undefined, atMs: number): OperationResult {
+function execute(operation: Operation, state: MaterialState | undefined): OperationResult {
   if (state === undefined) return { kind: 'rejected', code: 'NOT_FOUND', message: 'No such raw material.' };
   if (materialIdKind(state.materialId) !== 'virtual') {
     const message = 'The inventory and fields of a platform material are managed on the commerce platform.';
     return { kind: 'rejected', code: 'INVALID_INPUT', message };
   }
-  return foldOperation(state, operation, atMs);
+  return foldOperation(state, operation);
 }
 
 function collectWrites(writes: ApplyWrites, state: MaterialState): void {
-  const { shopId, materialId, total, fields } = state;
+  const { shopId, materialId, total, fields, snapshot } = state;
   writes.levels.push(...levelWrites(state));
   writes.entries.push(...state.entries);
-  if (state.stockChanged || state.fieldsChanged) writes.totals.push({ shopId, materialId, total });
+  if (state.stockChanged || state.fieldsChanged) writes.totals.push({ shopId, materialId, total, atMs: snapshot.atMs });
   if (state.fieldsChanged && fields !== undefined) writes.materials.push({ shopId, ...fields });
 }
 

@@ -38,13 +38,13 @@ export function openMaterial(ref: MaterialRef, snapshot: MaterialSnapshot): Mate
 }
 
 /** Runs one operation on the material, by the rules of `shared/domain`. */
-export function foldOperation(state: MaterialState, operation: Operation, atMs: number): OperationResult {
+export function foldOperation(state: MaterialState, operation: Operation): OperationResult {
   const { command } = operation;
   switch (command.kind) {
     case 'adjust':
       return foldRows(command.dryRun === true ? copyOf(state) : state, operation, command);
     case 'update':
-      return foldUpdate(state, operation, command, atMs);
+      return foldUpdate(state, operation, command);
   }
 }
 
@@ -86,7 +86,8 @@ function foldRow(state: MaterialState, operation: Operation, row: AdjustmentRow,
   state.total += applied.applied;
   state.stockChanged = true;
   const { id: levelId, sequence } = after;
-  state.entries.push({ shopId: state.shopId, levelId, sequence, operation, rowIndex, row, applied });
+  const { atMs } = state.snapshot;
+  state.entries.push({ shopId: state.shopId, levelId, sequence, atMs, operation, rowIndex, row, applied });
   return applied;
 }
 
@@ -95,7 +96,6 @@ function foldUpdate(
   state: MaterialState,
   operation: Operation,
   { changes: { inventoryQuantity, ...changes }, ifVersions }: UpdateCommand,
-  atMs: number,
 ): OperationResult {
   if (state.fields === undefined) throw new Error(`the fields of ${state.materialId} were not read`);
   const stale = failedPrecondition(state.fields.version, ifVersions);
@@ -111,7 +111,8 @@ function foldUpdate(
   }
   const { material, version } = state.fields;
   // An update of nothing comes this way for its key alone: its material is as old as the last change before it.
-  const updatedAt = state.stockChanged || state.fieldsChanged ? new Date(atMs).toISOString() : material.updatedAt;
+  const updatedAt =
+    state.stockChanged || state.fieldsChanged ? new Date(state.snapshot.atMs).toISOString() : material.updatedAt;
   return { kind: 'updated', material: { ...material, inventoryQuantity: toUnits(state.total), updatedAt }, version };
 }
 
@@ -127,8 +128,8 @@ function foldTotal(state: MaterialState, operation: Operation, target: number): 
 }
 
 /** The levels that the cycle leaves changed, sorted as they are locked. */
-export function levelWrites(state: MaterialState): LevelWrite[] {
-  return [...state.touchedLevels]
+export function levelWrites({ shopId, materialId, snapshot: { atMs }, touchedLevels }: MaterialState): LevelWrite[] {
+  return [...touchedLevels]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))
-    .map(([locationId, level]) => ({ shopId: state.shopId, materialId: state.materialId, locationId, ...level }));
+    .map(([locationId, level]) => ({ shopId, materialId, locationId, atMs, ...level }));
 }

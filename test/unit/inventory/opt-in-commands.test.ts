@@ -13,6 +13,7 @@ function open(): MaterialState {
   const level = { id: '1', exists: true, quantity: 100, sequence: 7 };
   const snapshot: MaterialSnapshot = {
     isOurs: true,
+    atMs,
     total: 100,
     allowNegative: false,
     defaultLocationId: 'A',
@@ -34,7 +35,7 @@ function fold(state: MaterialState, command: AdjustCommand | UpdateCommand): Ope
     keyId: null,
     requestId: 'o',
   };
-  return foldOperation(state, operation, atMs);
+  return foldOperation(state, operation);
 }
 
 const adjust = (more: Partial<AdjustCommand> = {}): AdjustCommand => ({ kind: 'adjust', rows: [ten], ...more });

@@ -59,34 +59,34 @@ const writeState = `
   WITH updated AS (
     UPDATE levels SET quantity = changed.quantity, sequence = changed.sequence, updated_at = changed.at
     FROM (SELECT unnest($2::int[]) AS shop_id, unnest($3::bigint[]) AS id, unnest($4::numeric[]) AS quantity,
-                 unnest($5::bigint[]) AS sequence, unnest($39::timestamptz[]) AS at) AS changed
+                 unnest($5::bigint[]) AS sequence, unnest($6::timestamptz[]) AS at) AS changed
     WHERE levels.id = changed.id AND levels.shop_id = changed.shop_id
   ),
   inserted AS (
     INSERT INTO levels (shop_id, material_id, location_id, id, quantity, sequence, updated_at)
-    SELECT unnest($6::int[]), unnest($7::text[]), unnest($8::text[]), unnest($9::bigint[]), unnest($10::numeric[]),
-           unnest($11::bigint[]), unnest($40::timestamptz[])
+    SELECT unnest($7::int[]), unnest($8::text[]), unnest($9::text[]), unnest($10::bigint[]), unnest($11::numeric[]),
+           unnest($12::bigint[]), unnest($13::timestamptz[])
   ),
   booked AS (
     UPDATE stock SET total_quantity = changed.total, updated_at = changed.at
-    FROM (SELECT unnest($12::int[]) AS shop_id, unnest($13::text[]) AS material_id, unnest($14::numeric[]) AS total,
-                 unnest($41::timestamptz[]) AS at) AS changed
+    FROM (SELECT unnest($14::int[]) AS shop_id, unnest($15::text[]) AS material_id, unnest($16::numeric[]) AS total,
+                 unnest($17::timestamptz[]) AS at) AS changed
     WHERE stock.shop_id = changed.shop_id AND stock.material_id = changed.material_id
   ),
   entered AS (
-    INSERT INTO ledger (shop_id, level_id, sequence, op_id, row_index, requested_delta, requested_absolute, previous,
-                        applied, level_after, clamped, channel, key_id, request_id, reason, reference, at)
-    SELECT unnest($15::int[]), unnest($16::bigint[]), unnest($17::bigint[]), unnest($18::uuid[]), unnest($19::int[]),
-           unnest($20::numeric[]), unnest($21::numeric[]), unnest($22::numeric[]), unnest($23::numeric[]),
-           unnest($24::numeric[]), unnest($25::boolean[]), unnest($26::text[]), unnest($27::text[]), unnest($28::uuid[]),
-           unnest($29::text[]), unnest($30::text[]), unnest($42::timestamptz[])
+    INSERT INTO ledger (shop_id, level_id, sequence, at, op_id, row_index, requested_delta, requested_absolute, previous,
+                        applied, level_after, clamped, channel, key_id, request_id, reason, reference)
+    SELECT unnest($18::int[]), unnest($19::bigint[]), unnest($20::bigint[]), unnest($21::timestamptz[]),
+           unnest($22::uuid[]), unnest($23::int[]), unnest($24::numeric[]), unnest($25::numeric[]),
+           unnest($26::numeric[]), unnest($27::numeric[]), unnest($28::numeric[]), unnest($29::boolean[]),
+           unnest($30::text[]), unnest($31::text[]), unnest($32::uuid[]), unnest($33::text[]), unnest($34::text[])
   )
   INSERT INTO operations (op_id, shop_id, material_id, status, result, replay_of, key_scope, request_hash, recorded_at)
   SELECT done.op_id, done.shop_id, done.material_id, done.status, done.result, done.replay_of,
          decode(done.key_scope, 'hex'), decode(done.request_hash, 'hex'), $1::timestamptz
-  FROM (SELECT unnest($31::uuid[]) AS op_id, unnest($32::int[]) AS shop_id, unnest($33::text[]) AS material_id,
-               unnest($34::text[]) AS status, unnest($35::json[]) AS result, unnest($36::uuid[]) AS replay_of,
-               unnest($37::text[]) AS key_scope, unnest($38::text[]) AS request_hash) AS done`;
+  FROM (SELECT unnest($35::uuid[]) AS op_id, unnest($36::int[]) AS shop_id, unnest($37::text[]) AS material_id,
+               unnest($38::text[]) AS status, unnest($39::json[]) AS result, unnest($40::uuid[]) AS replay_of,
+               unnest($41::text[]) AS key_scope, unnest($42::text[]) AS request_hash) AS done`;
 
 const writeFields = `
   UPDATE materials
@@ -128,7 +128,6 @@ export function writingQueries(writes: ApplyWrites): QueryConfig[] {
         ...totalArrays(writes.totals),
         ...entryArrays(writes.entries),
         ...recordArrays(writes.records),
-        ...momentArrays(writes),
       ],
     });
   }
@@ -177,20 +176,15 @@ function levelArrays(levels: LevelWrite[]): string[] {
     integers(updated, ({ id }) => id),
     decimals(updated, ({ quantity }) => quantity),
     integers(updated, ({ sequence }) => sequence),
+    moments(updated, ({ atMs }) => atMs),
     integers(inserted, ({ shopId }) => shopId),
     texts(inserted, ({ materialId }) => materialId),
     texts(inserted, ({ locationId }) => locationId),
     integers(inserted, ({ id }) => id),
     decimals(inserted, ({ quantity }) => quantity),
     integers(inserted, ({ sequence }) => sequence),
+    moments(inserted, ({ atMs }) => atMs),
   ];
-}
-
-/** Of what the arrays before hold, in their order. */
-function momentArrays({ levels, totals, entries }: ApplyWrites): string[] {
-  const [updated, inserted] = [levels.filter(({ exists }) => exists), levels.filter(({ exists }) => !exists)];
-  const all: { atMs: number }[][] = [updated, inserted, totals, entries];
-  return all.map((rows) => moments(rows, ({ atMs }) => atMs));
 }
 
 function totalArrays(totals: ApplyWrites['totals']): string[] {
@@ -198,6 +192,7 @@ function totalArrays(totals: ApplyWrites['totals']): string[] {
     integers(totals, ({ shopId }) => shopId),
     texts(totals, ({ materialId }) => materialId),
     decimals(totals, ({ total }) => total),
+    moments(totals, ({ atMs }) => atMs),
   ];
 }
 
@@ -206,6 +201,7 @@ function entryArrays(entries: LedgerEntry[]): string[] {
     integers(entries, ({ shopId }) => shopId),
     integers(entries, ({ levelId }) => levelId),
     integers(entries, ({ sequence }) => sequence),
+    moments(entries, ({ atMs }) => atMs),
     uuids(entries, ({ operation }) => operation.id),
     integers(entries, ({ rowIndex }) => rowIndex),
     decimals(entries, ({ row }) => row.delta ?? null),

@@ -26,9 +26,8 @@ const deliveriesMax = 25;
 
 /**
  * Applies the operations of these jobs in one transaction, in their order (pipeline §2.6), or in several where one takes
- * longer than it may. Where that fails and the
- * infrastructure is not to blame, one of the operations is: then each runs alone, and one that fails alone, twice, is
- * recorded as failed, while its neighbours go on (pipeline §3 "Poison").
+ * longer than it may. Where that fails and the infrastructure is not to blame, one of the operations is: then each runs
+ * alone, and one that fails alone, twice, is recorded as failed, while its neighbours go on (pipeline §3 "Poison").
  *
  * @throws an infrastructure error that did not pass; nothing is lost, the jobs stand where they stood
  */

@@ -57,18 +57,21 @@ export interface ApplyWrites {
  */
 const writeState = `
   WITH updated AS (
-    UPDATE levels SET quantity = changed.quantity, sequence = changed.sequence, updated_at = changed.at
+    UPDATE levels SET quantity = changed.quantity, sequence = changed.sequence,
+      updated_at = coalesce(changed.at, $1::timestamptz)
     FROM (SELECT unnest($2::int[]) AS shop_id, unnest($3::bigint[]) AS id, unnest($4::numeric[]) AS quantity,
                  unnest($5::bigint[]) AS sequence, unnest($6::timestamptz[]) AS at) AS changed
     WHERE levels.id = changed.id AND levels.shop_id = changed.shop_id
   ),
   inserted AS (
     INSERT INTO levels (shop_id, material_id, location_id, id, quantity, sequence, updated_at)
-    SELECT unnest($7::int[]), unnest($8::text[]), unnest($9::text[]), unnest($10::bigint[]), unnest($11::numeric[]),
-           unnest($12::bigint[]), unnest($13::timestamptz[])
+    SELECT shop_id, material_id, location_id, id, quantity, sequence, coalesce(at, $1::timestamptz)
+    FROM (SELECT unnest($7::int[]) AS shop_id, unnest($8::text[]) AS material_id, unnest($9::text[]) AS location_id,
+                 unnest($10::bigint[]) AS id, unnest($11::numeric[]) AS quantity, unnest($12::bigint[]) AS sequence,
+                 unnest($13::timestamptz[]) AS at) AS first
   ),
   booked AS (
-    UPDATE stock SET total_quantity = changed.total, updated_at = changed.at
+    UPDATE stock SET total_quantity = changed.total, updated_at = coalesce(changed.at, $1::timestamptz)
     FROM (SELECT unnest($14::int[]) AS shop_id, unnest($15::text[]) AS material_id, unnest($16::numeric[]) AS total,
                  unnest($17::timestamptz[]) AS at) AS changed
     WHERE stock.shop_id = changed.shop_id AND stock.material_id = changed.material_id
@@ -76,10 +79,15 @@ const writeState = `
   entered AS (
     INSERT INTO ledger (shop_id, level_id, sequence, at, op_id, row_index, requested_delta, requested_absolute, previous,
                         applied, level_after, clamped, channel, key_id, request_id, reason, reference)
-    SELECT unnest($18::int[]), unnest($19::bigint[]), unnest($20::bigint[]), unnest($21::timestamptz[]),
-           unnest($22::uuid[]), unnest($23::int[]), unnest($24::numeric[]), unnest($25::numeric[]),
-           unnest($26::numeric[]), unnest($27::numeric[]), unnest($28::numeric[]), unnest($29::boolean[]),
-           unnest($30::text[]), unnest($31::text[]), unnest($32::uuid[]), unnest($33::text[]), unnest($34::text[])
+    SELECT shop_id, level_id, sequence, coalesce(at, $1::timestamptz), op_id, row_index, delta, absolute, previous, applied,
+           level_after, clamped, channel, key_id, request_id, reason, reference
+    FROM (SELECT unnest($18::int[]) AS shop_id, unnest($19::bigint[]) AS level_id, unnest($20::bigint[]) AS sequence,
+                 unnest($21::timestamptz[]) AS at, unnest($22::uuid[]) AS op_id, unnest($23::int[]) AS row_index,
+                 unnest($24::numeric[]) AS delta, unnest($25::numeric[]) AS absolute, unnest($26::numeric[]) AS previous,
+                 unnest($27::numeric[]) AS applied, unnest($28::numeric[]) AS level_after,
+                 unnest($29::boolean[]) AS clamped, unnest($30::text[]) AS channel, unnest($31::text[]) AS key_id,
+                 unnest($32::uuid[]) AS request_id, unnest($33::text[]) AS reason, unnest($34::text[]) AS reference)
+      AS entry
   )
   INSERT INTO operations (op_id, shop_id, material_id, status, result, replay_of, key_scope, request_hash, recorded_at)
   SELECT done.op_id, done.shop_id, done.material_id, done.status, done.result, done.replay_of,
@@ -124,9 +132,9 @@ export function writingQueries(writes: ApplyWrites): QueryConfig[] {
       text: writeState,
       values: [
         moment,
-        ...levelArrays(writes.levels),
-        ...totalArrays(writes.totals),
-        ...entryArrays(writes.entries),
+        ...levelArrays(writes),
+        ...totalArrays(writes),
+        ...entryArrays(writes),
         ...recordArrays(writes.records),
       ],
     });
@@ -169,39 +177,47 @@ export function readOutcomesWithoutMaterial(
   );
 }
 
-function levelArrays(levels: LevelWrite[]): string[] {
+/**
+ * Nothing where all have the usual time, which the statement then puts in: an array beside longer ones goes on with nulls. As
+ * each material has a time of its own, and nearly always the same, a time for each row cost the worker 3 to 21 % of a batch of 100 rows.
+ */
+function unusualMoments(rows: readonly { atMs: number }[], usualMs: number): string {
+  return rows.every(({ atMs }) => atMs === usualMs) ? '{}' : moments(rows, ({ atMs }) => atMs);
+}
+
+function levelArrays({ levels, atMs: usualMs }: ApplyWrites): string[] {
   const [updated, inserted] = [levels.filter(({ exists }) => exists), levels.filter(({ exists }) => !exists)];
   return [
     integers(updated, ({ shopId }) => shopId),
     integers(updated, ({ id }) => id),
     decimals(updated, ({ quantity }) => quantity),
     integers(updated, ({ sequence }) => sequence),
-    moments(updated, ({ atMs }) => atMs),
+    unusualMoments(updated, usualMs),
     integers(inserted, ({ shopId }) => shopId),
     texts(inserted, ({ materialId }) => materialId),
     texts(inserted, ({ locationId }) => locationId),
     integers(inserted, ({ id }) => id),
     decimals(inserted, ({ quantity }) => quantity),
     integers(inserted, ({ sequence }) => sequence),
-    moments(inserted, ({ atMs }) => atMs),
+    unusualMoments(inserted, usualMs),
   ];
 }
 
-function totalArrays(totals: ApplyWrites['totals']): string[] {
+function totalArrays({ totals, atMs: usualMs }: ApplyWrites): string[] {
   return [
     integers(totals, ({ shopId }) => shopId),
     texts(totals, ({ materialId }) => materialId),
     decimals(totals, ({ total }) => total),
-    moments(totals, ({ atMs }) => atMs),
+    unusualMoments(totals, usualMs),
   ];
 }
 
-function entryArrays(entries: LedgerEntry[]): string[] {
+function entryArrays({ entries, atMs: usualMs }: ApplyWrites): string[] {
   return [
     integers(entries, ({ shopId }) => shopId),
     integers(entries, ({ levelId }) => levelId),
     integers(entries, ({ sequence }) => sequence),
-    moments(entries, ({ atMs }) => atMs),
+    unusualMoments(entries, usualMs),
     uuids(entries, ({ operation }) => operation.id),
     integers(entries, ({ rowIndex }) => rowIndex),
     decimals(entries, ({ row }) => row.delta ?? null),

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { booleans, decimals, integers, texts, uuids } from '../../../shared/database/array-literals.js';
+import { booleans, decimals, integers, moments, texts, uuids } from '../../../shared/database/array-literals.js';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { levelMaxMicros, toDecimal } from '../../../shared/domain/quantity.js';
@@ -101,5 +101,12 @@ describe('array literals', () => {
   it('a number that is none is a fault, and not a zero', async () => {
     const refused = await readBack(decimals([Number.NaN], same), 'numeric').catch((error: unknown) => error);
     expect(refused).to.be.instanceOf(Error).with.property('code', '22P02');
+  });
+
+  it('moments: each its own, also where the one before it is the same', async () => {
+    const [one, other] = [Date.UTC(2026, 0, 1, 12, 30, 15, 7), 0];
+    const read = await readBack(moments([one, one, null, other, one], same), 'timestamptz');
+    const msOf = (element: unknown) => (element === null ? null : Date.parse(element as string));
+    expect(read.map(msOf)).to.deep.equal([one, one, null, other, one]);
   });
 });

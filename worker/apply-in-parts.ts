@@ -9,14 +9,13 @@ export interface AppliedJobs {
   leftOut: Set<string>;
 }
 
-/** Parts that are not begun by then are left out and come again: the cycle of a lane must not look stuck (`lane.ts`). */
-const partsMsMax = 20_000;
-
 export interface ApplyInParts {
   /** One transaction. */
   apply: (groups: OperationGroup[]) => Promise<AppliedJobs>;
   /** Whether the lane goes on; one that stops gives back what overstayed. */
   goesOn: () => boolean;
+  /** Of `performance.now()`: what is not begun by then is left out and comes again. */
+  endMs: number;
 }
 
 /**
@@ -31,9 +30,8 @@ export interface ApplyInParts {
  */
 export async function applyInParts(groups: OperationGroup[], deps: ApplyInParts): Promise<AppliedJobs> {
   const done: AppliedJobs = { outcomes: new Map(), leftOut: new Set() };
-  const endMs = performance.now() + partsMsMax;
   const overstays = async (part: OperationGroup[]) =>
-    performance.now() < endMs ? await doesOverstay(deps, part, done) : leaveOut(part, done);
+    performance.now() < deps.endMs ? await doesOverstay(deps, part, done) : leaveOut(part, done);
 
   const large: OperationGroup[] = [];
   const parts = [groups];

@@ -6,14 +6,12 @@ import { jobVersion } from '../shared/queue/job-format.js';
 import type { Held } from '../shared/queue/leases.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
 import { applyInParts } from './apply-in-parts.js';
-import type { AppliedJobs } from './apply-in-parts.js';
+import type { AppliedJobs, ApplyInParts } from './apply-in-parts.js';
 import type { WorkerDeps } from './deps.js';
 import type { Job } from './read-jobs.js';
 
-/** When the jobs were taken: in Redis' clock, and in this process's; and whether the lane goes on after them. */
-export interface TakenJobs extends Pick<Held, 'nowMs' | 'sinceSentMs'> {
-  goesOn: () => boolean;
-}
+/** When the jobs were taken: in Redis' clock, and in this process's; and for how long the lane is at them. */
+export interface TakenJobs extends Pick<Held, 'nowMs' | 'sinceSentMs'>, Pick<ApplyInParts, 'goesOn' | 'endMs'> {}
 
 /**
  * How often a transaction that met a passing fault runs again at once, before its materials are given back. A lane that
@@ -42,8 +40,7 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenJobs)
   if (groups.length > 0) deps.metrics.coalesced(sound.length, groups.length);
   const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
   try {
-    const { goesOn } = taken;
-    const applied = await applyInParts(groups, { apply: (part) => apply(deps, part, taken), goesOn });
+    const applied = await applyInParts(groups, { ...taken, apply: (part) => apply(deps, part, taken) });
     return merge([failed, applied]);
   } catch (error) {
     if (mayPass(error)) throw error;

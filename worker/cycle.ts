@@ -14,6 +14,12 @@ export const materialsPerCycleMax = 32;
 /** Rows, or their weight in other operations, after which a transaction takes no further job; it always takes at least one. */
 const rowsPerTransactionMax = 10_000;
 
+/**
+ * After which a cycle begins no further transaction: what is left comes again, before its lane looks stuck (`stuckMs`). It
+ * only takes so long where Postgres is slow, and transactions overstay their time.
+ */
+export const cycleMsMax = 20_000;
+
 /** A material that another session holds is left alone for this long; then the next sweep makes it ready. */
 const leftOutRetryMs = 100;
 
@@ -33,6 +39,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, goesOn: () => boole
   /** Queues of the materials that another session holds. */
   const leftOut = new Set<string>();
   const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
+  const endMs = performance.now() + cycleMsMax;
   let batch = createBatch(deps.redis);
   for (const slice of slices(readJobs(held.materials))) {
     if (batch.size() > 0) {
@@ -41,7 +48,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, goesOn: () => boole
     }
     // A material that an earlier slice left out must wait whole, or its later jobs would overtake its earlier ones.
     const jobs = slice.filter(({ queue }) => !leftOut.has(queue));
-    const applied = await applyJobs(deps, jobs, { ...held, goesOn });
+    const applied = await applyJobs(deps, jobs, { ...held, goesOn, endMs });
     // fail-point: after-commit
     for (const queue of applied.leftOut) leftOut.add(queue);
     const done = jobs.filter(({ queue }) => !leftOut.has(queue));

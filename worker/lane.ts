@@ -1,11 +1,13 @@
+import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { applyTimeoutMsMax } from '../shared/database/apply-read.js';
 import { isRefusalOfAll, reasonOf } from '../shared/database/errors.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, renewLeases, takeMaterials } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
 import { keys } from '../shared/queue/names.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
-import { materialsPerCycleMax, runCycle } from './cycle.js';
+import { cycleMsMax, materialsPerCycleMax, runCycle } from './cycle.js';
 import type { WorkerDeps } from './deps.js';
 import type { Waker } from './waker.js';
 
@@ -25,6 +27,7 @@ const faultPauseMs = 200;
  * materials instead of waiting for the end of this process. What it may still commit is on record.
  */
 const stuckMs = 30_000;
+assert(cycleMsMax + applyTimeoutMsMax < stuckMs, 'a cycle may take longer than one that is stuck');
 
 /** Materials given back after a fault come back after this, through the sweep. */
 const faultRetryMs = 250;

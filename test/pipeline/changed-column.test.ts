@@ -1,11 +1,5 @@
 import { expect } from 'chai';
-import { pino } from 'pino';
-import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
-import { operationsJob } from '../../shared/queue/job-format.js';
-import { queueName } from '../../shared/queue/names.js';
-import { applyJobs } from '../../worker/apply-jobs.js';
-import type { WorkerDeps } from '../../worker/deps.js';
-import { createWorkerMetrics } from '../../worker/worker-metrics.js';
+import { applyAsLane } from '../support/apply-as-lane.js';
 import { useDatabase } from '../support/database.js';
 import { createTestShop, operationOf } from '../support/shop.js';
 
@@ -18,22 +12,9 @@ describe('a worker beside which a newer version has changed the type of a column
   it('fails no operation for the plans that its connections have kept', async () => {
     const { database } = postgres;
     const { shopId, materialIds } = await createTestShop(database, { materials: connections });
-    const deps = {
-      database,
-      logger: pino({ level: 'silent' }),
-      keyMemoryMs: keyMemoryMsDefault,
-      metrics: createWorkerMetrics(),
-      ledgerWatch: { changed: () => undefined },
-    } as unknown as WorkerDeps;
     const update = async (materialId: string) => {
       const operation = operationOf({ kind: 'update', changes: { sku: 'S' } });
-      const content = operationsJob('nobody', [operation]);
-      const job = { id: operation.id, queue: queueName({ shopId, materialId }), deliveries: 1, weight: 1, content };
-      const { outcomes } = await applyJobs(deps, [job], {
-        nowMs: Date.now(),
-        sinceSentMs: () => 0,
-        goesOn: () => true,
-      });
+      const { outcomes } = await applyAsLane(database, [{ shopId, materialId, operations: [operation] }]);
       return outcomes.get(operation.id)?.status;
     };
     await Promise.all(materialIds.map(update));

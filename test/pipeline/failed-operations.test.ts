@@ -1,12 +1,7 @@
 import { expect } from 'chai';
-import { pino } from 'pino';
 import { cancelOperations } from '../../shared/database/operations.js';
-import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
-import { operationsJob } from '../../shared/queue/job-format.js';
-import { queueName } from '../../shared/queue/names.js';
-import { applyJobs } from '../../worker/apply-jobs.js';
-import type { WorkerDeps } from '../../worker/deps.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
+import { applyAsLane } from '../support/apply-as-lane.js';
 import { useDatabase } from '../support/database.js';
 import { createTestShop, operationOf } from '../support/shop.js';
 
@@ -24,17 +19,10 @@ describe('operations whose deliveries are exhausted', () => {
     await cancelOperations(database, [{ ...ref, id: withdrawn.id }]);
 
     const metrics = createWorkerMetrics();
-    const deps = {
-      database,
+    const { outcomes } = await applyAsLane(database, [{ ...ref, operations: [withdrawn, exhausted] }], {
+      deliveries: deliveriesMax + 1,
       metrics,
-      logger: pino({ level: 'silent' }),
-      keyMemoryMs: keyMemoryMsDefault,
-      ledgerWatch: { changed: () => undefined },
-    } as unknown as WorkerDeps;
-    const content = operationsJob('nobody', [withdrawn, exhausted]);
-    const job = { id: 'job', queue: queueName(ref), deliveries: deliveriesMax + 1, content, weight: 2 };
-    const taken = { nowMs: Date.now(), sinceSentMs: () => 0, goesOn: () => true };
-    const { outcomes } = await applyJobs(deps, [job], taken);
+    });
 
     expect(outcomes.get(withdrawn.id)).to.deep.equal({ status: 'cancelled' });
     expect(outcomes.get(exhausted.id)).to.deep.equal({ status: 'failed' });

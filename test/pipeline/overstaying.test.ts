@@ -1,13 +1,8 @@
 import { expect } from 'chai';
-import { pino } from 'pino';
 import type { Operation } from '../../shared/domain/operation.js';
 import { toMicros } from '../../shared/domain/quantity.js';
-import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
-import { operationsJob } from '../../shared/queue/job-format.js';
 import { queueName } from '../../shared/queue/names.js';
-import { applyJobs } from '../../worker/apply-jobs.js';
-import type { WorkerDeps } from '../../worker/deps.js';
-import { createWorkerMetrics } from '../../worker/worker-metrics.js';
+import { applyAsLane } from '../support/apply-as-lane.js';
 import { totalOf } from '../support/change.js';
 import { useDatabase } from '../support/database.js';
 import { createTestShop, operationOf } from '../support/shop.js';
@@ -40,21 +35,12 @@ describe('a transaction of a cycle that takes longer than it may', () => {
   const ref = (index: number) => ({ shopId: shop.shopId, materialId: shop.materialIds[index] ?? '' });
   const totals = () => Promise.all(shop.materialIds.map((id) => totalOf(postgres.database, shop, id)));
 
-  /** One job for each material, applied as a lane does. */
-  async function apply(operations: Operation[][], goesOn = () => true) {
-    const jobs = operations.map((each, index) => {
-      const content = operationsJob('nobody', each);
-      return { id: `job-${index}`, queue: queueName(ref(index)), deliveries: 1, content, weight: 1 };
-    });
-    const deps = {
-      database: postgres.database,
-      metrics: createWorkerMetrics(),
-      logger: pino({ level: 'silent' }),
-      keyMemoryMs: keyMemoryMsDefault,
-      ledgerWatch: { changed: () => undefined },
-    } as unknown as WorkerDeps;
-    return applyJobs(deps, jobs, { nowMs: Date.now(), sinceSentMs: () => 0, goesOn });
-  }
+  const apply = (operations: Operation[][], more?: Parameters<typeof applyAsLane>[2]) =>
+    applyAsLane(
+      postgres.database,
+      operations.map((each, index) => ({ ...ref(index), operations: each })),
+      more,
+    );
 
   it('is done in parts: each material, and each operation of one, that does not overstay by itself', async () => {
     const operations = [[book(halfSeconds), book(halfSeconds)], [book()], [book(), book()]];
@@ -73,8 +59,17 @@ describe('a transaction of a cycle that takes longer than it may', () => {
   });
 
   it('is given back whole by a lane that stops', async () => {
-    const ended = await apply([[book(tooManySeconds)], [book()]], () => false).catch((error: unknown) => error);
+    const ended = await apply([[book(tooManySeconds)], [book()]], { goesOn: () => false }).catch(
+      (error: unknown) => error,
+    );
     expect(ended).to.have.property('code', '57014');
+    expect(await totals()).to.deep.equal([0, 0, 0, 0]);
+  });
+
+  it('is not begun once the cycle has lasted too long: what is left comes again', async () => {
+    const { outcomes, leftOut } = await apply([[book()], [book()]], { endMs: performance.now() });
+    expect([...leftOut]).to.deep.equal([queueName(ref(0)), queueName(ref(1))]);
+    expect(outcomes.size).to.equal(0);
     expect(await totals()).to.deep.equal([0, 0, 0, 0]);
   });
 

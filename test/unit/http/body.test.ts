@@ -4,14 +4,13 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import Koa from 'koa';
-import pino from 'pino';
 import { createBodyRoom } from '../../../api/http/body-room.js';
 import { createBodies, readBody } from '../../../api/http/body.js';
 import type { Bodies } from '../../../api/http/body.js';
 import type { RequestState } from '../../../api/http/request-state.js';
-import { createApiServer } from '../../../api/http/server.js';
 import type { ApiServer } from '../../../api/http/server.js';
 import type { Result } from '../../../shared/domain/errors.js';
+import { createBareServer } from '../../support/bare-server.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 5_000;
@@ -40,21 +39,7 @@ describe('a body as it comes in', () => {
       ctx.state.caller = { shop: { id: 1 } } as RequestState['caller'];
       read = await readBody(ctx, bodies);
     });
-    server = createApiServer({
-      handle: app.callback(),
-      allowedMethods: () => undefined,
-      onRefused: () => undefined,
-      logger: pino({ level: 'silent' }),
-      timeouts: {
-        headersMs: 10_000,
-        requestMs: 10_000,
-        takenMs: 10_000,
-        keepAliveMs: 10_000,
-        lingerMs: 1_000,
-        arrivalMs: 1_000,
-      },
-      connectionsMax: 10,
-    });
+    server = createBareServer(app.callback());
     socket = connect({ port: await server.listen(0, '127.0.0.1'), host: '127.0.0.1' });
     socket.on('error', () => undefined).resume();
   });

@@ -2,9 +2,8 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
-import pino from 'pino';
-import { createApiServer } from '../../../api/http/server.js';
 import type { ApiServer } from '../../../api/http/server.js';
+import { createBareServer } from '../../support/bare-server.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 5_000;
@@ -22,24 +21,10 @@ describe('the answers that are open in the server of the API', () => {
 
   beforeEach(async () => {
     [isAnswered, asked, sockets] = [true, 0, []];
-    server = createApiServer({
-      handle: ({ socket }, res: ServerResponse) => {
-        asked += 1;
-        sockets.push(socket);
-        if (isAnswered) res.end();
-      },
-      allowedMethods: () => undefined,
-      onRefused: () => undefined,
-      logger: pino({ level: 'silent' }),
-      timeouts: {
-        headersMs: 10_000,
-        requestMs: 10_000,
-        takenMs: 10_000,
-        keepAliveMs: 10_000,
-        lingerMs: 1_000,
-        arrivalMs: 1_000,
-      },
-      connectionsMax: 10,
+    server = createBareServer(({ socket }, res: ServerResponse) => {
+      asked += 1;
+      sockets.push(socket);
+      if (isAnswered) res.end();
     });
     port = await server.listen(0, '127.0.0.1');
   });

@@ -5,9 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
-import pino from 'pino';
-import { createApiServer } from '../../../api/http/server.js';
 import type { ApiServer } from '../../../api/http/server.js';
+import { createBareServer } from '../../support/bare-server.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 5_000;
@@ -28,23 +27,9 @@ describe('the server of the API, of the answers that it has given', () => {
     const waiting: ServerResponse[] = [];
     answers = [];
     answerNext = () => waiting.shift()?.end('{}');
-    server = createApiServer({
-      handle: (_, res) => {
-        answers.push(new WeakRef(res));
-        waiting.push(res);
-      },
-      allowedMethods: () => undefined,
-      onRefused: () => undefined,
-      logger: pino({ level: 'silent' }),
-      timeouts: {
-        headersMs: 10_000,
-        requestMs: 10_000,
-        takenMs: 10_000,
-        keepAliveMs: 10_000,
-        lingerMs: 1_000,
-        arrivalMs: 1_000,
-      },
-      connectionsMax: 10,
+    server = createBareServer((_, res) => {
+      answers.push(new WeakRef(res));
+      waiting.push(res);
     });
     port = await server.listen(0, '127.0.0.1');
   });

@@ -1,8 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
-import pino from 'pino';
-import { createApiServer } from '../../../api/http/server.js';
 import type { ApiServer } from '../../../api/http/server.js';
+import { createBareServer } from '../../support/bare-server.js';
 import { until } from '../../support/until.js';
 
 /** More than the kernel takes for a client that does not read. */
@@ -16,21 +15,7 @@ describe('an answer that its client does not read', () => {
 
   beforeEach(async () => {
     answers = [];
-    server = createApiServer({
-      handle: (_, res) => answers.push(res),
-      allowedMethods: () => undefined,
-      onRefused: () => undefined,
-      logger: pino({ level: 'silent' }),
-      timeouts: {
-        headersMs: 10_000,
-        requestMs: 10_000,
-        takenMs: 1_000,
-        keepAliveMs: 60_000,
-        lingerMs: 1_000,
-        arrivalMs: 1_000,
-      },
-      connectionsMax: 10,
-    });
+    server = createBareServer((_, res) => answers.push(res), { timeouts: { takenMs: 1_000, keepAliveMs: 60_000 } });
     port = await server.listen(0, '127.0.0.1');
   });
   afterEach(() => server.close());

@@ -1,0 +1,28 @@
+import { pino } from 'pino';
+import { createApiServer } from '../../api/http/server.js';
+import type { ApiServer, ApiServerDeps } from '../../api/http/server.js';
+
+const timeouts = {
+  headersMs: 10_000,
+  requestMs: 10_000,
+  takenMs: 10_000,
+  keepAliveMs: 10_000,
+  lingerMs: 1_000,
+  arrivalMs: 1_000,
+};
+
+/** The server of the API with something else than the app behind it, and times that no test comes to by itself. */
+export function createBareServer(
+  handle: ApiServerDeps['handle'],
+  { timeouts: given, ...more }: Partial<Omit<ApiServerDeps, 'timeouts'>> & { timeouts?: Partial<typeof timeouts> } = {},
+): ApiServer {
+  return createApiServer({
+    handle,
+    allowedMethods: () => undefined,
+    onRefused: () => undefined,
+    logger: pino({ level: 'silent' }),
+    connectionsMax: 10,
+    ...more,
+    timeouts: { ...timeouts, ...given },
+  });
+}

@@ -178,8 +178,8 @@ export function readOutcomesWithoutMaterial(
 }
 
 /**
- * Nothing where all have the usual time, which the statement then puts in: an array beside longer ones goes on with nulls. As
- * each material has a time of its own, and nearly always the same, a time for each row cost the worker 3 to 21 % of a batch of 100 rows.
+ * Nothing where all have the usual time, which the statement then puts in: an array beside longer ones goes on with nulls.
+ * Nearly always all have it, and a time for each row cost the worker 3 to 21 % of a batch of 100 rows.
  */
 function unusualMoments(rows: readonly { atMs: number }[], usualMs: number): string {
   return rows.every(({ atMs }) => atMs === usualMs) ? '{}' : moments(rows, ({ atMs }) => atMs);

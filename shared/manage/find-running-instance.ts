@@ -12,8 +12,8 @@ export interface RunningInstance {
 }
 
 /**
- * The embedded database of a running `npm start`, so that `npm run manage` works beside the demo without any setting: the
- * password and the port that Postgres itself keeps in its folder. A problem, with what to do, where none runs.
+ * Finds the embedded database of a running `npm start`, so that `npm run manage` works beside the demo unconfigured:
+ * the password is in a file of its folder, the port in postmaster.pid. If none runs, a problem with what to do.
  */
 export function findRunningInstance(dataDir: string): Outcome<RunningInstance> {
   const nothing = failed(

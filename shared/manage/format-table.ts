@@ -34,7 +34,7 @@ function pad(cell: string, columns: number, toTheRight: boolean): string {
   return toTheRight ? blanks + cell : cell + blanks;
 }
 
-/** In code points: exact for what shops write mostly; a double-width script is set a little ragged. */
+/** In code points: exact for most of what shops write; double-width scripts come out a little ragged. */
 function width(text: string): number {
   return Array.from(text).length;
 }

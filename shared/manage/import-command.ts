@@ -21,7 +21,7 @@ interface ImportOptions {
 const formats: Readonly<Record<string, FileFormat>> = { '.csv': 'csv', '.jsonl': 'jsonl', '.ndjson': 'jsonl' };
 const badLinesShown = 20;
 
-/** @param materials the command `materials`, which it becomes a part of */
+/** @param materials the command `materials`, which `import` is added to */
 export function addImportCommand(materials: Command, run: RunCommand): void {
   materials
     .command('import')
@@ -83,8 +83,8 @@ async function importFile(
 }
 
 /**
- * Before the commit a signal ends the process, and nothing is in. From it on everything is, or is about to be, which whoever pressed Ctrl-C must
- * be told, or the file is imported again. For good, since npm passes on what the terminal has sent already.
+ * Before the commit a signal ends the process and nothing is in. From then on all is in, or about to be, and the user
+ * must be told so, or the file is imported again. The listeners stay: npm passes on what the terminal has sent already.
  */
 function endOnSignals(abort: AbortController): void {
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => abort.abort(name));

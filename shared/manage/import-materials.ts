@@ -13,7 +13,7 @@ import type { ImportFile } from './read-batches.js';
 
 export interface ImportJob extends ImportFile {
   shopId: number;
-  /** Leave bad lines out; otherwise one of them is enough for nothing to be imported. */
+  /** Leave bad lines out; otherwise a single one means that nothing is imported. */
   skipBad: boolean;
   /** Ends the settling, which is after the commit. */
   abort?: AbortSignal;
@@ -32,15 +32,15 @@ export type ImportPhase = 'importing' | 'committing' | 'settling';
 /** @param part 0 to 1 of the phase */
 export type OnProgress = (phase: ImportPhase, part: number) => void;
 
-/** From here on the import itself brings statistics and indexes into order, also after it was taken back. */
+/** From this many on, the import itself brings statistics and indexes into order, even if it was taken back. */
 const settledFrom = 10_000;
 
 /**
  * Imports virtual materials from a file, with their opening stock through the ledger: all of it in one transaction, so
- * that what is killed half-way leaves nothing. Lines are written while others are read; from a bad line on, without
- * `skipBad`, the rest is only checked, and what was written is taken back.
+ * that an import killed half-way leaves nothing. Lines are written while others are read. Without `skipBad`, what
+ * follows a bad line is only checked, and what was written is taken back.
  *
- * An id that the shop has makes its line bad, so the same file is never imported twice where it gives ids.
+ * A line is bad if the shop already has its id, so a file that gives ids is never imported twice.
  *
  * @returns a report, also where nothing was imported because of bad lines (`imported` is 0); a problem where the file
  *   cannot be read to its end, or somebody else took an id meanwhile
@@ -63,7 +63,7 @@ export async function importMaterials(
   return { ok: true, value: { ...outcome.value, unsettled } };
 }
 
-/** Why it failed, if it did: the import has been decided before it, and whoever is told "failed" imports all of it again. */
+/** Returns why it failed, never throws: the import is decided, and whoever hears "failed" imports it all again. */
 async function settle(database: Database, abort: AbortSignal | undefined): Promise<string | undefined> {
   try {
     await settleImport(database, abort);
@@ -136,9 +136,9 @@ function quietly(writing: Promise<void>): Promise<void> {
   return writing;
 }
 
-/** One statement writes all tables, in an order that Postgres chooses: any of their keys may be what it runs into. */
+/** One statement writes all tables in an order that Postgres chooses, so any of their keys may be the one violated. */
 function isTakenId(error: unknown): boolean {
-  // An id that another import has just written is all that one ever waits for, so in a deadlock both took the other's.
+  // An import only ever waits for an id that another has just written, so in a deadlock each took one of the other's.
   if ((error as { code?: string }).code === deadlock) return true;
   return ['materials_pkey', 'stock_pkey', 'levels_pkey'].includes(violatedConstraint(error) ?? '');
 }

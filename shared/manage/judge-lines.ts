@@ -23,14 +23,14 @@ export interface BadLines {
 /** With the facet (migration 0003) that it belongs to. */
 export type GoodMaterial = Parameters<typeof importParameters>[2][number];
 
-/** The good of a batch. A problem where the file cannot be read on. */
+/** Returns the good materials of a batch, or a problem if the file cannot be read on. */
 export type JudgeLines = (batch: readonly ParsedLine[]) => Promise<Outcome<GoodMaterial[]>>;
 
 const badLinesMax = 10_000;
 
 /**
- * Tells the good lines of a file from the bad: what has passed the rules by itself must also have an id that neither the
- * shop nor a line before it has.
+ * Tells the good lines of a file from the bad: a line that has passed the rules by itself must also have an id that
+ * neither the shop nor an earlier line has.
  *
  * @param database not the import's own transaction (`facetsOfVendors`)
  * @param report the bad lines are added to it
@@ -90,6 +90,6 @@ function givenIds(batch: readonly ParsedLine[]): string[] {
 }
 
 function toMaterial({ id, fields, stock }: ParsedRecord): GoodMaterial['material'] {
-  // Ids that ascend, for the same reason as those of their operations.
+  // Ascending ids, for the same reason as the operation ids in `shared/database/import-materials.ts`.
   return { id: id ?? virtualMaterialId(uuidv7()), fields, ...stock };
 }

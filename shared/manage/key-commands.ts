@@ -83,7 +83,7 @@ async function list({ database }: CommandContext, { shop: shopId }: ShopOption):
   return { ok: true, value: { data: { keys }, text: formatTable(heads, rows) } };
 }
 
-/** The new key has label and scope of the old one. Refused where nothing would be gained, or an end silently lost. */
+/** The new key has the label and scope of the old. Refused if nothing would be gained, or an expiry silently lost. */
 async function rotate({ database }: CommandContext, keyId: string, options: RotateOptions): Promise<Outcome<Answer>> {
   const { shop: shopId, overlap, expires } = options;
   const wanted = expires instanceof Date ? expires : null;
@@ -111,7 +111,7 @@ async function rotate({ database }: CommandContext, keyId: string, options: Rota
   });
 }
 
-/** Of a key that works and that nobody has seen. */
+/** Said of a key that works but that nobody has seen. */
 function unreadKey(shopId: number, id: string): string {
   return `The key ${id} was made, and could not be shown. End it: keys revoke --shop ${shopId} ${id}`;
 }

@@ -63,6 +63,6 @@ try {
   await program.parseAsync();
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
-  // Commander has printed what is wrong; its own code would be 1, which is that of a command that failed.
+  // Commander has printed what is wrong; its own exit code would be 1, which here means a command that failed.
   process.exitCode = error.exitCode === 0 ? 0 : exitCodeUsage;
 }

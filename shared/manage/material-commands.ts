@@ -90,7 +90,7 @@ async function create({ database }: CommandContext, options: CreateOptions): Pro
   }
   const levels = parseLevels(level, new Set((await listLocations(database, shopId)).map(({ id }) => id)));
   if (!levels.ok) return levels;
-  // What the rules refuse is refused before anything is written: booked row by row, a part of it would be in.
+  // What the rules refuse is refused before anything is written; if booked row by row, part of it would already be in.
   const opened = openStock(levels.value);
   if (!opened.ok) return failed(`--level: ${opened.message} Nothing was created.`);
   const { inventoryQuantity: _, ...given } = fields.data;
@@ -101,7 +101,7 @@ async function create({ database }: CommandContext, options: CreateOptions): Pro
   return { ok: true, value: { data: material, text: formatFields(Object.entries(flat(material))), unread } };
 }
 
-/** With its stock in one statement: half of it would be a material without what it was created with. */
+/** Material and stock in one statement, so that no material is left without the stock it was created with. */
 async function add(
   database: Database,
   shopId: number,

@@ -3,8 +3,8 @@ import { parseMoment } from '../contract/moment.js';
 import { isCleanText } from '../contract/text-rules.js';
 
 /**
- * What commander calls with an option's text: the value, or a refusal that it prints with the option's name (usage error,
- * exit code 2). Bounds are those of the contract and of the tables.
+ * Commander calls it with an option's text. It returns the value, or throws a refusal that commander prints with the
+ * option's name (usage error, exit code 2). Bounds are those of the contract and of the tables.
  */
 type OptionParser<T> = (text: string) => T;
 
@@ -30,7 +30,7 @@ export function trueOrFalse(text: string): boolean {
   throw new InvalidArgumentError('Must be true or false.');
 }
 
-/** Text that can be stored, in characters as Postgres counts them; blanks alone are none. */
+/** Text that can be stored. Characters are counted as Postgres counts them; blanks alone are refused. */
 export function shortText(charactersMax: number): OptionParser<string> {
   return (text) => {
     const { length } = Array.from(text);
@@ -39,7 +39,7 @@ export function shortText(charactersMax: number): OptionParser<string> {
   };
 }
 
-/** A day (its first moment in UTC) or a moment with its offset, in ISO 8601; a day that its month has. */
+/** A day (its first moment in UTC) or a moment with its offset, in ISO 8601. The day must exist in its month. */
 export function moment(text: string): Date {
   const named = parseMoment(text);
   if (named !== undefined) return new Date(named.firstMs);

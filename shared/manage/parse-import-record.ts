@@ -25,7 +25,7 @@ export interface ImportShop {
 /** What a column or a property may be called: the editable fields, and these two. */
 export const importFields: readonly string[] = ['id', 'levels', ...Object.keys(materialChangesSchema.properties)];
 
-/** As operators write them in a table; JSON has its own. */
+/** `text`: values as operators write them in a table; `json`: values with types of their own. */
 export type CellTypes = 'text' | 'json';
 
 /**

@@ -4,8 +4,8 @@ import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 
 /**
- * The opening stock that `--level location=quantity`, repeated, asks for: each location once and one of the shop's,
- * quantities from 0 to 1e9 (contract §2). The last `=` divides, since a location's id may hold one.
+ * The opening stock that repeated `--level location=quantity` asks for: each location is one of the shop's and given
+ * once, quantities are from 0 to 1e9 (contract §2). The last `=` divides, since a location's id may hold one.
  */
 export function parseLevels(texts: readonly string[], locationIds: ReadonlySet<string>): Outcome<OpeningLevel[]> {
   const quantities = new Map<string, number>();

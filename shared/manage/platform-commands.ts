@@ -31,7 +31,7 @@ export interface PlatformCommandDeps {
 const exitCodeIncomplete = 1;
 const progressMs = 1_000;
 const busyRetryMs = 500;
-/** A run whose process was killed is free after its lease; one that is still held then is alive. */
+/** If a run's process was killed, its lease runs out within this time; a run that is still held then is alive. */
 const busyMsMax = syncLeaseMs + 2_000;
 
 export function addPlatformCommands(program: Command, run: RunCommand, deps: PlatformCommandDeps): void {
@@ -147,7 +147,7 @@ function reportOf({ id: shopId, platform }: Shop, outcome: SyncOutcome): SyncRep
   return { ...report, problem: { code, message: notCalled(code, platform) ?? syncProblemMessages[code] } };
 }
 
-/** The port calls a shop not connected whose platform may not be called; to operators, who see that it has one, it is not. */
+/** To the port, a platform that may not be called is `not-connected`; operators see there is one, and read this. */
 function notCalled(code: string, platform: Shop['platform']): string | undefined {
   if (code !== 'not-connected' || platform === null) return undefined;
   return `Its platform, ${platform.domain}, is none that is called: that is <name>.myshopify.com, and with PLATFORM_ALLOW_LOOPBACK=true a server on 127.0.0.1.`;

@@ -16,8 +16,8 @@ export type ConnectPlatform = (shopId: number) => ShopPlatform;
 const tokenCharactersMax = 255;
 
 /**
- * The platform that the options, stdin and PLATFORM_TOKEN give a shop; undefined where they give none. A new token alone
- * keeps the domain; a new domain wants its token, since the old one was for another shop of the platform.
+ * The platform that the options, stdin and PLATFORM_TOKEN give a shop; undefined if they give none. A new token alone
+ * keeps the domain. A new domain needs its own token, because the old one belongs to another shop of the platform.
  *
  * @param current what the shop is connected to now
  */

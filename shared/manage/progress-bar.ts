@@ -12,7 +12,7 @@ export function createProgressBar(terminal: NodeJS.WriteStream): ProgressBar {
   const bar = new SingleBar({
     stream: terminal,
     format: '[{bar}] {percentage}% | {eta_formatted} | {what}',
-    // A Ctrl-C in the middle would leave the terminal without a cursor, and without the wrapping of lines.
+    // Otherwise a Ctrl-C midway would leave the terminal without a cursor and without line wrapping.
     hideCursor: false,
     linewrap: true,
     clearOnComplete: true,

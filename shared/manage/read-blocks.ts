@@ -11,12 +11,12 @@ export interface Block {
 const lineFeed = 0x0a;
 const carriageReturn = 0x0d;
 
-/** What ends a line: a line feed, alone or behind a carriage return; or also a carriage return alone. */
+/** What ends a line. `lf`: a line feed, alone or after a carriage return; `any`: also a carriage return alone. */
 export type LineEnds = 'lf' | 'any';
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** Where a file cannot be read on, with the line; everything before it was read. */
+/** A file cannot be read on from this line; everything before it was read. */
 export class UnreadableFile extends Error {
   constructor(
     readonly line: number,
@@ -27,9 +27,9 @@ export class UnreadableFile extends Error {
 }
 
 /**
- * Reads a file in blocks of whole lines, without a byte order mark at its start.
+ * Reads a file in blocks of whole lines, without a byte order mark at its start. A line may have `lineBytesMax` bytes, or
+ * one chunk more if its end is in the chunk that goes beyond.
  *
- * @param format.lineBytesMax what a line may have
  * @param onBytes told how much has been read so far
  * @throws UnreadableFile at a line that is longer, or where the system cannot read on
  */
@@ -60,7 +60,7 @@ export async function* readBlocks(
   if (rest.length > 0) yield { firstLine, bytes: rest };
 }
 
-/** Behind the last whole line. A carriage return at the very end may be the first half of a CRLF. */
+/** The place after the last whole line. A carriage return at the very end may be the first half of a CRLF. */
 function endOfLines(bytes: Buffer, lineEnds: LineEnds): number {
   const end = bytes.lastIndexOf(lineFeed) + 1;
   return lineEnds === 'lf' ? end : Math.max(end, bytes.lastIndexOf(carriageReturn, -2) + 1);
@@ -72,7 +72,7 @@ async function* readChunks(
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<Buffer> {
   const file = createReadStream(path, { highWaterMark: 262_144 });
-  // What onBytes throws is not the file's.
+  // Tells the file's own error from one that onBytes throws.
   let fault: Error | undefined;
   file.once('error', (error) => (fault = error));
   try {

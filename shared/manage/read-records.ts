@@ -8,7 +8,7 @@ import { assertUtf8, linesOf, notUtf8, readBlocks, UnreadableFile } from './read
 /** What an import file says about one material, or why it says nothing. */
 export type ImportRecord =
   | { line: number; values: Record<string, unknown> }
-  /** Where `isFatal`, the rest of the file cannot be told apart. */
+  /** If `isFatal`, the records after it cannot be told apart. */
   | { line: number; fault: string; isFatal?: true };
 
 export type FileFormat = 'csv' | 'jsonl';
@@ -17,10 +17,10 @@ export type FileFormat = 'csv' | 'jsonl';
 const recordBytesMax = 1_048_576;
 
 /**
- * Reads a file record by record, however long it is: lines of CSV under a head of field names, an empty cell being a field
- * that is not given, or a JSON object a line. Lines are counted from 1, the head included; a record of several lines has
- * the number of its first. A byte order mark, line ends of any kind, also mixed, and blank lines are fine; so are lines
- * of nothing but commas, which spreadsheets leave behind.
+ * Reads a file of any length record by record: CSV lines under a head of field names, where an empty cell is a field
+ * not given, or one JSON object a line. Lines are counted from 1, the head included; a record of several lines has the
+ * number of its first. A byte order mark, line ends of any kind (in JSONL not a carriage return alone), also mixed, and
+ * blank lines are fine; so are CSV lines of nothing but commas, which spreadsheets leave behind.
  *
  * @param knownFields what a head may name; anything else is most likely misspelt
  * @param onBytes told how much has been read so far
@@ -64,7 +64,7 @@ interface CsvRecord {
   cells: string[];
 }
 
-/** What the parser says of a quote that was opened, at the end of the file or of what a record may have. */
+/** The parser's codes for a quote left open: at the end of the file, or at the largest size of a record. */
 const endless: ReadonlySet<string> = new Set(['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE']);
 
 async function* readCsv(
@@ -76,7 +76,7 @@ async function* readCsv(
   let countedTwice = 0;
   let lastEnd = 0;
   const parser = parse({
-    // Left to itself it takes the first line's ending for all of the file, and what differs becomes part of a cell.
+    // By default it takes the first line's ending for the whole file, and any other ending becomes part of a cell.
     record_delimiter: ['\r\n', '\n', '\r'],
     relax_column_count: true,
     skip_empty_lines: true,
@@ -85,7 +85,7 @@ async function* readCsv(
       const line = lines - countedTwice - countIn(cells, /[\r\n]/g);
       countedTwice += countIn(cells, /\r\n/g);
       lastEnd = lines - countedTwice;
-      // By its types a record stays an array of cells; the parser hands on whatever it is given.
+      // Its types say that a record stays an array of cells, but the parser passes on whatever it is given.
       return { line, cells } satisfies CsvRecord as never;
     },
   });
@@ -106,7 +106,7 @@ async function* readCsv(
     if (endless.has(error.code)) {
       throw new UnreadableFile(lastEnd + 1, 'A record begins here that does not end: is a quote not closed?');
     }
-    // Its own count of the lines would contradict ours.
+    // The line number in its own message would contradict ours.
     throw new UnreadableFile(Number(error['lines']) - countedTwice, `${error.message.replace(/ at line \d+/, '')}.`);
   } finally {
     source.destroy();

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 
-/** Both forms of an option are one attribute to commander, which lets the last win and finds no conflict of it with itself. */
+/** Refuses `--x` beside `--no-x`: commander keeps both in one attribute, so the last wins and it sees no conflict. */
 export function refuseBoth(command: Command, name: string): void {
   const given = new Set<string>();
   for (const form of [`--${name}`, `--no-${name}`]) {

@@ -18,9 +18,9 @@ export interface Answer {
   /** The one JSON document of `--json`. */
   data: object;
   text: string;
-  /** What is to be said where the answer reached nobody, who then would not know what was done. */
+  /** Said if the answer could not be written, because nobody would then know what was done. */
   unread?: string;
-  /** 0 unless said: a check that found something is an answer, and yet no success. */
+  /** 0 by default; not 0 for a check that found something, which is an answer but no success. */
   exitCode?: number;
 }
 
@@ -29,7 +29,7 @@ export interface CommandContext {
   platformTokenKey: string | undefined;
   /** The variable PLATFORM_TOKEN: a token on the command line would show in `ps`. */
   platformToken: string | undefined;
-  /** All of stdin, without the line end at its end; of more than any command takes only the beginning. */
+  /** All of stdin, without its trailing line end; only the beginning, if it is longer than any command takes. */
   readStdin: () => Promise<string>;
   /** A line for whoever watches; never on stdout. */
   progress: (line: string) => void;
@@ -50,15 +50,15 @@ export interface RunCommandDeps {
   process: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'env' | 'exitCode'>;
 }
 
-/** Something was refused, or found: an outage is neither, for whoever runs `verify` as a gate. */
+/** Something was refused or found. An outage is neither, so that `verify` can serve as a gate. */
 const exitCodeFailed = 1;
 const stdinBytesMax = 65_536;
 const poolMax = 2;
 
 /**
- * How every command runs: with a database that is closed behind it, its answer on stdout, whatever went wrong in a
- * sentence on stderr. Exit codes: 0, 1 for a failure or a finding, 69 where the database cannot be asked, 78 where none is
- * known (2, wrong usage, is commander's to find). Faults of our own are thrown on.
+ * How every command runs: its database is closed at the end, its answer goes to stdout, and a sentence on whatever went
+ * wrong goes to stderr. Exit codes: 0, 1 for a failure or a finding, 69 if the database cannot be asked, 78 if none is
+ * known (2, wrong usage, is commander's to find). Our own faults are rethrown.
  */
 export function createRunCommand(deps: RunCommandDeps): RunCommand {
   const { stdin, stdout, stderr } = deps.process;
@@ -85,7 +85,7 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
       const { data, text, exitCode = 0, unread } = outcome.value;
       const lost = await writeTo(stdout, json === true ? `${JSON.stringify(data)}\n` : `${text}\n`);
       if (lost && unread !== undefined) return complain(unread, exitCodeFailed);
-      // Only upwards: an answer that was lost has failed already (`outliveLostOutput`).
+      // Never set back to 0: if the answer was lost, `outliveLostOutput` has set it to 1 already.
       if (exitCode > 0) deps.process.exitCode = exitCode;
     } catch (error) {
       complain(sentenceOf(error), isAway(error) ? exitCodes.unavailable : exitCodeFailed);
@@ -106,7 +106,7 @@ function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; plat
   const { databaseUrl, platformTokenKey, dataDir } = deps;
   if (databaseUrl !== undefined) return { ok: true, value: { databaseUrl, platformTokenKey } };
   const found = findRunningInstance(dataDir);
-  // Whoever forgot to set it would change the demo's shops instead of their own.
+  // Without this line, whoever forgot to set it might change the demo's shops instead of their own.
   if (found.ok)
     deps.process.stderr.write(`DATABASE_URL is not set: this is the database of npm start in ${dataDir}.\n`);
   dropPostgresVariables(deps.process.env);
@@ -114,7 +114,7 @@ function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; plat
   return { ok: true, value: { ...found.value, platformTokenKey } };
 }
 
-/** What it has against our role does not pass by itself. */
+/** A refusal of our role does not pass by itself, so it is no outage. */
 function isAway(error: unknown): boolean {
   return isInfrastructureError(error) && !isRefusalOfRole(error);
 }
@@ -122,7 +122,7 @@ function isAway(error: unknown): boolean {
 /** No such table, column, function. */
 const missingParts = new Set(['42P01', '42703', '42883']);
 
-/** What an operator can mend; anything else is a fault of ours and goes on with its stack. */
+/** A sentence for what an operator can mend; anything else is our own fault and is rethrown with its stack. */
 function sentenceOf(error: unknown): string {
   if (isRefusalOfRole(error)) return `The database refuses us: ${reasonWithoutStatement(error)}.`;
   if (isInfrastructureError(error)) {
@@ -134,7 +134,7 @@ function sentenceOf(error: unknown): string {
   }
   const { code = '', syscall } = error as { code?: string; syscall?: string };
   if (missingParts.has(code)) return 'The database does not have the schema of this version. Run: npm run migrate';
-  // A certificate that the address names.
+  // The address names a certificate file that cannot be opened.
   if (syscall === 'open') return `The database could not be reached: ${reasonOf(error)}.`;
   throw error;
 }

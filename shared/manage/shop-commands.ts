@@ -129,10 +129,10 @@ function view(shop: Shop): Omit<Shop, 'platform'> & { platform: { domain: string
 
 /** How the mirror of the platform stands, as operators see it. */
 interface SyncView {
-  /** The end of the last run that came to its end. */
+  /** When the last completed run ended. */
   syncedAt: string | null;
   isRunning: boolean;
-  /** What went wrong last, until a run comes to its end. */
+  /** What went wrong last, until a run is completed, or interrupted without a problem. */
   problem: { code: string; message: string; at: string | null } | null;
 }
 

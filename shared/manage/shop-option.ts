@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import { wholeNumber } from './option-parsers.js';
 
-/** Of a command about what is a shop's. */
+/** The options of a command on what belongs to a shop, such as its keys. */
 export interface ShopOption {
   json?: true;
   shop: number;

@@ -12,7 +12,7 @@ export interface OpeningStock {
   levels: readonly { locationId: string; quantity: Micros }[];
 }
 
-/** As a worker's cycle, and as a request (pipeline §2 "Limits"). */
+/** The limits of a worker's cycle and of a request (pipeline §2 "Limits"). */
 const materialsPerCycle = 32;
 const rowsPerOperation = 1_000;
 /** A material that another session holds comes again after a moment; 5 s of that is no longer a coincidence. */
@@ -20,11 +20,11 @@ const attemptsMax = 50;
 const retryMs = 100;
 
 /**
- * Books the first stock of virtual materials that are there already through the apply step, so that it is in the ledger
- * as any change is. Rows are absolute, and an operation that is on record is not applied again.
+ * Books the first stock of virtual materials that exist already, through the apply step, so that the ledger has it like
+ * any other change. Rows are absolute, and an operation that is on record is not applied again.
  *
  * @param database opened with `pipeline: true`
- * @returns a problem where a row was refused; materials of earlier cycles are then booked
+ * @returns a problem if a row was refused, or another session kept a material; earlier cycles are booked by then
  */
 export async function bookOpeningStock(
   database: Database,

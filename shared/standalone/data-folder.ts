@@ -22,7 +22,7 @@ const probeBytes = 1_048_576;
 export function openDataFolder(path: string): Outcome<string> {
   const folder = resolve(path);
   try {
-    // Others may enter (Postgres runs as another user when we are root); what is secret in it is closed by itself.
+    // Others may enter (Postgres runs as another user when we are root); each secret inside is closed by its own mode.
     if (mkdirSync(folder, { recursive: true })) chmodSync(folder, 0o755);
     mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o700 });
     probe(join(folder, `.probe-${String(process.pid)}`));
@@ -35,7 +35,7 @@ export function openDataFolder(path: string): Outcome<string> {
   }
 }
 
-/** As `openDataFolder`, for whoever only asks: one that is missing is not made. @returns where it is, and what it is to become */
+/** Like `openDataFolder`, but makes no missing folder. @returns where it is, or where `npm start` will make it */
 export function lookAtDataFolder(path: string): Outcome<string> {
   const folder = resolve(path);
   if (existsSync(folder)) return openDataFolder(folder);

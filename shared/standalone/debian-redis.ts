@@ -53,9 +53,9 @@ export async function fetchDebianRedis(deps: Deps): Promise<Outcome<RedisProgram
   return failed(`This release's Redis is ${program.version}, and 6.2 or newer is needed.`);
 }
 
-/** Whole at once. Two starts at the same time both download, and the second finds a good one in place. */
+/** Renames a whole one into place: two starts at the same time both download, and the second finds a good one there. */
 async function moveInto(home: string, partial: string): Promise<void> {
-  // What is there and does not run (an upgrade of the machine took its libraries) makes room.
+  // One that is there but does not run (an upgrade of the machine took its libraries) is removed.
   if (existsSync(home) && !(await programIn(home))) rmSync(home, { recursive: true, force: true });
   try {
     renameSync(partial, home);
@@ -75,7 +75,7 @@ async function unpack(folder: string, deps: Deps): Promise<Outcome<void>> {
     missing =
       update.code === 0 ? await download(folder, ['redis-tools'], options, deps) : failed(lastLines(update.output));
   }
-  const libraries = missing ? [] : await missingLibraries(folder);
+  const libraries = missing ? [] : await missingLibraries(folder, deps);
   if (libraries.length > 0) {
     deps.say(`Redis: downloading what it needs (${libraries.join(', ')})`);
     missing = await download(folder, libraries, options, deps);
@@ -96,7 +96,7 @@ async function unpack(folder: string, deps: Deps): Promise<Outcome<void>> {
   return { ok: true, value: undefined };
 }
 
-/** With lists and caches of our own apt needs neither root nor the system's, and leaves the system as it was. */
+/** With a cache of our own, and lists if wanted, apt needs no root and leaves the system as it was. */
 function aptOptions(folder: string, ownLists: boolean): string[] {
   const state = join(folder, 'apt');
   mkdirSync(join(state, 'lists', 'partial'), { recursive: true });
@@ -130,9 +130,10 @@ async function download(folder: string, names: string[], options: string[], deps
 }
 
 /** The libraries among the package's dependencies that are not installed: on Debian 12 libjemalloc2 and liblzf1. */
-async function missingLibraries(folder: string): Promise<string[]> {
+async function missingLibraries(folder: string, { signal }: Deps): Promise<string[]> {
   const [name = ''] = packagesIn(folder);
-  const field = await runCommand({ file: 'dpkg-deb', args: ['-f', join(folder, name), 'Depends'], msMax: quickMsMax });
+  const args = ['-f', join(folder, name), 'Depends'];
+  const field = await runCommand({ file: 'dpkg-deb', args, msMax: quickMsMax, signal });
   const wanted = field.output
     .split(',')
     .map((dependency) => /^\s*([a-z0-9.+-]+)/.exec(dependency)?.[1] ?? '')
@@ -140,7 +141,7 @@ async function missingLibraries(folder: string): Promise<string[]> {
   const missing: string[] = [];
   for (const dependency of wanted) {
     const args = ['-W', '-f=${db:Status-Status}', dependency];
-    const { output } = await runCommand({ file: 'dpkg-query', args, msMax: quickMsMax });
+    const { output } = await runCommand({ file: 'dpkg-query', args, msMax: quickMsMax, signal });
     if (output !== 'installed') missing.push(dependency);
   }
   return missing;

@@ -43,7 +43,7 @@ export const demoVirtualMaterials: readonly DemoMaterial[] = [
   item('Hemp twine', '2 mm', 'PAC-TWI-HEM', 'm', 0.045, null, 'Threadworks', [1_340.5, 210], true),
   item('Wick sticker', '20 mm', 'WCK-STI-20', 'pcs', 0.02, null, 'Threadworks', [12_500]),
   item('Thank-you card', null, null, 'pcs', 0.11, null, 'Paper Lane Press', [800, 0, 350], true),
-  // As a shop has them too: nothing known but the name, and never counted.
+  // Shops have such materials too: nothing known but the name, and never counted.
   { id: demoMaterialId('Offcuts'), origin: 'virtual', productName: 'Offcuts', openingStock: [] },
 ];
 

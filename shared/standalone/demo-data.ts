@@ -11,8 +11,8 @@ import { findMaterial } from '../database/materials.js';
 import { createShop, listShops, updateShop } from '../database/shops.js';
 import type { NewShop, Shop } from '../database/shops.js';
 import { toMicros } from '../domain/quantity.js';
-import { bookOpeningStock } from '../standalone/book-opening-stock.js';
 import { createTokenCipher } from '../platform/token-cipher.js';
+import { bookOpeningStock } from './book-opening-stock.js';
 import {
   basicLocations,
   basicMaterials,

@@ -10,7 +10,7 @@ import { writeWhole } from './data-folder.js';
 export interface WantedKey {
   shopId: number;
   scope: KeyScope;
-  /** Also what tells an earlier key of the demo from others of the shop. */
+  /** Also tells the demo's earlier keys from other keys of the shop. */
   label: string;
 }
 
@@ -38,7 +38,7 @@ export async function keepDemoKeys<Name extends string>(
     }
   }
   if (fresh.length > 0) {
-    // The file first: a start that is cut off here makes the keys anew, where the other order would leave strays behind.
+    // The file first: if the start is cut off here, the next makes the keys anew; the other order would leave strays.
     writeWhole(path, `${JSON.stringify(keys, null, 2)}\n`);
     for (const [want, { id, secretHash }] of fresh) await replaceKey(database, want, id, secretHash);
   }
@@ -61,7 +61,7 @@ async function replaceKey(database: Database, want: WantedKey, id: string, secre
   await insertKey(database, shopId, { id, label, scope, secretHash, expiresAt: null });
 }
 
-/** Anything but an object of texts, a half file of another hand included, is as good as none. */
+/** Anything but a JSON object, such as a file that somebody else half wrote, counts as no keys. */
 function readKnown(path: string): Record<string, unknown> {
   if (!existsSync(path)) return {};
   try {

@@ -45,7 +45,7 @@ takeNoArguments(
 );
 const dataDir = process.env.DATA_DIR || startSettings.DATA_DIR.default;
 const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = process.env;
-/** With both servers given it is the API and the worker by themselves that will run, and not npm start. */
+/** If both servers are given, the API and the worker will run by themselves, without npm start. */
 const isForStart = !(databaseUrl && redisUrl);
 
 // Everything that the service stands on: what was found, where, and what to do about what was not. Servers that are given
@@ -56,7 +56,7 @@ const checks: readonly Check[] = [
   { name: 'Packages', check: () => Promise.resolve(findingOf(checkPackages())) },
   ...(databaseUrl ? givenPostgresChecks(databaseUrl) : [{ name: 'Postgres', check: checkEmbeddedPostgres }]),
   ...(redisUrl ? givenRedisChecks(redisUrl) : [{ name: 'Redis', check: checkOwnRedis }]),
-  // The port is otherwise the API's, which may be running.
+  // With both servers given, `npm start` is not what runs here, and the port may be that of a running API.
   ...(isForStart
     ? [
         { name: 'Data folder', check: () => Promise.resolve(checkDataFolder()) },
@@ -107,7 +107,7 @@ function givenRedisChecks(url: string): Check[] {
   ];
 }
 
-/** Nothing is asked: what the driver would make of it is another server, or none. */
+/** Nothing is asked, because the driver would take such an address for another server, or for none. */
 function notAnAddress(name: string, text: string): Check {
   return { name, check: () => Promise.resolve(bad(text)) };
 }

@@ -22,9 +22,9 @@ export const good = (text: string): Finding => ({ verdict: 'good', text });
 export const note = (text: string): Finding => ({ verdict: 'note', text });
 export const bad = (text: string): Finding => ({ verdict: 'bad', text });
 
-/** What everything here was run on; one from `postgresMin` on lacks nothing that is known of, and was not tried. */
+/** What everything here was run on. Others from `postgresMin` on lack nothing that we know of, but were not tried. */
 const postgresTried = 18;
-/** The first of that line in which the flaws are mended that were found in those before. */
+/** The first minor version of `postgresTried` without the flaws that were found in earlier ones. */
 const postgresMendedMinor = 6;
 /** Migration 0003 needs UNIQUE NULLS NOT DISTINCT. */
 const postgresMin = 15;
@@ -33,7 +33,7 @@ const shopsShownMax = 5;
 const answerMsMax = 5_000;
 const postgresAway = 'unknown: Postgres cannot be asked';
 
-/** The Postgres of DATABASE_URL: whether it answers, its version, and whether a commit is one. */
+/** The Postgres of DATABASE_URL: whether it answers, its version, and whether it has one of the `flaws`. */
 export function checkGivenPostgres(url: string): Promise<Finding> {
   return askDatabase(url, async (database) => judgePostgres(await readServerFacts(database), url));
 }
@@ -46,7 +46,7 @@ interface Flaw {
   remedy: string;
 }
 
-/** What would break the service or a promise of it, the first that is there being told. */
+/** What would break the service or one of its promises; only the first that is found is told. */
 const flaws: readonly Flaw[] = [
   {
     isThere: ({ readOnly }) => readOnly,
@@ -173,7 +173,7 @@ export async function checkWorkers(url: string, { isForStart }: { isForStart: bo
   return bad('none is alive, so the API refuses every write. Run: npm run worker');
 }
 
-/** @param away what is said where the database cannot be asked; without it, why not */
+/** @param away what to say if the database cannot be asked; by default, why it cannot */
 async function askDatabase(
   url: string,
   question: (database: Database) => Promise<Finding>,
@@ -197,7 +197,7 @@ const remedies: Readonly<Record<string, string>> = {
   '53300': 'Let it have more connections (max_connections), or others fewer.',
 };
 
-/** One that lets nobody in is there, and to be started by nobody. */
+/** A Postgres that refuses us is running, so nobody is told to start it. */
 function postgresProblem(error: unknown): string {
   if (!isAnswerOfServer(error) && !isRefusalOfRole(error)) {
     return `The Postgres of DATABASE_URL does not answer: ${reasonOf(error)}. Start it, or mend DATABASE_URL.`;

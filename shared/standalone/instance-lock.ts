@@ -2,7 +2,7 @@ import { linkSync, readFileSync, renameSync, rmSync, writeFileSync } from 'node:
 import { join } from 'node:path';
 import { startOf } from './processes.js';
 
-/** One that holds a folder: its pid, and its start, since pids come around again. */
+/** The process that holds a folder: its pid, and its start, since pids are reused. */
 interface Holder {
   pid: number;
   start: string;
@@ -24,7 +24,7 @@ export function holderOf(path: string): number | undefined {
 
 /**
  * Takes the lock file of a folder for this process, or says who has it. A lock whose process is gone is taken over. It
- * appears whole and by a link, which fails where one is already there, so of two at the same moment one wins.
+ * appears whole, by a link, which fails if there is one already, so of two at the same moment one wins.
  */
 export function takeLock(path: string): LockOutcome {
   const own = `${path}.${String(process.pid)}`;
@@ -43,7 +43,7 @@ export function takeLock(path: string): LockOutcome {
   }
 }
 
-/** Once, and only what is still this process's: by then another start may hold the folder. */
+/** Releases it once, and only if it is still this process's: by then another start may hold the folder. */
 function releaseOf(path: string, me: Holder): () => void {
   let isHeld = true;
   return () => {
@@ -54,7 +54,7 @@ function releaseOf(path: string, me: Holder): () => void {
   };
 }
 
-/** Moved aside before it goes: between the look and the removal another start may have put its own there, and gets it back. */
+/** Moves the lock aside first: if another start has put its own there since the look, that one gets it back. */
 function removeStale(path: string, aside: string): void {
   try {
     renameSync(path, aside);

@@ -20,11 +20,11 @@ export interface KeepServerOptions {
 const lookEveryMs = 250;
 
 /**
- * Starts an embedded server again where it ends by itself: after a kill −9, or on a disk that was full, as often as it
- * takes. On its port, since its address is what the API and the workers were started with.
+ * Restarts an embedded server that ends by itself (after a kill −9, or on a full disk), as often as it takes. It keeps
+ * its port, because the API and the workers were started with its address.
  *
- * @param first the server, which may be no child of ours: it is looked at, four times a second
- * @returns ends it, for good
+ * @param first the server; it need not be our child, so it is looked at four times a second
+ * @returns a function that ends it for good
  */
 export function keepServer(first: KeptServer, { name, start, say }: KeepServerOptions): () => Promise<void> {
   const { port } = first;
@@ -48,7 +48,7 @@ export function keepServer(first: KeptServer, { name, start, say }: KeepServerOp
       const started = await attempt();
       if (started.ok) return started.value;
       if (signal.aborted) return undefined;
-      // Each attempt fails alike until somebody has done something.
+      // Said once: every attempt fails alike until somebody does something.
       if (attempts === 1) say(`${name}: ${started.problem}\n${name}: it is tried again until it starts`);
     }
   }
@@ -60,7 +60,7 @@ export function keepServer(first: KeptServer, { name, start, say }: KeepServerOp
       await started.value.stop();
       return { ok: false, problem: `its port ${String(port)} was taken while it was down` };
     } catch (error) {
-      // What cannot even be written: its log, or its configuration.
+      // Its log or its configuration could not even be written.
       return { ok: false, problem: (error as Error).message };
     }
   }
@@ -73,7 +73,7 @@ export function keepServer(first: KeptServer, { name, start, say }: KeepServerOp
   };
 }
 
-/** Resolves with whether the time has passed; not where it was ended before. */
+/** Resolves to true once the time has passed, to false if it was aborted before. */
 async function pause(ms: number, signal: AbortSignal): Promise<boolean> {
   return delay(ms, true, { signal }).catch(() => false);
 }

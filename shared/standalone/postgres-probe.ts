@@ -15,7 +15,7 @@ export function readPidFile(cluster: string): { pid: number; readyPort: number |
   return { pid, readyPort: lines[7]?.trim() === 'ready' ? Number(lines[3]) : undefined };
 }
 
-/** @throws EACCES where it is another user's, which to `existsSync` is not there */
+/** @throws EACCES if it is another user's, where `existsSync` would say that it is not there */
 function readIfThere(path: string): string | undefined {
   try {
     return readFileSync(path, 'utf8');
@@ -26,8 +26,8 @@ function readIfThere(path: string): string | undefined {
 }
 
 /**
- * Whether a process is the server of this cluster: a postmaster by the words it was started with, and of this folder by its
- * working directory, or by those words where the system does not tell it. The same folder has many spellings.
+ * Whether a process is the server of this cluster. Its command line tells a postmaster; its working directory, or the
+ * command line if the system hides that, tells the folder. The same folder has many spellings.
  */
 export function isPostmasterOf(pid: number, cluster: string): boolean {
   const started = / -D (.+?) -p \d+ /.exec(`${commandLine(pid)} `)?.[1];
@@ -37,8 +37,8 @@ export function isPostmasterOf(pid: number, cluster: string): boolean {
 }
 
 /**
- * Whether a Postgres answers on a port: to SSLRequest (8 bytes: length, 80877103) it says S or N before any login.
- * A stopped process would still accept the connection, for the kernel does that, and so a connection proves nothing.
+ * Whether a Postgres answers on a port: to SSLRequest (8 bytes: length, 80877103) it says S or N before any login. A
+ * connection alone proves nothing: the kernel accepts one even for a stopped process.
  */
 export function answersAsPostgres(port: number): Promise<boolean> {
   return new Promise((resolve) => {

@@ -5,7 +5,7 @@ import { answersAsPostgres, readPidFile } from './postgres-probe.js';
 
 /** Three times as long as Postgres is ever silent in a recovery (log_startup_progress_interval). */
 const silenceMsMax = 30_000;
-/** Of a server that says it is ready; it then has nothing to wait for. */
+/** For a server that says it is ready: it has nothing left to wait for. */
 const answerMsMax = 5_000;
 /** A start that takes longer is explained. */
 const tellAfterMs = 3_000;
@@ -25,7 +25,7 @@ export interface Patience {
 }
 
 /**
- * Waits for a server to answer, and as long as its log grows for its recovery.
+ * Waits for a server to answer; in a recovery, for as long as its log grows.
  *
  * @returns its port; or nothing, where it is gone, silent for longer than it may be, or not wanted any more
  */

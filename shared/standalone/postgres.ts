@@ -57,16 +57,16 @@ const stopSteps = [
   { name: 'SIGKILL', msMax: 3_000 },
 ] as const;
 /**
- * Room for the pools of one API (10) and several workers (4 each, and 2 of the mirror's), and for the tests' own connections. The buffers are
- * taken as they are needed; with them and fewer checkpoints an import of a million materials takes 107 instead of 120 s.
+ * Room for the pools of one API (10), of several workers (4 each, plus 2 for the mirror) and of the tests. Buffers are
+ * taken as needed; with them and fewer checkpoints a million materials are imported in 107 s, not 120.
  */
 const defaultSettings = { max_connections: 200, shared_buffers: '512MB', max_wal_size: '4GB' };
 
 /**
  * Starts the Postgres of a folder, or takes over the one that already serves it. On the loopback only, without a Unix
- * socket (whose path may be 107 bytes at most), with scram passwords; fsync and synchronous_commit stay on.
- * What an ordinary machine can have wrong comes back as a problem. It never waits longer than its named limits, but for a
- * recovery after a crash, which takes what it takes as long as its log grows: ended, it would only begin anew.
+ * socket (whose path may be 107 bytes at most), with scram passwords; fsync and synchronous_commit stay on. What an
+ * ordinary machine can have wrong comes back as a problem. It never waits longer than its named limits, except for a
+ * recovery after a crash: that may take as long as its log grows, since it would only begin anew if ended.
  *
  * @throws the reason of `signal`, once nothing runs any more
  */
@@ -88,7 +88,7 @@ export async function startPostgres(given: PostgresOptions): Promise<Outcome<Pos
   return launch({ ...options, port }, folder.value, binaries.value, user.value);
 }
 
-/** The sockets of a server that was killed close a moment after it, so its own port is worth that moment. */
+/** A killed server's sockets close a moment after it, so its own port is worth waiting that moment for. */
 async function choosePort(wanted: number, wasKilled: boolean): Promise<number> {
   const deadline = performance.now() + (wasKilled ? portFreedMsMax : 0);
   for (;;) {
@@ -104,9 +104,9 @@ interface Running {
 }
 
 /**
- * The server that a killed start left behind, if it answers. One that is ours and does not answer is ended. A
- * postmaster.pid whose process is gone is Postgres' own to clear; one whose number now belongs to another process (after
- * a crash of the machine) would stop it from starting, so that is removed here.
+ * The server that a killed start left behind, if it answers. One that is ours and does not answer is ended. Postgres
+ * itself clears a postmaster.pid whose process is gone. One whose pid now belongs to another process (after a crash of
+ * the machine) would keep Postgres from starting, so it is removed here.
  */
 async function adopt(folder: PostgresFolder, options: PostgresOptions): Promise<Running | undefined> {
   const [{ cluster }, { say, signal }] = [folder, options];
@@ -159,12 +159,12 @@ async function launch(
     if (!started.isGone()) await endProcess(started.pid, stopSteps.slice(1));
     options.signal?.throwIfAborted();
     const log = logSince(folder.log, started.logStart);
-    // The backends of a killed server let go of its memory one after the other, each as soon as it looks up.
+    // The backends of a killed server let go of its memory one after the other, each as soon as it notices.
     if (log.includes('pre-existing shared memory block') && performance.now() < deadline) {
       await delay(pollMs);
       continue;
     }
-    // Taken between the look and the start.
+    // The port was taken between the look and the start.
     if (log.includes('could not bind') && ++attempts < portAttemptsMax) {
       port = await freePort();
       continue;

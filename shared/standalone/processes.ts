@@ -22,8 +22,8 @@ export function isZombie(pid: number): boolean {
 }
 
 /**
- * What tells this process from a later one with the same number: pids come around again, in a container within a
- * minute. `undefined` when it does not run.
+ * What tells this process from a later one with the same number: pids are reused, in a container within a minute.
+ * `undefined` when it does not run.
  */
 export function startOf(pid: number): string | undefined {
   if (!isAlive(pid)) return undefined;
@@ -51,7 +51,7 @@ export function workingDirectory(pid: number): string | undefined {
   }
 }
 
-/** Sends a signal; a process that is gone already is none to complain about. */
+/** Sends a signal; it is no error if the process is gone already. */
 export function signal(pid: number, name: NodeJS.Signals): void {
   try {
     process.kill(pid, name);
@@ -60,7 +60,7 @@ export function signal(pid: number, name: NodeJS.Signals): void {
   }
 }
 
-/** What sends a signal to this process later on; nothing where it is gone and its number has come around. */
+/** Returns a function that signals this process later, but does nothing if it is gone, even if its pid was reused. */
 export function signalLater(pid: number, name: NodeJS.Signals): () => void {
   const start = startOf(pid);
   return () => {
@@ -68,7 +68,7 @@ export function signalLater(pid: number, name: NodeJS.Signals): () => void {
   };
 }
 
-/** Waits until a process is gone. Works for one that is not our child (adopted), hence by polling. */
+/** Waits until a process is gone. It polls, so that it also works for one that is not our child (adopted). */
 export async function waitForExit(pid: number, msMax: number): Promise<boolean> {
   const deadline = performance.now() + msMax;
   while (isAlive(pid)) {
@@ -125,7 +125,7 @@ export async function runCommand(command: Command): Promise<{ code: number | nul
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   clearTimeout(timer);
   abort?.removeEventListener('abort', onAbort);
-  // A program that is not there closes with its negative errno.
+  // If there is no such program, the child closes with a negative errno.
   return { code: code !== null && code >= 0 ? code : null, output: chunks.join('').trim() };
 }
 

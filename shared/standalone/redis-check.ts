@@ -71,7 +71,7 @@ export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
   return asked;
 }
 
-/** One that lets nobody in is there, and to be started by nobody. */
+/** A Redis that refuses us is running, so nobody is told to start it. */
 function redisProblem(problem: string): string {
   const what = problem.replace(/\.$/, '');
   return /^(WRONGPASS|NOAUTH|NOPERM|ERR) /.test(what)
@@ -79,7 +79,7 @@ function redisProblem(problem: string): string {
     : `The Redis of REDIS_URL does not answer: ${what}. Start it, or mend REDIS_URL.`;
 }
 
-/** What Redis says to a write; nothing where it takes it, or is only about to. Of a key that is not there XX writes nothing. */
+/** How Redis refuses a write; undefined if it takes one or is still loading. XX writes nothing if there is no key. */
 async function askForRefusal(url: string): Promise<string | undefined> {
   const asked = await questionRedis(url, (redis) => redis.set(keys.nothing, '', 'XX'));
   return asked.ok || asked.problem.startsWith('LOADING') ? undefined : asked.problem;

@@ -76,7 +76,7 @@ export async function startRedis(options: RedisOptions): Promise<Outcome<RedisSe
   try {
     mkdirSync(dir, { recursive: true });
     chmodSync(dir, 0o700);
-    // Of another user's start; what Redis itself keeps is as much its own.
+    // If this file is another user's, so is everything that Redis itself keeps here.
     if (existsSync(configPath(dir))) accessSync(configPath(dir), constants.R_OK | constants.W_OK);
   } catch (error) {
     return failed(`Redis cannot keep its data in ${dir}: ${(error as Error).message}. Set DATA_DIR to another folder.`);
@@ -126,7 +126,7 @@ async function launch(options: RedisOptions, dir: string, program: RedisProgram)
     }
     const log = readFileSync(logPath(dir)).subarray(started.logStart).subarray(-logTailBytes).toString('utf8').trim();
     if (!started.exited) await endProcess(started.pid, stopSteps);
-    // Taken between the look and the start.
+    // The port was taken between the look and the start.
     if (/Address already in use/i.test(log) && attempt < portAttemptsMax) {
       port = await freePort();
       continue;

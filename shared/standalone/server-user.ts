@@ -16,8 +16,8 @@ const idMsMax = 5_000;
 
 /**
  * Postgres refuses to be root, and initdb refuses a user without an entry in the password file (measured: "could not
- * look up effective user ID"), so a bare number is not enough. `postgres` where there is one, else `nobody`, which every
- * Linux and macOS has: nothing needs to be created. Files that are there already keep their owner.
+ * look up effective user ID"), so a bare number is not enough. If we are root: the folder's owner, unless it is root's;
+ * else `postgres`, if there is one; else `nobody`, which every Linux and macOS has: nothing needs to be created.
  */
 export async function findServerUser(folder: string): Promise<Outcome<ServerUser | undefined>> {
   if (process.getuid?.() !== 0) return { ok: true, value: undefined };

@@ -57,7 +57,7 @@ export function answerQuery(shop: StandInShop, asked: { query?: unknown; variabl
 }
 
 const firstMax = 250;
-/** A point an object. */
+/** A point for each object of an entry. */
 const levelPoints = 3;
 const variantPoints = 12;
 const locationPoints = 1;

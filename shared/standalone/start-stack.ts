@@ -42,13 +42,13 @@ const readyPollMs = 50;
 const requestMsMax = 2_000;
 
 /**
- * Starts everything, each thing registered for its end as soon as it is open: Postgres and Redis, the schema, the
+ * Starts everything, and registers each thing for closing as soon as it is open: Postgres and Redis, the schema, the
  * stand-in of the commerce platform, the demo data, two workers and the API. Resolves when `/readyz` is good.
  */
 export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   const { terminal, abort } = deps;
   const opening = [openDatabase(deps), openRedis(deps)] as const;
-  // To the end of both, also where one fails: nothing may be started after this has ended.
+  // Waits for both even if one fails: nothing may still be starting after this function has ended.
   await Promise.allSettled(opening);
   const [database, redis] = await Promise.all(opening);
   abort.throwIfAborted();
@@ -98,7 +98,7 @@ async function openDatabase(deps: StackDeps): Promise<Outcome<string>> {
   const started = await start(0, abort);
   if (!started.ok) return started;
   const server = started.value;
-  // What an earlier start left running was not spawned by this one, and so is not among its processes yet.
+  // This start did not spawn what an earlier one left running, so `onProcess` has not been told of it yet.
   if (server.adopted) onProcess(signalLater(server.pid, 'SIGINT'));
   shutdown.register('Postgres', keepServer(server, { name: 'Postgres', start, say: terminal.say }));
   terminal.say(`Postgres: ${server.version} on port ${String(server.port)}`);
@@ -133,7 +133,7 @@ async function openRedis(deps: StackDeps): Promise<Outcome<string>> {
   return { ok: true, value: server.url };
 }
 
-/** @param isGiven whether somebody else made the database, who is then told what to mend of it */
+/** @param isGiven whether the database is somebody else's, who is then told what to mend in it */
 async function migrate(databaseUrl: string, isGiven: boolean, say: (line: string) => void): Promise<Outcome<void>> {
   try {
     const migrated = await migrateDatabase(databaseUrl, (line) => {

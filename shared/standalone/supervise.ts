@@ -16,7 +16,7 @@ export interface ReadyReport {
 
 export interface Supervised {
   name: string;
-  /** Settles once: when it first serves, or, as a rejection, when it cannot be brought to. */
+  /** Resolves when it first serves; rejects if it cannot be brought to, or is stopped before. */
   ready: Promise<ReadyReport>;
   pid(): number | undefined;
   /** SIGTERM, and SIGKILL after 25 s (the API forces itself after 20 s). It is not started again. */
@@ -51,7 +51,7 @@ const stopSteps = [
   { name: 'SIGTERM', msMax: 25_000 },
   { name: 'SIGKILL', msMax: 3_000 },
 ] as const;
-/** Having served this long, the next end counts as the first again. */
+/** If a process lived this long, its end counts as the first again. */
 const settledMs = 30_000;
 const firstAttemptsMax = 3;
 const lastLinesMax = 20;
@@ -66,7 +66,7 @@ const lastLinesMax = 20;
 export function supervise(options: SuperviseOptions): Supervised {
   let settle: State['settle'] | undefined;
   const ready = new Promise<ReadyReport>((resolve, reject) => (settle = { resolve, reject }));
-  // The caller may be busy with another one when this fails; it learns of it when it looks.
+  // The caller may be awaiting something else when this rejects, and learns of it later.
   ready.catch(() => undefined);
   const state: State = {
     options,

@@ -67,8 +67,8 @@ export function createServer(services: Services): ApiServer {
 /** The app: its order of checks is the contract's (§5). Opens nothing. */
 function createApp(middlewares: AppMiddleware[], logger: Logger): Koa<RequestState> {
   const app = new Koa<RequestState>();
-  // Koa's own handler prints to the console. What comes here with a code is a socket that broke under an answer; all else
-  // is thrown by the layers outside of `errors`, behind the answer.
+  // Koa's own handler prints to the console. An error with a code is a socket that broke under an answer; all others
+  // are thrown by the layers outside of `errors`, behind the answer.
   app.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== undefined) logger.debug({ err: error }, 'an answer did not reach its client');
     else logger.error({ err: error }, 'a fault behind an answer');

@@ -4,10 +4,10 @@ import type { SettingsDeclaration, SettingsValues } from '../shared/runtime/sett
 import { dispatchSettings, graceMs } from './dispatch/settings.js';
 import { trustedProxiesProblem } from './trusted-proxies.js';
 
-/** Nobody counts attempts on the admin port. */
+/** Nobody counts attempts on the admin port, so the token must withstand guessing. */
 const adminTokenMin = 16;
 
-/** A timer of Node ends at once when it is set beyond 2^31 ms: then every query would be cut off, or every stop. */
+/** A Node timer set beyond 2^31 ms fires at once, which would cut off every query, or every stop. */
 const dayMs = 86_400_000;
 
 /** The environment of the API process. */
@@ -89,7 +89,7 @@ export const settings = {
 
 export type ApiSettings = SettingsValues<typeof settings>;
 
-/** What is wrong between settings that are each fine alone, a sentence each. */
+/** The contradictions between settings that are each valid alone, a sentence each. */
 export function settingsProblems(settings: ApiSettings): string[] {
   const { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, SHUTDOWN_TIMEOUT_MS, WAIT_MS } = settings;
   const { IN_FLIGHT_SHOP_MAX, IN_FLIGHT_MAX } = settings;
@@ -115,12 +115,12 @@ export function settingsProblems(settings: ApiSettings): string[] {
 
 /** During a stop idle connections are kept this long: a request may be on its way on them. */
 export const lingerMs = 1_000;
-/** Kept for what is closed after the last answer, before a stop is forced. */
+/** Left for closing the rest after the last answer, before a stop is forced. */
 const closeMs = 1_000;
-/** What a stop takes beyond the wait of a write that arrives at the end of the time in which all are still taken. */
+/** What a stop takes beyond WAIT_MS if a write arrives at the end of `lingerMs`, until which all are taken. */
 const answeringMs = lingerMs + graceMs + closeMs;
 
-/** How long after the begin of a stop a request may still arrive and have its whole wait before the stop is forced. */
+/** How long after a stop begins a request may still arrive and have its whole wait before the stop is forced. */
 export function arrivalMsMax({ SHUTDOWN_TIMEOUT_MS, WAIT_MS }: ApiSettings): number {
   return SHUTDOWN_TIMEOUT_MS - WAIT_MS - graceMs - closeMs;
 }

@@ -1,6 +1,6 @@
 import { fail } from '../shared/domain/errors.js';
 
-// What a client is told where something of ours, and nothing of its request, is at fault (contract §5).
+// What a client is told when the fault is ours and not its request's (contract §5).
 
 /** Refused before anything was queued. */
 export const storageAway = fail(
@@ -20,5 +20,5 @@ export const answerLost = fail(
   'Something went wrong on our side after the request was worked on: it may be applied. Quote the request id to support.',
 );
 
-/** Thrown where an answer is lost to a fault of ours: what it would have told of stands. */
+/** Thrown where a fault of ours loses an answer: the outcome that it would have reported stands. */
 export class LostAnswer extends Error {}

@@ -35,7 +35,7 @@ shutdown.register('the limiter', () => {
   limiterRedis.disconnect();
 });
 
-// Counting in memory until it is there would admit more than the limit after each start.
+// Until Redis is there the limiter would count in memory, which admits more than the limit after each start.
 await untilReady(limiterRedis);
 
 const metrics = createApiMetrics();

@@ -16,12 +16,12 @@ export interface Pools {
   destroy: () => Promise<void>;
 }
 
-/** Look-ups of keys share it with the health and the two rounds of the follow-up. */
+/** Shared by the look-ups of keys, the health question, and the follow-up's look-ups and withdrawals. */
 const ownConnectionsMax = 3;
 
 /**
- * A silence after which one of its own questions is given up with its connection, whatever a read may take: until then no
- * other is asked, and every write is refused. Above the two seconds that a withdrawal gives Postgres.
+ * One of its own questions that is unanswered for this long is given up with its connection, whatever a read may take.
+ * Until then no other is asked, and every write is refused. Above the two seconds that a withdrawal gives Postgres.
  */
 const ownAnswerMsMax = 5_000;
 

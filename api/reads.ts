@@ -3,18 +3,18 @@ import { fail, succeed } from '../shared/domain/errors.js';
 import type { Result } from '../shared/domain/errors.js';
 
 /**
- * What clients read goes over connections of its own, on which shops take turns. Ten slow searches of one shop held all
- * connections of the process before: no key could be looked up, the health took Postgres for away, and every write of
- * every shop was refused. Nor does a shop read on while it leaves its answers lying: 64 of 12 MB each were 800 MiB.
+ * What clients read goes over connections of its own, on which shops take turns. Before, slow lists of one shop held all
+ * connections of the process: no key could be looked up, the health took Postgres for away, and every write of every
+ * shop was refused. A shop that leaves its answers untaken must wait as well: 64 of 12 MB each were 800 MiB.
  */
 export interface Reads {
   /**
-   * Asks for a shop when its turn comes; SERVICE_UNAVAILABLE where it does not come in time.
+   * Asks a question for a shop when its turn comes; SERVICE_UNAVAILABLE if the turn does not come in time.
    *
-   * @param question its statements one after the other, so that a turn is one connection
+   * @param question asks its statements one after the other, so that a turn is one connection
    */
   ask: <T>(shopId: number, question: (database: Database) => Promise<T>) => Promise<Result<T>>;
-  /** Counts an answer of the shop that its client has not taken yet; what is returned ends that. */
+  /** Counts an answer of the shop that its client has not taken yet, until the returned function is called. */
   answering: (shopId: number, bytes: number) => () => void;
   /** How many wait for their turn. */
   waiting: () => number;
@@ -32,7 +32,7 @@ export interface ReadsDeps {
 const waitMsMaxDefault = 3_000;
 /** Connections that one shop leaves to the others, however much it asks. */
 const leftToOthers = 2;
-/** What may lie there before the shop's next read waits; a page of a thousand materials is half a MiB, or 12 of text alone. */
+/** Untaken bytes from which a shop's reads wait; a page of a thousand materials is half a MiB, or 12 of text alone. */
 const untakenBytesMax = 16 * 1_024 * 1_024;
 
 export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDefault }: ReadsDeps): Reads {
@@ -66,7 +66,7 @@ interface Turns {
 interface Line {
   held: number;
   untakenBytes: number;
-  /** Each is told its turn, the first come first. */
+  /** Each is called when its turn comes, the first come first. */
   waiting: Set<() => void>;
 }
 
@@ -84,7 +84,7 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
     return line;
   }
 
-  /** The next turn is another shop's. */
+  /** Moves the shop behind the others: the next turn is another's. */
   function begin(shopId: number, line: Line): void {
     held += 1;
     line.held += 1;
@@ -94,7 +94,7 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
 
   function settle(shopId: number, line: Line): void {
     if (line.held === 0 && line.untakenBytes === 0 && line.waiting.size === 0) lines.delete(shopId);
-    // A line that was called goes to the end of those that are walked here, and is met again.
+    // A line that is called moves to the end of this very map, so the loop meets it again.
     for (const [calledId, called] of lines) {
       const [tell] = called.waiting;
       if (tell === undefined || !hasTurn(called)) continue;

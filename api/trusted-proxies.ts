@@ -34,7 +34,7 @@ export function blockListOf(entries: readonly string[]): BlockList {
 }
 
 /**
- * The bits before an IPv4 address that is written as an IPv6 one, which a prefix counts too: whoever writes
+ * The bits before an IPv4 address that is written as an IPv6 one. A prefix counts them too: whoever writes
  * `::ffff:10.0.0.0/8` means 10.0.0.0/8, and would trust everybody.
  */
 const mappedBits = 96;

@@ -97,7 +97,7 @@ function countRequests(registry: Registry): ApiMetrics['answered'] {
     buckets: secondsBuckets,
     registers,
   });
-  // Each counter bound to its labels once: looking them up by their values would cost as much as the counting.
+  // Each counter is bound to its labels once: looking it up by label values would cost as much as the counting.
   const byRoute = new Map<string, Map<string, RouteCounters>>();
   return ({ method, route = noRoute, status, seconds }) => {
     let byMethod = byRoute.get(route);

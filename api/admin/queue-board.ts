@@ -13,14 +13,14 @@ export interface QueueBoard {
   close: () => void;
 }
 
-/** The page asks for all of them every few seconds, some seven commands each. */
+/** The page asks for all of them every few seconds, with some seven commands for each. */
 const queuesMax = 100;
 
 /**
  * bull-board over the queues that are busy now. It brings a second BullMQ, a template engine and more (5 MiB), so
  * `queue-page.ts` imports this file only when somebody looks.
  *
- * @param basePath where it is mounted, as its own links are to say
+ * @param basePath where it is mounted; its own links begin with this
  * @throws where Redis does not answer within five seconds
  */
 export async function openQueueBoard(deps: {
@@ -45,7 +45,7 @@ export async function openQueueBoard(deps: {
         uiConfig: {
           boardTitle: 'Materials with work now',
           hideDocsLink: true,
-          // Nobody consumes a queue by itself here; and it would be a CLIENT LIST for each queue.
+          // No worker belongs to one queue here, and showing workers would take a CLIENT LIST for each queue.
           showWorkers: false,
         },
       },

@@ -20,8 +20,8 @@ const queuePagePath = '/queues';
 
 /**
  * The page that shows what waits in the queues (platform §3), to whoever has the token: in a browser as the password of
- * any user name, else as a bearer token. It only reads: another method than GET and HEAD is refused before it is looked
- * at, whatever the page would do with it.
+ * any user name, else as a bearer token. It only reads: methods other than GET and HEAD are refused before bull-board
+ * sees them, whatever it would do with them.
  */
 export function createQueuePage({ token, redisUrl, logger }: QueuePageDeps): QueuePage {
   let opening: Promise<QueueBoard> | undefined;
@@ -94,7 +94,7 @@ function shownToken({ headers: { authorization = '' } }: IncomingMessage): strin
   return pair.slice(pair.indexOf(':') + 1);
 }
 
-/** By their sums, which are of one length: how long it takes tells nothing. */
+/** Compares their sums, which have one length, so that the time it takes tells nothing. */
 function isToken(token: string, shown: string): boolean {
   const sum = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(sum(token), sum(shown));

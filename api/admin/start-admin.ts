@@ -20,7 +20,7 @@ export interface AdminDeps {
   limiterRedis: Redis;
 }
 
-/** The admin port of the API: what is read only when somebody asks is watched from here on, and the page of the queues. */
+/** The admin port of the API, with the page of the queues. Gauges that are read only when asked for are added here. */
 export async function startAdmin(deps: AdminDeps): Promise<AdminServer> {
   const { settings, port, logger, pools, dispatch, limiterRedis } = deps;
   const { registry } = deps.metrics;

@@ -32,7 +32,7 @@ export function createAgentSurface(deps: AgentSurfaceDeps): AgentSurface {
       () => createMcpServer({ ...deps, caller }),
       onerror,
     );
-    // The library's own word for a fault: it is logged and answered as any other.
+    // This is how the library reports a fault: it is logged and answered as any other.
     if (response.status >= 500) throw new Error('the MCP library failed', { cause: problem });
     return {
       status: response.status,

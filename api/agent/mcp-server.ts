@@ -12,7 +12,7 @@ import { tools } from './tools.js';
 export interface McpServerDeps {
   services: Services;
   caller: Caller;
-  /** What a fault is answered with, once it is logged; nothing of its inside may be shown. */
+  /** Logs a fault and returns its answer, which may show nothing of the fault's inside. */
   answerFault: (error: unknown, about: { requestId: string; route: string }) => Refusal;
 }
 
@@ -48,7 +48,7 @@ async function callTool(
   args: unknown = {},
 ): Promise<CallToolResult> {
   const tool = tools.find(({ published }) => published.name === name);
-  // A tool that is not there is a fault of the protocol's use, not of a tool (MCP §Tools, "Error Handling").
+  // An unknown tool is a misuse of the protocol, not a fault of a tool (MCP §Tools, "Error Handling").
   if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
   const { requestId } = caller;
   if (tool.scope === 'write' && caller.scope !== 'write') return toolResult(answered(writeScopeMissing), requestId);

@@ -10,8 +10,8 @@ interface Asked {
 }
 
 /**
- * An outcome that is open, in terms of tools: the operation's own message names a header and paths of REST, and an agent may
- * have nothing but this surface, above all in a shop whose plan has no REST.
+ * Restates an open outcome in terms of tools: the operation's own message names a header and paths of REST, and an
+ * agent may have nothing but this surface, above all in a shop whose plan has no REST.
  */
 export function openInToolTerms<T>(answer: Answered<T>, { requestId }: Caller, asked: Asked): Answered<T> {
   const { result } = answer;

@@ -2,12 +2,12 @@ import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { pointerStep } from '../../shared/contract/faults.js';
 import { isJsonObject } from '../../shared/contract/json-object.js';
 
-/** How each error of the protocol begins in the library's answer; the text of a tool is quoted, and so without it. */
+/** How each protocol error begins in the library's answer. Failed rows of a tool's result may look alike; texts cannot. */
 const errorMark = '"error":{"code":';
 
 /**
- * An answer of the library, whose errors about params are its schema's own words as JSON, and of `initialize` under the
- * code of a fault of the server. Here they are what a client can act on: Invalid params, and where. No other answer is
+ * An answer of the library. Its errors about params are its schema's own words as JSON, and those of `initialize` carry
+ * the code of a server fault. They become what a client can act on: Invalid params, and where. No other answer is
  * changed.
  */
 export function withPlainFault(body: string): string {

@@ -3,8 +3,8 @@ import type { Caller } from '../caller.js';
 import { canonicalJson, idempotencyOf } from '../operations/idempotency.js';
 
 /**
- * What the argument `idempotencyKey` makes of a call (contract §7). It is remembered for shop + `POST` +
- * `/mcp/<tool>/<variantId>` + key: the path that the call would have if it had one of its own, so that a key of the REST
+ * The idempotency that the argument `idempotencyKey` gives a call (contract §7). It is remembered for shop + `POST` +
+ * `/mcp/<tool>/<variantId>` + key. The path is the one that the call would have if it had its own, so a key of the REST
  * surface, or of another tool or material, is another key. All other arguments give the call its meaning.
  */
 export function toolIdempotency(

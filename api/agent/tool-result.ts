@@ -30,7 +30,7 @@ function shown({ code, message, details = [], retryAfterSeconds }: RequestError)
   };
 }
 
-/** What REST has in its path or query goes by its name there; here it is an argument, and so has a JSON Pointer. */
+/** A fault in a path or query has a bare name on REST; here it is in an argument, and so has a JSON Pointer. */
 function intoArguments({ path, message }: ErrorDetail): ErrorDetail {
   return { path: path === '' || path.startsWith('/') ? path : pointerStep(path), message };
 }

@@ -29,17 +29,17 @@ export interface ToolDefinition<Args> {
   /** Of a write: whether the same call again changes nothing further. */
   idempotent: boolean;
   input: Schema;
-  /** What the arguments are judged by where that is not all of `input`: some parts have readers of their own. */
+  /** The schema that judges the arguments, where it is not `input`: some parts have readers of their own. */
   judged?: Schema;
   output: Schema;
   /** @param args valid by `judged`, or else by `input` */
   run: (services: Services, caller: Caller, args: Args) => Promise<Answered<object>>;
 }
 
-/** Of a read, as JSON: its REST twin has no more room either, in a request line that ends at 16 KiB. */
+/** Of a read's arguments as JSON: its REST twin has no more room either, in a request line that ends at 16 KiB. */
 const readCharactersMax = 16_384;
 
-/** A tool of the table: its arguments are judged by the schema that is published, compiled once. */
+/** A tool of the table: its arguments are judged by the schema that is published, or by `judged`, compiled once. */
 export function createTool<Args extends object>(definition: ToolDefinition<Args>): Tool {
   const { scope, input, judged = input, run } = definition;
   const isValid = ajv.compile<Args>(judged);

@@ -8,9 +8,9 @@ import { notApplied } from './waiter.js';
 import type { FormedJob, Waiter } from './waiter.js';
 
 /**
- * Combining (pipeline §2.2): of each material this process has at most one job in flight; what comes meanwhile forms
- * the next. There is no timer: where the material is idle, and its shop has a place free, a job goes out at the end of
- * this turn of the event loop. It is what group commit is to a log.
+ * Combining (pipeline §2.2): each material has at most one job of this process in flight; what comes meanwhile forms
+ * the next. There is no timer: if the material is idle and its shop has a place free, a job goes out at the end of this
+ * turn of the event loop. It is what group commit is to a log.
  */
 export interface Combiner extends Pick<ShopGates, 'inHandMax' | 'sendDue'> {
   add: (waiter: Waiter) => void;
@@ -29,7 +29,7 @@ const operationsPerJobMax = 128;
 const rowsPerJobMax = 2_000;
 const bytesPerJobMax = 2 * 1_024 * 1_024;
 
-/** What one shop has in flight is 8 ms of Redis' time; three thousand jobs of three hundred shops were 400 ms. */
+/** What one shop may have in flight takes Redis 8 ms; three thousand jobs of three hundred shops took 400 ms. */
 const jobsPerTransactionMax = jobsSentMax;
 
 export interface CombinerDeps {
@@ -115,8 +115,8 @@ function takeOneJob(waiting: Waiter[]): Waiter[] {
 }
 
 /**
- * A transaction (MULTI) holds up everybody's Redis, so that one is no larger than the largest job, and has no more jobs
- * than a shop may have in flight.
+ * A transaction (MULTI) holds up Redis for everybody, so each is no larger than the largest job, and has no more jobs
+ * than one shop may have in flight.
  */
 function batches(jobs: FormedJob[]): FormedJob[][] {
   const cut: FormedJob[][] = [];

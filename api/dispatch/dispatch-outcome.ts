@@ -1,8 +1,8 @@
 import type { OperationOutcome } from '../../shared/domain/operation.js';
 
 /**
- * What the pipeline tells a use case about the request it dispatched (pipeline §3 "An honest answer"). Three certainties:
- * it is on record (the executed result, a reused key, our failure), it is certainly never applied, or it cannot be told.
+ * What the pipeline tells a use case about the request it dispatched (pipeline §3 "An honest answer"): either it is on
+ * record (the executed result, a reused key, our failure), or it is certainly never applied, or nobody can tell.
  */
 export type DispatchOutcome =
   | Extract<OperationOutcome, { status: 'executed' | 'key-reused' | 'failed' }>

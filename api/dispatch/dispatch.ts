@@ -33,7 +33,7 @@ export interface Dispatch {
   submit: (ref: MaterialRef, request: DispatchRequest) => Promise<DispatchOutcome>;
   /** How many writes of one shop are worth having in hand now. */
   inHandMax: () => number;
-  /** What of the pipeline answers now. */
+  /** Which parts of the pipeline answer now. */
   ready: () => { postgres: boolean; redis: boolean; worker: boolean };
   /** What it knows of itself and of the pipeline, without asking anyone. */
   state: () => DispatchState;

@@ -11,9 +11,9 @@ import type { FormedJob } from './waiter.js';
 export type Enqueued = 'queued' | 'not-queued' | 'uncertain';
 
 /**
- * Adds jobs and announces their materials in one transaction, add first, so that a cut in the middle leaves no job that
- * nobody will look for (pipeline §2.3). Repeating it for the same jobs changes nothing. Jobs that are sent in one turn of
- * the event loop go as one: a transaction each was a third of this process's time.
+ * Adds jobs and announces their materials in one transaction, so that no cut leaves a job that nobody looks for
+ * (pipeline §2.3). Repeating it for the same jobs changes nothing. Jobs sent in one turn of the event loop share a
+ * transaction: one for each job took a third of this process's time.
  */
 export async function enqueue(link: QueueLink, jobs: FormedJob[]): Promise<Enqueued> {
   const { redis, queues, apiId, enqueuing } = link;
@@ -41,8 +41,8 @@ export async function enqueue(link: QueueLink, jobs: FormedJob[]): Promise<Enque
 
 /**
  * Redis has forgotten a script that it was sent before (SCRIPT FLUSH, a fail-over behind a proxy, too many scripts of
- * others). ioredis sends the text again only where the answer to the command itself says so, and in a transaction that is
- * QUEUED: every transaction would fail until the connection is another one.
+ * others). ioredis sends the text again only if the answer to the command itself says so. In a transaction that answer
+ * is QUEUED, so every transaction would fail until we connect anew.
  */
 function isScriptGone(error: Error | null): boolean {
   return error?.message.startsWith('NOSCRIPT') === true;

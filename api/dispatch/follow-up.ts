@@ -13,9 +13,9 @@ import { toDispatchOutcome, notApplied } from './waiter.js';
 import type { FormedJob, Waiter } from './waiter.js';
 
 /**
- * What happens to a request that hears no reply (pipeline §3 "An honest answer"): once a second its outcome is looked up
- * in Postgres, and its job announced or added again; at the end of the wait it is withdrawn there, and only where that
- * cannot be had either is its outcome unknown.
+ * What happens to a request that hears no reply (pipeline §3 "An honest answer"): once a second its outcome is looked
+ * up in Postgres, and its job announced or added again. At the end of the wait it is withdrawn there; only if that
+ * fails as well is its outcome unknown.
  */
 export interface FollowUp {
   /** Withdraws these at once, since their enqueue may or may not have happened. */
@@ -64,7 +64,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
   async function cancelDue(all: Waiter[], nowMs: number): Promise<void> {
     const due = all.filter((waiter) => hasJob(waiter) && (waiter.isGivenUp || waiter.deadlineMs <= nowMs));
     for (const waiter of due) {
-      // From now, and not from the deadline: after a time in which this process stood still that would be over already.
+      // From now: if this process stood still, a grace that begins at the deadline would be over already.
       if (!waiter.isGivenUp) beginGrace(waiter, nowMs);
       if (nowMs <= waiter.deadlineMs) continue;
       deps.metrics.leftOpen();
@@ -73,7 +73,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     const open = due.filter(({ operation }) => deps.waiters.has(operation.id));
     if (isCancelling || open.length === 0) return;
     isCancelling = true;
-    // All of them, since those at the head may be locked for as long as the grace lasts.
+    // Not only the first batch: its materials may be locked for as long as the grace lasts.
     for (let start = 0; start < open.length; start += batchSize) {
       await cancel(deps, open.slice(start, start + batchSize)).catch((error: unknown) => {
         deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be withdrawn.');
@@ -119,7 +119,7 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   }
   if (jobs.size === 0) return;
   const missing = await announceQueued(deps.link, [...jobs]);
-  // A flushed Redis or a lost job: the same job again. What was applied meanwhile is on record, and answered from there.
+  // Redis was flushed or lost the job: add it again. What was applied meanwhile is on record, and answered from there.
   for (const job of missing) {
     if (job.open.size === 0) continue;
     deps.logger.warn({ queue: queueName(job.ref), operations: job.open.size }, 'A job was lost and is added again.');

@@ -24,8 +24,8 @@ export interface Health {
 /** While a part is away every write is refused, so its return is looked for more often. */
 const askEvery = { wellMs: 500, unwellMs: 100 };
 /**
- * An answer older than this is none: a part may fail for a moment, or take one to answer, before it counts as away, and so
- * may the last worker. In the time that this process ran: what stands still here was not away.
+ * An answer older than this counts for nothing: a part, or the last worker, may fail for a moment, or take a moment to
+ * answer, before it counts as away. By the running clock: nobody goes away while this process stands still.
  */
 const answerLastsMs = 1_500;
 /** A shop's oldest ready material may wait this long before its new work is refused (pipeline §2 "Limits"). */
@@ -45,7 +45,7 @@ export async function startHealth(redis: Redis, askPostgres: () => Promise<void>
   let redisAnsweredMs = -Infinity;
   let workerSeenMs = -Infinity;
   let postgresAnsweredMs = -Infinity;
-  /** From the monotonic clock: one that is set meanwhile would date what is accepted until the next question. */
+  /** Added to the monotonic clock: one that can be set would misdate what is accepted until the next question. */
   let redisOffsetMs = 0;
   let liveWorkers = 0;
   let oldestReadyMs = 0;

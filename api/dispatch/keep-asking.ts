@@ -1,14 +1,14 @@
 import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
 
 export interface KeptAsking {
-  /** Asks at once and resolves when it is answered; at once where a question is under way. */
+  /** Asks at once and resolves when it is answered; if a question is under way, resolves at once without asking. */
   now(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Asks again and again, never beside itself: seldom while all is well, often while it is not. A question that failed
- * counts as not well, so that a fault which is over by the next question is noticed before anyone hears of it.
+ * Asks again and again, one question at a time: seldom while all is well, often while it is not. A question that failed
+ * counts as not well, so that a fault that is over by the next question is seen to be over before anyone hears of it.
  *
  * @param ask resolves with whether all is well; where it throws, it is not
  * @param fault told of each question whether it threw

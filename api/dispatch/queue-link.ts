@@ -24,7 +24,7 @@ export interface QueueLink {
   apiId: string;
   /** Told how each enqueue went: Redis may allow us everything else and refuse this. */
   enqueuing: RecurringFault;
-  /** From now on the outcomes of this process's operations are told, those of one cycle of a worker together. */
+  /** From now on the listener is told the outcomes of this process's operations, those of a worker's cycle together. */
   onReplies: (listener: (replies: Replies) => void) => void;
   /** Whether each connection can be used now. */
   connected: () => { producer: boolean; replies: boolean };
@@ -67,8 +67,8 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
 }
 
 /**
- * Subscribes on each connection that comes. Without replies the service is slower and not away: each outcome is looked up
- * in Postgres after a second.
+ * Subscribes anew on each connection. Without replies the service is slower but not away: each outcome is looked up in
+ * Postgres after a second.
  */
 async function keepListening(replies: Redis, channel: string, logger: Logger) {
   const subscribing = logRecurring(logger, 'Replies are not heard, so outcomes are looked up.', reasonOf);

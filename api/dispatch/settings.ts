@@ -5,10 +5,10 @@ import type { SettingsDeclaration, SettingsValues } from '../../shared/runtime/s
 const waitMsDefault = 10_000;
 assertTimeLimits({ leaseMs, waitMs: waitMsDefault });
 
-/** After the wait, for a withdrawal that meets a worker in the middle of it, or a Postgres that is away (pipeline §2 "Limits"). */
+/** After the wait: for a withdrawal while a worker holds the material or Postgres is away (pipeline §2 "Limits"). */
 export const graceMs = 1_000;
 
-/** The settings of the pipeline's half in the API, spread into its declaration. */
+/** The settings of the API's half of the pipeline, spread into the API's declaration. */
 export const dispatchSettings = {
   WAIT_MS: {
     type: 'integer',

@@ -7,34 +7,34 @@ import type { FormedJob } from './waiter.js';
 export const jobsSentMax = 128;
 
 /**
- * Jobs in flight at once of a shop that has others beside it: the more go round together, the longer each turn of this
- * process and of a lane, which every other shop waits for. Beside a flood of 700 connections 128 of its jobs were a p99
- * of 107 ms for the other shop. Since full collections of garbage are rare 16 are 17 ms, and 10 are 10 ms; the flood
- * still has half of what it would have alone, which is its fair share of two. Two floods have a tenth less together.
+ * Jobs in flight at once of a shop that has others beside it. The more go round together, the longer each turn of this
+ * process and of a lane, which all other shops wait for. Beside a flood of 700 connections with 128 jobs in flight, the
+ * other shop's p99 was 107 ms. Now that full collections of garbage are rare, it is 17 ms with 16, and 10 ms with 10;
+ * the flood still has half of what it has alone, its fair share of two. Two floods have a tenth less together.
  */
 export const jobsSentBesideMax = 10;
 
-/** Writes that are worth holding of a shop that has this process to itself: those in flight, and as many that come next. */
+/** Writes worth holding of a shop that has this process to itself: those in flight, and as many again to come next. */
 export const writesInHandMax = 2 * jobsSentMax;
 
 /**
- * Likewise beside others. What is held is copied by every collection of garbage, in which all shops wait: with 256 in
- * hand it was 7 ms, 18 times a second. Not fewer, since those of one material go together, and the more the better: with
- * 32 a flood of one material has half of what it would have alone, with 24 two fifths.
+ * Likewise beside others. Every garbage collection copies what is held, and all shops wait meanwhile: with 256 in hand
+ * it took 7 ms, 18 times a second. Not fewer, because writes of one material go together, and the more the better: with
+ * 32 a flood of one material gets half of what it would have alone, with 24 two fifths.
  */
 export const writesInHandBesideMax = 32;
 
-/** A shop is beside the others from its first write until so long after its last. */
+/** A shop counts as beside the others from its first write until this long after its last. */
 export const besideMs = 1_000;
 
-/** Lets a shop's jobs out, as many at once as may be; who waits does so here, where it costs nothing. */
+/** Lets out as many of a shop's jobs at once as are allowed; the others wait here, where waiting costs nothing. */
 export interface ShopGates {
-  /** A material, named by its queue, may have a job to send; it is asked for it when its turn comes. */
+  /** A material, named by its queue, may have a job to send; `form` makes it when its turn comes. */
   markDue: (shopId: number, queue: string) => void;
   /** A job that was sent needs its place no longer. */
   leave: (shopId: number) => void;
   /**
-   * Sends what is due now. At the end of the turn it would go behind the answers to a reply: a hundred of them take
+   * Sends what is due now. At the end of the turn it would go out behind the answers to a reply: a hundred answers take
    * milliseconds, in which the workers have nothing to do.
    */
   sendDue: () => void;
@@ -101,7 +101,7 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
     return jobs;
   }
 
-  /** While nothing is flushed nobody waits for what a shop that is gone leaves free. */
+  /** Called by a flush alone: without one, nobody waits for the places that an idle shop leaves free. */
   function forgetIdle(): void {
     const nowMs = performance.now();
     if (nowMs - lookedMs < besideMs / 4) return;

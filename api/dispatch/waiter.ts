@@ -14,8 +14,8 @@ export interface Waiter {
   /** The job that carries it; undefined until it is formed: while its material has one in flight, or its shop's gate is full. */
   job: FormedJob | undefined;
   /**
-   * Set once it is being withdrawn: it is looked up no more. Its job may come again for others in it; what was withdrawn is
-   * on record then.
+   * Set once it is being withdrawn: it is no longer looked up. Its job may be sent again for the others in it; a worker
+   * then finds on record what was withdrawn.
    */
   isGivenUp: boolean;
   resolve: (outcome: DispatchOutcome) => void;

@@ -37,8 +37,8 @@ export async function adjustInventory(
   if (refusal !== undefined) return answered(refusal);
   const { shop, keyId, requestId, channel } = caller;
   if (rows.length === 0) {
-    // Without a valid row there is nothing to dispatch, and, as with any malformed request, nothing to remember. That the
-    // material is not there goes before whatever the rows are (contract §3.6), which otherwise the worker sees to.
+    // Without a valid row there is nothing to dispatch and, as with any malformed request, nothing to remember. A
+    // missing material goes before any fault of the rows (contract §3.6); otherwise the worker sees to that.
     const found = await reads.ask(shop.id, (database) => findMaterial(database, shop.id, variantId));
     if (!found.ok) return answered(found);
     if (found.data === undefined) return answered(materialNotFound);

@@ -10,7 +10,7 @@ import type { DispatchOutcome } from '../dispatch/dispatch-outcome.js';
 /** The outcome of a use case that changes something. */
 export interface Answered<T> {
   result: Result<T>;
-  /** What an earlier request with the same key was answered (contract §7, `Idempotency-Replayed`). */
+  /** Whether this is what an earlier request with the same key was answered (contract §7, `Idempotency-Replayed`). */
   replayed: boolean;
 }
 

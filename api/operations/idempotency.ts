@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { Idempotency } from '../../shared/domain/operation.js';
 
-/** Within what a key is remembered (contract §7): the same key of another shop, method or path is another key. */
+/** What a key is remembered under (contract §7): the same key of another shop, method or path is another key. */
 export interface IdempotencyScope {
   shopId: number;
   method: string;
@@ -10,8 +10,8 @@ export interface IdempotencyScope {
 }
 
 /**
- * What a key makes of a write: the sum of the scope in which it is remembered, and the sum of everything that gives the
- * request its meaning, so that the same key with another request is refused.
+ * The idempotency that a key gives a write: the sum of the scope in which it is remembered, and the sum of everything
+ * that gives the request its meaning, so that the same key with another request is refused.
  */
 export function idempotencyOf(
   { shopId, method, path, key }: IdempotencyScope,
@@ -20,7 +20,7 @@ export function idempotencyOf(
   return { scope: sha256([String(shopId), method, path, key]), requestHash: sha256(meaning) };
 }
 
-/** The same text for the same JSON value, in whatever order its members came. At most as deep as a body may be. */
+/** The same text for the same JSON value, whatever the order of its members. It is at most as deep as a body may be. */
 export function canonicalJson(value: unknown): string {
   if (typeof value !== 'object' || value === null) return JSON.stringify(value);
   if (Array.isArray(value)) return `[${value.map(canonicalJson).join(',')}]`;
@@ -28,7 +28,7 @@ export function canonicalJson(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`;
 }
 
-/** Of the parts and of where they end, so that no two lists of parts share a sum. */
+/** Covers the parts and where each ends, so that no two lists of parts share a sum. */
 function sha256(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

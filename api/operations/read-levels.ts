@@ -17,8 +17,8 @@ export interface ReadLevelsInput {
 }
 
 /**
- * The levels of a material (contract §2 "Inventory read"): of a virtual one from Postgres and never a call out, of a
- * platform one live from the platform, whether or not the mirror has fallen behind.
+ * The levels of a material (contract §2 "Inventory read"): a virtual one's from Postgres, never with a call out; a
+ * platform one's live from the platform, whether or not the mirror has fallen behind.
  * Errors: INVALID_INPUT, NOT_FOUND, UPSTREAM_ERROR.
  */
 export async function readLevels(
@@ -26,11 +26,11 @@ export async function readLevels(
   caller: Caller,
   { variantId, locationIds: wanted = [] }: ReadLevelsInput,
 ): Promise<Result<InventoryLevels>> {
-  // As every filter: an agent sends an empty list for one that it has no wish for.
+  // As with every filter: an agent sends an empty list for one that it does not want.
   const locationIds = wanted.length === 0 ? undefined : wanted;
   const refusal = refuseToRead(variantId);
   if (refusal !== undefined) return refusal;
-  // For a platform material too: it tells an unknown one before any call, and which of the wanted locations the shop has.
+  // For a platform material too: this finds an unknown one before any call, and which wanted locations the shop has.
   const shopId = caller.shop.id;
   const found = await services.reads.ask(shopId, (database) => findLevels(database, shopId, variantId, locationIds));
   if (!found.ok) return found;
@@ -43,7 +43,7 @@ export async function readLevels(
   return succeed({ variantId, origin: 'platform', totalQuantity: totalOf(theirs.data), levels: sorted(levels) });
 }
 
-/** All of the variant's levels whatever the filter, since the total is over all of them; the pages are the same ones. */
+/** All of the variant's levels whatever the filter, since the total is over all; a filter would read the same pages. */
 async function readFromPlatform(
   services: Services,
   { shop }: Caller,
@@ -83,7 +83,7 @@ function sorted(levels: readonly Level[]): Level[] {
   return levels.toSorted((a, b) => Buffer.from(a.locationId).compare(Buffer.from(b.locationId)));
 }
 
-/** Whole units of one variant: their sum is far from where a double loses them. */
+/** Whole units of one variant: their sum stays far below where a double loses units. */
 function totalOf(levels: readonly PlatformLevel[]): number {
   return levels.reduce((total, { quantity }) => total + quantity, 0);
 }

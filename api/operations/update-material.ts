@@ -21,8 +21,8 @@ export interface UpdateMaterialInput {
 
 /**
  * Changes fields of one virtual material (spec §PATCH /raw-materials/{variantId}) and answers with its state after the
- * commit. Where nothing is to be changed and nothing to be remembered, nothing is dispatched: the material is read
- * (contract §2 "Editable fields"). With a key it is: the worker looks the key up, and remembers the answer (contract §7).
+ * commit. Without a change or a key nothing is dispatched: the material is read (contract §2 "Editable fields"). A key
+ * alone is dispatched: the worker looks it up, and remembers the answer (contract §7).
  * Errors: as `adjustInventory`; PRECONDITION_FAILED.
  */
 export async function updateMaterial(

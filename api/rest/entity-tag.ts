@@ -8,8 +8,8 @@ export function entityTag(version: number): string {
 
 /**
  * The versions that `If-Match` takes (RFC 9110 §13.1.1). Undefined without the header, and for `*`, which any existing
- * material matches. Tags that this service never gives, weak ones among them, are in no list: the comparison is the
- * strong one. INVALID_INPUT for what is no list of tags.
+ * material matches. Tags that this service never gives, weak ones among them, are left out: the comparison is the
+ * strong one. INVALID_INPUT if the header is no list of tags.
  */
 export function readIfMatch(header: string | undefined): Result<number[] | undefined> {
   if (header === undefined || header.trim() === '*') return succeed(undefined);

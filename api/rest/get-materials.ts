@@ -17,20 +17,20 @@ export async function getMaterials(services: Services, { caller, path, query }: 
 }
 
 /**
- * Each link repeats the search and the filters, escaped: four of them made 180 KB of a request of 15. Node's own client takes
- * 16 KiB of headers, and nginx by default a page of 4 KiB.
+ * Each link repeats the search and the filters, escaped: four links made 180 KB of a request of 15 KB. Node's own
+ * client takes 16 KiB of headers, and nginx by default a page of 4 KiB.
  */
 const linkBytesMax = 3_072;
 
-/** A shop of more materials than that has more pages than may be asked for, where each holds one. */
+/** If each page holds one material, a shop with more materials than this has more pages than may be asked for. */
 const { maximum: pageMax } = listQuerySchema.properties.page;
 
 /**
- * `first`, `prev`, `next` and `last` (RFC 8288), relative to the request's own address: what the client sees as host may
- * be a proxy's. Past the end, `prev` is the last page that there is.
+ * `first`, `prev`, `next` and `last` (RFC 8288), relative to the request's own address: the host that the client sees
+ * may be a proxy's. Past the end, `prev` is the last page that there is.
  *
- * @returns only `prev` and `next` where all would be too long, and undefined where those are too, or are not there; none
- *   leads to a page that would be refused
+ * @returns only `prev` and `next` if all would be too long, and undefined if those are too, or if there are none; no
+ *   link leads to a page that would be refused
  */
 export function pageLinks(
   path: string,
@@ -48,7 +48,7 @@ export function pageLinks(
   return candidates.map((links) => links.join(', ')).find(({ length }) => length > 0 && length <= linkBytesMax);
 }
 
-/** What makes the list another one; a parameter that it does not know is none of that. */
+/** The parameters beside `page` that determine the list; an unknown one is left out. */
 function otherParameters(query: QueryParameters): string {
   const others = new URLSearchParams();
   for (const [name, values] of query) {

@@ -8,8 +8,8 @@ import { entityTag, readIfMatch } from './entity-tag.js';
 import { preferenceApplied, readPreferences } from './preferences.js';
 
 /**
- * What an `Idempotency-Key` makes of a write (contract §7): the scope in which the key is remembered, and a sum of
- * everything that gives the request its meaning. Undefined without the header; INVALID_INPUT for a key that is none.
+ * The idempotency that an `Idempotency-Key` gives a write (contract §7): the scope in which the key is remembered, and
+ * a sum of everything that gives the request its meaning. Undefined without the header; INVALID_INPUT if it is no key.
  */
 export function readIdempotency(request: RouteRequest): Result<Idempotency | undefined> {
   const header = request.headers['idempotency-key'];
@@ -17,10 +17,10 @@ export function readIdempotency(request: RouteRequest): Result<Idempotency | und
   const key = idempotencyKey(String(header));
   if (key === undefined) return fail('INVALID_INPUT', badKey.message, { details: [badKey] });
   const { caller, method, body, headers } = request;
-  // `%2D` is `-` (RFC 3986 §2.3): what escapes less or more on a repeat, as proxies do, still asks for the same.
+  // `%2D` is `-` (RFC 3986 §2.3): a repeat that escapes less or more, as proxies do, still asks for the same.
   const path = decodeText(request.path) ?? request.path;
   const query = request.query.size === 0 ? '' : canonicalJson(Object.fromEntries(request.query));
-  // What is preferred, in whatever order and with whatever blanks a proxy has sent it on.
+  // The preferences, in whatever order and with whatever blanks a proxy has sent them on.
   const preferred = preferenceApplied(readPreferences(headers['prefer'])) ?? '';
   const meaning = [canonicalJson(body), query, preferred, preconditionOf(headers['if-match'])];
   return succeed(idempotencyOf({ shopId: caller.shop.id, method, path, key }, meaning));
@@ -38,7 +38,7 @@ export function idempotencyKey(header: string): string | undefined {
   return /^[\x21-\x7e]{1,255}$/.test(key) ? key : undefined;
 }
 
-/** For tags that match no version, whatever they are. */
+/** Stands for any list of tags that match no version. */
 const neverGiven = '""';
 
 /** The tags that `If-Match` takes, with whatever blanks they were sent. */

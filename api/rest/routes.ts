@@ -28,7 +28,7 @@ export const routes: readonly Route[] = [
   { method: 'GET', path: inventory, scope: 'read', handle: getInventory },
   { method: 'PATCH', path: inventory, scope: 'write', types: [jsonType], handle: patchInventory },
   { method: 'GET', path: history, scope: 'read', handle: getHistory },
-  // Last: where the id is escaped as far as its last slash, the routes above match as well and answer alike.
+  // Last: if all slashes of the id are escaped, the routes above match as well and answer alike.
   { method: 'GET', path: rawGlobalId, scope: 'read', handle: refuseRawGlobalId },
   { method: 'PATCH', path: changeableGlobalId, scope: 'write', types: fieldTypes, handle: refuseRawGlobalId },
 ];

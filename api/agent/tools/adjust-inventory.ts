@@ -18,7 +18,7 @@ interface Arguments {
 
 const name = 'adjust_inventory';
 
-/** The row of REST, whose own words for its `variantId` are of a path. */
+/** The row of REST, but with another description of `variantId`: REST's speaks of a path. */
 const rowArgument = {
   ...inventoryRowSchema,
   properties: {
@@ -63,7 +63,7 @@ export const adjustInventory = createTool<Arguments>({
   scope: 'write',
   idempotent: false,
   input,
-  // The rows are for the reader that REST has: it names every bad row, and does not drown in a megabyte of junk.
+  // The rows are left to REST's reader, which names every bad row, and does not drown in a megabyte of junk.
   judged: { ...input, properties: { ...input.properties, updates: true } },
   output: reportedBatchResultSchema,
   run: async (services, caller, args) => {

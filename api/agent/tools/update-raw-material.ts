@@ -18,7 +18,7 @@ interface Arguments {
 
 const name = 'update_raw_material';
 
-/** The fields of REST, but one that is not known is refused: an agent that misspells one would never hear of it. */
+/** The fields of REST, but an unknown one is refused: otherwise an agent that misspells one would never hear of it. */
 const changesArgument = {
   ...materialChangesSchema,
   description: 'Only the fields to change. A field that is left out stays as it is; null clears one that may be empty.',
@@ -32,7 +32,7 @@ const input = {
   additionalProperties: false,
 } as const;
 
-/** The values are for the reader that REST has, which rounds as well. */
+/** The values are left to REST's reader, which rounds as well. */
 const anyValue = Object.fromEntries(Object.keys(materialChangesSchema.properties).map((field) => [field, true]));
 
 /** PATCH /v1/raw-materials/{variantId} as a tool. */
@@ -66,7 +66,7 @@ export const updateRawMaterial = createTool<Arguments>({
   },
 });
 
-/** What REST has as its body is one argument here, also where the fault shows only when the change is applied. */
+/** Moves faults of REST's body under `/changes`, also those that show only when the change is applied. */
 function intoChanges({ details = [], ...error }: RequestError): Refusal {
   const isInBody = ({ path }: ErrorDetail) => path === '' || path.startsWith('/');
   const inArguments = details.map((detail) =>

@@ -5,6 +5,7 @@ import { createTestDatabase } from '../../support/servers.js';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { tmpdir } from 'node:os';
+import { pipeline, Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
@@ -13,6 +14,9 @@ export interface Run {
   stdout: string;
   stderr: string;
 }
+
+/** What is piped into a command. */
+export type Input = string | Iterable<string>;
 
 const entry = fileURLToPath(new URL('../../../dist/shared/manage/main.js', import.meta.url));
 const runMsMax = 30_000;
@@ -24,7 +28,7 @@ export interface StartedRun {
 }
 
 /** Runs the built command line as an operator does. The environment holds nothing of ours but what is given. */
-export function runManage(args: readonly string[], env: Record<string, string> = {}, input = ''): Promise<Run> {
+export function runManage(args: readonly string[], env: Record<string, string> = {}, input: Input = ''): Promise<Run> {
   return startManage(args, env, input).ended;
 }
 
@@ -32,7 +36,7 @@ export function runManage(args: readonly string[], env: Record<string, string> =
 export function startManage(
   args: readonly string[],
   env: Record<string, string> = {},
-  input = '',
+  input: Input = '',
   stdout: 'pipe' | number = 'pipe',
 ): StartedRun {
   const child = spawn(process.execPath, [entry, ...args], {
@@ -44,8 +48,7 @@ export function startManage(
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (run.stdout += text));
   child.stderr?.setEncoding('utf8').on('data', (text: string) => (run.stderr += text));
   // A command that does not read its input may be gone before all of it is written.
-  child.stdin?.on('error', () => undefined);
-  child.stdin?.end(input);
+  if (child.stdin !== null) pipeline(Readable.from(input), child.stdin, () => undefined);
   const takeBack = afterOwnTime(runMsMax, () => child.kill('SIGKILL'));
   const ended = new Promise<Run>((resolve, reject) => {
     child.once('error', reject);
@@ -58,11 +61,11 @@ export function startManage(
 }
 
 export interface Cli {
-  run: (args: string[], env?: Record<string, string>, input?: string) => Promise<Run>;
+  run: (args: string[], env?: Record<string, string>, input?: Input) => Promise<Run>;
   /** What a successful command prints with --json: one document and nothing else. */
-  answer: <T>(args: string[], env?: Record<string, string>, input?: string) => Promise<T>;
+  answer: <T>(args: string[], env?: Record<string, string>, input?: Input) => Promise<T>;
   /** What a failing command says on stderr; it prints nothing on stdout. */
-  refusal: (args: string[], env?: Record<string, string>, input?: string) => Promise<string>;
+  refusal: (args: string[], env?: Record<string, string>, input?: Input) => Promise<string>;
 }
 
 /** The command line with a standing environment. */
@@ -70,7 +73,7 @@ export function createCli(standing: Record<string, string>): Cli {
   const run: Cli['run'] = (args, env, input) => runManage(args, { ...standing, ...env }, input);
   return {
     run,
-    answer: async <T>(args: string[], env?: Record<string, string>, input?: string) => {
+    answer: async <T>(args: string[], env?: Record<string, string>, input?: Input) => {
       const { code, stdout, stderr } = await run([...args, '--json'], env, input);
       expect({ code, stderr }, args.join(' ')).to.deep.equal({ code: 0, stderr: '' });
       expect(stdout.split('\n')).to.have.lengthOf(2);

@@ -74,6 +74,14 @@ describe('npm run manage', () => {
       expect((await findShop(database, Number(shopId)))?.platform).to.equal(null);
     });
 
+    it('set does not wait for the end of a stdin that has none', async () => {
+      const endless = function* () {
+        for (;;) yield 'x'.repeat(1_024);
+      };
+      const connect = ['shops', 'set', shopId, '--platform-domain', 'p.myshopify.com', '--platform-token-stdin'];
+      expect(await cli.refusal(connect, {}, endless())).to.match(/^The platform token must be/);
+    });
+
     const platforms: [string, string[], Record<string, string>, RegExp][] = [
       ['a domain that is not one', ['--platform-domain', 'evil.example.com'], {}, /is not a platform domain/],
       ['a loopback domain', ['--platform-domain', 'http://127.0.0.1:80'], {}, /is not a platform domain/],

@@ -8,7 +8,7 @@ import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import type { Proc } from '../support/service-process.js';
 
-/** Right after an enqueue, and at random, which takes one of the two that stand and adds another; some at a time. */
+/** Right after an enqueue, or at random: that kills one of the two that stand and adds another. Some at a time. */
 const kills = ['after-add', 'at random', 'after-add', 'after-add', 'at random'];
 const killsAWave = 2;
 const randomMsMax = 300;
@@ -47,7 +47,7 @@ describe('T4: API processes killed with −9', () => {
   }
 
   async function killAtRandom(run: FaultRound): Promise<void> {
-    // Taken out at once: another kill of the wave must not choose it as well, and one is left for the clients.
+    // Taken out at once, so that no other kill of the wave chooses it too, and one is left for the clients.
     const [victim] = standing;
     if (victim === undefined) throw new Error('no process stands that could be killed');
     standing.delete(victim);

@@ -29,7 +29,7 @@ describe('T14: an API that is told to stop', () => {
   it('answers every connection that the kernel had taken for it by then', async () => {
     const shop = await createTestShop(http.database);
     await http.withApi({}, async ({ port, proc }) => {
-      // Stopped, it takes nothing: what comes now waits in the queue of its port, and so does the SIGTERM.
+      // While stopped it takes nothing: connections wait in the queue of its port, and the SIGTERM waits as well.
       proc.kill('SIGSTOP');
       const peers = Array.from({ length: 100 }, () => open(port));
       await until(() => peers.every(({ socket }) => socket.readyState === 'open'), {

@@ -34,7 +34,7 @@ describe('an operator’s command whose Postgres crashes under its COMMIT', () =
     return BigInt(rows[0]?.id ?? '0');
   };
 
-  /** Also of a session that was killed: it is there until Postgres has taken notice. */
+  /** Even a session that was killed is there until Postgres has taken notice. */
   const isGone = (pid: number) => {
     try {
       process.kill(pid, 0);
@@ -46,7 +46,7 @@ describe('an operator’s command whose Postgres crashes under its COMMIT', () =
 
   it('is told as done only where it is, though another transaction has its number by then', async () => {
     for (let crash = 0; crash < crashes; crash += 1) {
-      // What has been written until here is on disk, and little of what comes next.
+      // Brings to disk what has been written so far; little of what comes next will be there.
       await others.raw('CHECKPOINT');
       const what = `command ${String(crash)}`;
       let own = 0n;

@@ -42,7 +42,7 @@ async function withService(options: ServiceOptions, use: (all: Overloaded) => Pr
 
 describe('T13: five times as much as can be taken', () => {
   it('every answer is an execution or a refusal with Retry-After; what was taken is applied; the bound holds', async () => {
-    // Of each shop ten jobs leave the API, of one operation at least: more than half of what the process takes on.
+    // Ten jobs of each shop leave the API, each with an operation at least: more than half of what the process takes.
     const [shopMax, processMax] = [20, 30];
     const apiEnv = { IN_FLIGHT_SHOP_MAX: String(shopMax), IN_FLIGHT_MAX: String(processMax) };
     await withService({ apiEnv }, async ({ service, database, generator, port }) => {
@@ -62,7 +62,7 @@ describe('T13: five times as much as can be taken', () => {
         requestsMax: 5_000,
         messages: shops.flatMap((shop) => shop.materialIds.map((id) => addOneAsText(shop, id))),
       });
-      // With the worker standing still, all that is taken on waits, in the queues as far as it may, and the rest is refused.
+      // While the worker stands still, all that is taken on waits, as much as may in the queues; the rest is refused.
       await until(() => waiting.most() > processMax / 2, { deadlineMs: soonMsMax, what: 'a backlog' });
       worker?.kill('SIGCONT');
       const result = await running;
@@ -94,8 +94,8 @@ const refusalMsMax = 50;
 const growthMax = 1.1;
 
 /**
- * Peak goodput by a closed loop, then arrivals at five times that rate, in slices of ten seconds. The clients share the machine's
- * cores with the service: what a refusal costs, theirs included, is taken from the goodput.
+ * Peak goodput by a closed loop, then arrivals at five times that rate, in slices of ten seconds. The clients share
+ * the machine's cores with the service: what a refusal costs, even on their side, is taken from the goodput.
  */
 async function measureOverload({ service, database, generator, port }: Overloaded, rows: number): Promise<void> {
   const shop = await createTestShop(database, { materials: 1_000, locations: rows, rateLimitPoints: 1_000_000_000 });
@@ -140,7 +140,7 @@ async function measureOverload({ service, database, generator, port }: Overloade
   });
 }
 
-/** That there were executions and refusals and nothing else, and how many were executed. */
+/** Expects executions, refusals and nothing else; returns how many were executed. */
 function expectHonest(result: OverloadResult, refusedMin = 1): number {
   const { '200': executed = 0, '503': refused = 0, '429': limited = 0, ...others } = result.byStatus;
   expect([others, result.withoutRetryAfter, result.broken]).to.deep.equal([{}, 0, 0]);
@@ -169,8 +169,8 @@ async function totalsOf(database: Database, shops: TestShop[]): Promise<number> 
 }
 
 /**
- * How many operations wait in the queues at one moment, in all and of one shop: KEYS and lists read in one script. What a
- * worker has fetched may have been answered, and is left out.
+ * How many operations of each shop wait in the queues at one moment: one script reads KEYS and the lists. What a worker
+ * has fetched is not counted, because it may have been answered.
  */
 const countWaiting = `
   local byShop = {}

@@ -16,12 +16,12 @@ import type { Proc } from '../support/service-process.js';
 import { createTestShop } from '../support/shop.js';
 import { until } from '../support/until.js';
 
-/** Of so many faults one is a kill, the others end the workers' sessions: 200 and 1,000 in the long run. */
+/** One fault in this many is a kill, the others end the workers' sessions: 200 and 1,000 in the long run. */
 const faultsAKill = 6;
-/** The slow worker announces a COMMIT so long before it sends it, and Postgres takes so long for one. */
+/** How long before a COMMIT the slow worker announces it, and how long Postgres takes for one. */
 const beforeCommitMs = 5;
 const commitDelayMicros = 5_000;
-/** A session is ended at any time until then: before its COMMIT, in the middle of it, and right after. */
+/** A session is ended up to this long after the announcement: before its COMMIT, in the middle of it, right after. */
 const aroundCommitMsMax = 12;
 const atCommitMsMax = 20_000;
 const settledMsMax = 30_000;
@@ -36,7 +36,7 @@ describe('T6: Postgres killed with −9, and its sessions', () => {
     service = await startService({ apis: 2, workers: 2, databaseUrl: url, apiEnv: { WAIT_MS: '4000' } });
     database = connectForTest(url);
   });
-  // Longer COMMITs, so that a session can be ended in the middle of one; new sessions have it, and so have all after a fault.
+  // Longer COMMITs, so that a session can be ended inside one; new sessions have them, so all do after a fault.
   before(async () => {
     const name = new URL(service.databaseUrl).pathname.slice(1);
     await database.raw(`ALTER DATABASE ${name} SET commit_delay = ${String(commitDelayMicros)}`);
@@ -126,7 +126,7 @@ describe('T6: Postgres killed with −9, and its sessions', () => {
     const shop = await createTestShop(database);
     expect((await addOne(service.baseUrls[0] ?? '', shop)).status).to.equal(200);
     await postgres.kill();
-    // Some of these are queued before the API knows; their answer is theirs by the rule of the contract.
+    // Some of these are queued before the API knows; the rule of the contract gives them their answer.
     const answers = await Promise.all(
       Array.from({ length: 20 }, (_, index) =>
         addOne(service.baseUrls[index % 2] ?? '', shop, { idempotencyKey: `away-${String(index)}` }),
@@ -140,7 +140,7 @@ describe('T6: Postgres killed with −9, and its sessions', () => {
     }
     await postgres.restart();
     await untilServing(service);
-    // Ready as they are, a material that was being worked on waits for its lease, which is as long as these wait here.
+    // All are ready, but a material that was being worked on waits for its lease, which is as long as a wait here.
     await Promise.all(
       answers.map((_, index) => {
         const again = () =>

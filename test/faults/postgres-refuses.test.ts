@@ -31,7 +31,7 @@ describe('a Postgres that answers, and refuses what is written', () => {
 
   const baseUrl = () => service.baseUrls[0] ?? '';
   const said = () => [...service.apis, ...service.workers].flatMap((each) => each.logs()).join('\n');
-  /** As for sessions from now on; those of the processes are ended, so that they are such sessions too. */
+  /** Holds for new sessions; those of the processes are ended, so that they have new ones as well. */
   const setReadOnly = async (value: 'on' | 'off') => {
     await database.transaction(async (transaction) => {
       await transaction.raw('SET TRANSACTION READ WRITE');
@@ -115,7 +115,7 @@ describe('a Postgres that answers, and refuses what is written', () => {
     const role = () => `role_of_${nameOfDatabase()}`;
     const url = () => Object.assign(new URL(service.databaseUrl), { username: role(), password: 'old' }).href;
     const setPassword = (password: string) => database.raw(`ALTER ROLE ?? PASSWORD '${password}'`, [role()]);
-    /** Again and again: one that was just let in is not among the sessions yet, and would stay. */
+    /** Called again and again: a session that was just let in is not listed yet, and would stay. */
     const endSessions = () =>
       database.raw('SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = ?', [role()]);
     const isRefused = () => said().includes('password authentication failed');
@@ -131,7 +131,7 @@ describe('a Postgres that answers, and refuses what is written', () => {
       const statuses = new Set<number>();
       const isAway = async () => {
         await endSessions();
-        // A 503 alone may be that of a read whose session was ended under it.
+        // A 503 alone may come from a read whose session was ended under it.
         return statuses.add((await read()).status).has(503) && isRefused();
       };
       await until(isAway, { deadlineMs: soonMsMax, what: 'a 503, and a log that says why' });

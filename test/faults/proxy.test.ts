@@ -27,7 +27,7 @@ const lastsMs = [
 ];
 const wholeReadBytesMax = 4_000;
 const strikesMsMax = 20_000;
-/** Binds in the long run: the longest fault, a whole wait and its grace, and a silence that is found out of before. */
+/** Binds in the long run: the longest fault, a whole wait and its grace, and a silence that must be noticed first. */
 const answerMsMax = 14_000;
 const afterwards = 20;
 
@@ -65,7 +65,7 @@ describe('T8: faults of each link', () => {
     const { service, database, links } = proxied;
     const shop = await createTestShop(database);
     for (let round = 1; round <= 3; round += 1) {
-      // The attempt that was cut, and those that follow and find it on record: up to two of them are cut as well.
+      // Cuts the first attempt, and up to two of those that follow and find it on record.
       const fault: Fault = { kind: 'reset-at', direction: 'toClient', pattern: committed, times: round };
       await Promise.all(links['worker–Postgres'].map((proxy) => proxy.inject(fault)));
       const answer = await addOne(service.baseUrls[0] ?? '', shop, { idempotencyKey: `cut-${String(round)}` });
@@ -84,7 +84,7 @@ function slowestOf({ intents }: History): number {
   return answered.reduce((slowest, { sentMs, answeredMs }) => Math.max(slowest, answeredMs - sentMs), 0);
 }
 
-/** Breaks the link of one process, or of all of its kind, for as long as the dice say; it has struck before it is healed. */
+/** Breaks the link of one process, or of all of its kind, for as long as the dice say, once the fault has struck. */
 async function strike(proxies: FaultProxy[], fault: Fault, dice: Dice): Promise<void> {
   const hit = dice.chance(0.3) ? proxies : [dice.pick(proxies)];
   const { from, below } = lasting(dice);

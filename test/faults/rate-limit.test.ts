@@ -16,7 +16,7 @@ const limit = 25;
 const windowMs = 1_000;
 /** Well over what is left of a window. */
 const burst = 2 * limit;
-/** What must be granted in each window, in the words of the `RateLimit` header: what remains. */
+/** What must be granted in each window, told by what remains according to the `RateLimit` header. */
 const everyPoint = Array.from({ length: limit }, (_, used) => limit - 1 - used);
 const nextWindowMsMax = 10_000;
 
@@ -44,7 +44,7 @@ describe('T12: the rate limit over four API processes, REST and MCP together', (
     let crossed = 0;
     await counting({ test: 'T12', unit: 'windows', size }, async (count) => {
       while (count.left() > 0) {
-        // Alone it asks until it is admitted: nothing is before the window is over, and this is the first of the next.
+        // Asks alone until it is admitted: not before the window is over, so this one is the first of the next.
         let askedMs = 0;
         const first = await until(
           () => {
@@ -62,8 +62,8 @@ describe('T12: the rate limit over four API processes, REST and MCP together', (
           count.judged();
           continue;
         }
-        // The machine stood still, and windows ended under the burst: in each a point may have been granted once. The last
-        // of them is used up, so that the next one is seen from its begin.
+        // The machine stood still, and windows ended under the burst: each may have granted the same point once. The
+        // last one is used up first, so that the next is seen from its beginning.
         crossed += 1;
         expect(mostOften(granted), `granted: ${granted.join(' ')}`).to.be.at.most(1 + Math.ceil(tookMs / windowMs));
         await until(async () => (await ask()) === undefined, { deadlineMs: nextWindowMsMax, what: 'the limit' });
@@ -73,7 +73,7 @@ describe('T12: the rate limit over four API processes, REST and MCP together', (
   });
 });
 
-/** What remained after it in the words of the answer, where it was admitted; undefined where it was refused. */
+/** What remains according to the answer, if the request was admitted; undefined if it was refused. */
 async function pointOf(baseUrl: string, shop: TestShop, isAgent: boolean): Promise<number | undefined> {
   const key = shop.readKey;
   const { status, headers, text } = await request(
@@ -84,7 +84,7 @@ async function pointOf(baseUrl: string, shop: TestShop, isAgent: boolean): Promi
   );
   const [, remaining, resetSeconds] = /^"shop";r=(\d+);t=(\d+)$/.exec(String(headers['ratelimit'])) ?? [];
   if (status === 200) return Number(remaining);
-  // Where a machine stands still, the key may not be readable in time. That comes before the limit, and costs no point.
+  // If the machine stands still, the key may not be readable in time. That comes before the limit, and costs no point.
   if (status === 503 && headers['ratelimit'] === undefined) return pointOf(baseUrl, shop, isAgent);
   expect([status, remaining], text).to.deep.equal([429, '0']);
   expect(Number(headers['retry-after'])).to.be.at.least(Number(resetSeconds)).and.at.least(1);

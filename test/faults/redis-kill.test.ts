@@ -60,9 +60,9 @@ describe('T5: Redis killed with −9, and flushed', () => {
   });
 
   /**
-   * Adds how long the API processes took to know that Redis is away, and how long the changes took that were sent from then
-   * on: each must be refused. One that was sent before its process knew may stand behind others that Redis has taken, and
-   * is answered with them.
+   * Adds how long the API processes took to know that Redis is away, and how long the changes sent from then on took to
+   * be refused, as each must be. One sent before its process knew may stand behind others that Redis has taken, and is
+   * answered with them.
    */
   async function killRedis(run: FaultRun, noticesMs: number[], refusalsMs: number[]): Promise<void> {
     await redis.kill();
@@ -83,7 +83,7 @@ describe('T5: Redis killed with −9, and flushed', () => {
     for (const { sentMs, answeredMs, answer } of attempts) {
       if (sentMs < knownMs || sentMs > backMs) continue;
       if (answeredMs < backMs) expect(answer?.status, 'while Redis is away').to.equal(503);
-      // One that was sent later than this may have met Redis when it was back: its time is no refusal's.
+      // One sent later than this may have met a Redis that was back: then its time is not that of a refusal.
       if (sentMs < backMs - refusalMsMax) refusalsMs.push(answeredMs - sentMs);
     }
   }
@@ -97,7 +97,7 @@ describe('T5: Redis killed with −9, and flushed', () => {
     await redis.flush();
     for (const worker of service.workers) worker.kill('SIGCONT');
     for (const [index, answer] of (await Promise.all(asked)).entries()) {
-      // Which of them were on their way into the queue when it was flushed is not certain, so some may be refused.
+      // Some may have been on their way into the queue when it was flushed, and may be refused.
       expect(answer.status).to.be.oneOf([200, 503]);
       expect(await totalOf(database, shop, shop.materialIds[index])).to.equal(answer.status === 200 ? 1 : 0);
     }

@@ -72,7 +72,7 @@ describe('a store that was restored to an earlier moment', () => {
   const expectSound = async () => {
     expect(await checkLedger(database)).to.deep.include({ mismatchCount: 0, mismatches: [] });
     await untilServing(service);
-    // An API that has heard of a late backlog refuses for that, and nothing else, until it hears that there is none.
+    // An API that has heard of a late backlog refuses for that reason alone, until it hears that there is none.
     const isTaken = async () => {
       const { status, text } = await askUnrefused(() => addOne(baseUrl(), shop));
       expect(status === 200 || (status === 503 && text.includes('backlog')), text).to.equal(true);
@@ -85,7 +85,7 @@ describe('a store that was restored to an earlier moment', () => {
     }
   };
 
-  /** A change that no worker comes to. Without its CPU a machine may not withdraw it in time: then one of the next material. */
+  /** A change that no worker comes to. Without CPU it may not be withdrawn in time: then the next material is tried. */
   const withdrawn = async () => {
     for (const materialId of shop.materialIds) {
       const hadCpu = watchCpu();
@@ -144,7 +144,7 @@ describe('a store that was restored to an earlier moment', () => {
       await killAll();
       await backUp.restore();
       expect(await recordOf(database, late.id)).to.equal(undefined);
-      // As workers leave them behind that die between their COMMIT and the end of the job.
+      // As left behind by workers that die between their COMMIT and the end of the job.
       for (let time = 0; time < 2; time += 1) {
         await deliver(recorded, early);
         await deliver(unrecorded, late);
@@ -154,7 +154,7 @@ describe('a store that was restored to an earlier moment', () => {
       expect([await totalOf(database, shop, recorded), await totalOf(database, shop, unrecorded)]).to.deep.equal([
         1, 1,
       ]);
-      // Beside the totals, for an operation that the ledger alone keeps out is recorded as failed.
+      // The totals do not show it: an operation that only the ledger keeps out is recorded as failed.
       for (const { id } of [early, late]) expect(await recordOf(database, id)).to.equal('executed');
       await expectSound();
     });

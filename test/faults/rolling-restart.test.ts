@@ -18,11 +18,11 @@ import { createTestShop } from '../support/shop.js';
 const pauseMsMax = 300;
 
 /**
- * The balancer in front of the APIs is the clients' own connection pool (`test/support/http.ts`). Just before the SIGTERM
- * it is told, as orchestrators tell it, and opens no new connection to that API; those that it has open it goes on using
- * until it hears otherwise: by `Connection: close`, by the end of the connection, or by half a second of idleness, after
- * which a balancer should not trust a connection. So what must hold is that no request is reset on a connection that was
- * not announced as closing. No request is ever repeated to hide a reset.
+ * The balancer in front of the APIs is the clients' own connection pool (`test/support/http.ts`). Just before the
+ * SIGTERM it is told, as orchestrators tell it, and opens no new connection to that API. It goes on using open ones
+ * until `Connection: close`, the end of the connection, or half a second of idleness, after which a balancer should not
+ * trust a connection. So what must hold is that no request is reset on a connection that was not announced as closing.
+ * No request is ever repeated to hide a reset.
  */
 describe('T14: rolling restarts of APIs and workers', () => {
   let service: Service;
@@ -85,7 +85,7 @@ describe('T14: rolling restarts of APIs and workers', () => {
   }
 });
 
-/** An API as a balancer sees it that opens no new connection to it: there for as long as one is open and free. */
+/** An API to a balancer that opens no new connection to it: it is there for as long as one is open and free. */
 function drained(api: Proc): Proc {
   const { baseUrl = '' } = api;
   return Object.defineProperty({ ...api }, 'baseUrl', {
@@ -100,7 +100,7 @@ describe('T14: a worker that is told to stop', () => {
   let database: Database;
   let redis: Redis;
   before(async () => {
-    // A wait above the bound of a worker's stop and a lease: so that whoever waits for a stuck one is answered.
+    // A wait above the bound of a worker's stop plus a lease, so that whoever waits for a stuck worker is answered.
     const apiEnv = { WAIT_MS: '20000', SHUTDOWN_TIMEOUT_MS: '23000' };
     service = await startService({ apis: 1, workers: 1, apiEnv });
     database = connectForTest(service.databaseUrl);

@@ -17,10 +17,10 @@ import { until } from '../support/until.js';
 
 const slowSockets = 1_000;
 const honestClients = 8;
-/** Against a base of 1, the honest p99 of the long run. */
+/** The honest p99 of the long run, as a multiple of that without slow clients. */
 const slowdownMax = 2;
 const cutMsMax = 60_000;
-/** In `npm test` the bounds of a head and of a request are short, so that each socket meets its own; else the defaults. */
+/** `npm test` has short time-outs of a head and of a request, so that each socket meets its own; else the defaults. */
 const shortBounds = { HEADERS_TIMEOUT_MS: '1000', REQUEST_TIMEOUT_MS: '2000' };
 const dripMs = isLongRun ? 1_000 : 200;
 
@@ -46,7 +46,7 @@ describe('T15: a thousand clients whose heads and bodies drip in', () => {
       const baseMs = clients.takeTimes();
       const drips = startDrips(service.apis[0]?.port ?? 0, slow);
       let underMs: number[];
-      // Whatever fails: a slow one that is cut off is followed by another, for ever.
+      // They must stop whatever fails: a slow one that is cut off is followed by another, for ever.
       try {
         while (count.left() > 0) {
           await delay(1_000);

@@ -23,7 +23,7 @@ const places = [
   'after-reply',
 ];
 /**
- * A wave of kills is one of each of these; while the service recovers from it no other begins: a second kill of what the
+ * A wave is half of these kills. No other begins while the service recovers from it, because a second kill of what the
  * first one hit would make its recovery look longer than it is.
  */
 const kills = [...places.slice(0, 4), 'at random', ...places.slice(4), 'at random'];
@@ -69,7 +69,7 @@ describe('T3: workers killed with −9', () => {
     run.add();
   }
 
-  /** Soon after another kill: the wave is short, and its own kills meet what the first one left behind. */
+  /** Kills soon after another kill, so that the wave is short and its kills meet what the first one left behind. */
   async function killAtRandom(run: FaultRound, anotherKill: Promise<void>): Promise<void> {
     const [victim] = standing;
     if (victim === undefined) throw new Error('no worker stands that could be killed');
@@ -99,7 +99,7 @@ describe('T3: workers killed with −9', () => {
       expect((await asked).status, place).to.equal(200);
       expect(performance.now() - sentMs).to.be.below(waitMsMax);
       expect(await totalOf(database, shop)).to.equal(1);
-      // It has told of its end, and may not have come to it: the answer need not wait for that.
+      // It has announced its end, but may not have come to it, since the answer need not wait for that.
       await doomed.exited;
     }
   });

@@ -21,7 +21,7 @@ import { sideBySide } from './side-by-side.js';
 
 const size = sizeOf({ small: 6_000, long: 1_500_000 });
 const sockets = 24;
-/** Of the requests that bytes are made of; a fault of one byte in a megabyte would hardly ever be met. */
+/** The longest request that bytes are made of; a fault of one byte in a megabyte would hardly ever be met. */
 const bytesMax = 4_000;
 
 describe('T9: bytes that are nearly HTTP', () => {
@@ -57,7 +57,7 @@ describe('T9: bytes that are nearly HTTP', () => {
     return split(dice, mutate(dice, requests));
   }
 
-  /** To a conversation a dead service is one that hung up; of those that ran side by side one has ended it. */
+  /** To a conversation, a dead service has only hung up; any of those that ran side by side may have ended it. */
   function expectAlive(): void {
     const api = service.apis[0];
     if (api?.hasExited() !== false) throw new Error(`The API ended; it said:\n${api?.logs().slice(-5).join('\n')}`);

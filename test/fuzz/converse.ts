@@ -19,9 +19,9 @@ const moreMs = 15;
 const closedMsMax = 45_000;
 
 /**
- * Writes the parts one after the other, each on its own, and takes down what comes until the connection is closed. What
- * is quiet is ended by the client, as a request that never becomes whole would wait for its time-out; that decides only
- * how long a case takes.
+ * Writes the parts one after the other, each on its own, and records what comes until the connection is closed. If all
+ * is quiet, the client ends its side, because a request that never becomes whole would wait for its time-out; this
+ * decides only how long a case takes.
  *
  * @throws where what comes is no answer, or the connection stays open
  */
@@ -60,7 +60,7 @@ export function converse(port: number, parts: readonly Buffer[]): Promise<Conver
       conversation.endedByService = !hasEnded;
       socket.end();
     });
-    // A reset is an end like any other; that the answers before it are whole is looked at.
+    // A reset is an end like any other; the answers before it are looked at all the same.
     socket.on('error', () => undefined);
     socket.once('close', () => settle());
     socket.once('connect', () => {

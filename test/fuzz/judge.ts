@@ -10,7 +10,7 @@ import type { Schema } from './generate/values.js';
 export interface Judged {
   method: string;
   path: string;
-  /** Of the tool that was called, if one was. */
+  /** The output schema of the tool that was called, if one was. */
   output?: Schema | undefined;
   /** Whether this may be answered 502: a platform's levels, of a shop that is not connected. */
   mayBeUpstream: boolean;
@@ -31,12 +31,12 @@ export function judge(asked: Judged, answer: Answer): void {
 const silence = /"message":"(The queue is not reachable|The database is not reachable|No worker is running)\."/;
 
 /**
- * As `judge`, where it is not known what was asked: whole, with a request id of ours, and no fault of ours.
+ * What holds without knowing what was asked: the answer is whole, has a request id of ours, and is no fault of ours.
  *
  * @returns whether it is a refusal for which the machine, without its CPU, is to blame and not the request
  */
 function judgeAny({ status, headers, body, text }: Answer): boolean {
-  // Asked of each answer, since it looks back as far as it was asked.
+  // Asked for each answer, because it looks back only to earlier calls.
   const isWithoutCpu = lacksCpu();
   const isMachines = status === 503 && isWithoutCpu && silence.test(text);
   expect(headers['x-request-id'], 'X-Request-Id').to.match(uuid);
@@ -49,7 +49,7 @@ function judgeAny({ status, headers, body, text }: Answer): boolean {
   return isMachines;
 }
 
-/** As `judgeAny`, and its body is one that the document has: an error under its own status, or the good answer of some operation. */
+/** As `judgeAny`, and the document has such a body: an error under its own status, or some operation's good answer. */
 export function judgeUnknown(answer: Answer): void {
   judgeAny(answer);
   const { status, headers, text } = answer;

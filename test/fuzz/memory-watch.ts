@@ -1,11 +1,11 @@
 import type { Count, Figure } from '../support/counting.js';
 import { residentMib } from '../support/resident-memory.js';
 
-/** Above what a full collection more or less makes; what leaks a kilobyte a request is beyond it after a hundred thousand. */
+/** Above what one full collection more or less makes; a leak of a kilobyte a request passes it after 100,000. */
 const growthMibMax = 64;
 const residentMibMax = 250;
 
-/** Looks at a process's memory after a tenth of a run and at its end: what it needs it has by then. */
+/** Looks at a process's memory after a tenth of a run, when it has what it needs, and at the end. */
 export function watchMemory(pid: number, size: number): { look: (count: Count) => void; figures: () => Figure[] } {
   let warmMib: number | undefined;
   return {

@@ -22,7 +22,7 @@ import { openWire } from './wire.js';
 
 const size = sizeOf({ small: 14_000, long: 3_500_000 });
 const connections = 8;
-/** Of so many every operation has been answered with what it is there for. */
+/** Among this many, every operation has been answered with what it is there for. */
 const telling = 5_000;
 
 describe('T9: requests made of what the service publishes', () => {

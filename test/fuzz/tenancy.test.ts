@@ -24,9 +24,9 @@ import { openWire } from './wire.js';
 import type { Wire } from './wire.js';
 
 const size = sizeOf({ small: 2_000, long: 200_000 });
-/** For each operation, each shop and each of the other's ids. */
+/** Pairs for each operation, each shop and each of the other's ids. */
 const pairsEach = 3;
-/** Of so many every operation has been answered with what it is there for, to both shops. */
+/** Among this many, every operation has been answered with what it is there for, to both shops. */
 const telling = 1_500;
 const lanes = 6;
 
@@ -58,7 +58,7 @@ describe('T10: two shops with the same ids', () => {
     await service.stop();
   });
 
-  /** What the document says of the shops' own things; everything behind a key. */
+  /** The operations on the shops' own things: everything behind a key. */
   const operations = () => published.operations.filter(({ isSecured }) => isSecured);
   const named = ({ name, parameters, body }: PublishedOperation) =>
     parameters.some((parameter) => parameter.name === 'variantId') ||
@@ -165,8 +165,8 @@ describe('T10: two shops with the same ids', () => {
 });
 
 /**
- * Whether a text has what is a shop's own. A word of it may stand anywhere; a figure or an id of digits counts only as a
- * whole number, since some of the millions of random figures and UUIDs that a long run answers have the same digits in them.
+ * Whether a text has what is a shop's own. A word counts anywhere; a figure or an id of digits counts only as a whole
+ * number, because some of the millions of random figures and UUIDs in a long run's answers contain the same digits.
  */
 function holds(text: string, secret: string): boolean {
   if (!/^[\d.]+$/.test(secret)) return text.includes(secret);

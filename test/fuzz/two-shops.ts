@@ -8,7 +8,7 @@ import { startStandInPlatform } from '../../shared/standalone/stand-in-platform.
 import { connectPlatform } from '../support/platform.js';
 import { createTestShop } from '../support/shop.js';
 
-/** One of two shops that have everything of the same name, and all of it with texts of their own. */
+/** One of two shops whose things have the same names, but texts of their own. */
 export interface MarkedShop {
   shopId: number;
   readKey: string;
@@ -17,7 +17,7 @@ export interface MarkedShop {
   mark: string;
   /** What else is its own alone, and must show in no answer to the other. */
   secrets: string[];
-  /** Of materials that only it has, a virtual one and one of the platform. */
+  /** The ids of materials that only it has, a virtual one and one of the platform. */
   ownIds: string[];
   locationIds: string[];
   texts: string[];

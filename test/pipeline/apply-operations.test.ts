@@ -277,7 +277,7 @@ describe('the apply step', () => {
     await apply(...operations);
     expect(await pruneOperations(database, { keptMs: 60_000, batchSize: 1_000 })).to.equal(undefined);
     expect(await findOutcomes(database, ids)).to.have.property('size', 3);
-    // As if all of them were older than they are; what other tests left goes with them.
+    // A negative age, so that all of them are old enough; what other tests left goes with them.
     const age = { keptMs: -60_000, batchSize: 2 };
     let after = await pruneOperations(database, age);
     expect(after).to.be.a('string');

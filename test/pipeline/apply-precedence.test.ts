@@ -36,7 +36,7 @@ describe('what the apply step looks at before the rules', () => {
   });
 
   it('is what stands on record: a replay stays one for who looks it up, and where its job comes again', async () => {
-    // On a material that does not exist the record is written without a lock, and is read again for that.
+    // For a material that does not exist, the record is written without a lock, and therefore read again.
     for (const [materialId = '', scope] of [
       [shop.materialIds[0], '06'],
       ['VMAT-VAR-missing', '07'],

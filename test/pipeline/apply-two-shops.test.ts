@@ -15,7 +15,7 @@ describe('a cycle that holds the same material id of two shops', () => {
       await createTestShop(postgres.database, { materialIds: [materialId] }),
       await createTestShop(postgres.database, { materialIds: [materialId], allowNegative: true }),
     ];
-    // Before it each has fields and stock of its own; in it each changes another field, and stock by its own rules.
+    // First each gets fields and stock of its own; then each changes another field, and stock by its own rules.
     const runEach = async (commands: Parameters<typeof operationOf>[0][][]) => {
       const groups = shops.map(({ shopId }, index) => {
         return { shopId, materialId, operations: (commands[index] ?? []).map((command) => operationOf(command)) };

@@ -53,7 +53,7 @@ describe('back-pressure', () => {
     [...(await room.redis.info('commandstats')).matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)]
       .map(([, calls]) => Number(calls))
       .reduce((sum, calls) => sum + calls, 0);
-  /** Sends so many at once to a worker that stands still, and says what is refused before the others are answered. */
+  /** Sends a change for each of these at once while the worker stands still, and counts the refused as they come. */
   const flood = async (senders: TestShop[]) => {
     service.workers[0]?.kill('SIGSTOP');
     let refused = 0;
@@ -98,7 +98,7 @@ describe('back-pressure', () => {
     await room.redis.rpush(`${keys.ready}:${String(shop.shopId)}`, waiting);
     await room.redis.rpush(keys.ready, shop.shopId);
     await room.redis.hset(keys.since, waiting, Date.now() - 10_000);
-    // With the worker standing still only the API calls scripts: twice, and it has seen the list as it is now.
+    // While the worker stands still only the API calls scripts: after two calls it has seen the list as it is now.
     const before = await scriptCalls();
     await until(async () => (await scriptCalls()) >= before + 2, {
       deadlineMs: soonMsMax,

@@ -8,10 +8,10 @@ import type { TestShop } from '../support/shop.js';
 import { until } from '../support/until.js';
 
 const soonMsMax = 20_000;
-/** Longer than what was heard of Postgres lasts: from then on a health that cannot ask refuses every write. */
+/** Longer than an answer of Postgres counts: from then on a health that cannot ask refuses every write. */
 const heldMs = 2_500;
 const listsAtOnce = 12;
-/** Of ten connections the process keeps three for itself, and two of the others are never one shop's. */
+/** Of ten connections the process keeps three for itself, and one shop never gets two of the others. */
 const shopMax = 5;
 
 describe('lists of one shop that Postgres is slow to answer', () => {
@@ -24,7 +24,7 @@ describe('lists of one shop that Postgres is slow to answer', () => {
       return { method: 'PATCH', path: inventoryPath(id), key, body };
     };
     await http.withApi({}, async ({ baseUrl }) => {
-      // A level that is there: the first booking of one looks at its material.
+      // Creates the levels, because the first booking of a level looks at its material.
       for (const shop of [busy, other]) expectData(await ask(baseUrl, write(shop)), 'batch');
       let lists: Promise<unknown> = Promise.resolve();
       await withLockedTable(http.database, 'materials', async () => {

@@ -3,7 +3,7 @@ import { applyAsLane } from '../support/apply-as-lane.js';
 import { useDatabase } from '../support/database.js';
 import { createTestShop, operationOf } from '../support/shop.js';
 
-/** As many connections as a transaction is tried over before its materials are given back. */
+/** A transaction is tried over this many connections before its materials are given back. */
 const connections = 3;
 
 describe('a worker beside which a newer version has changed the type of a column', () => {
@@ -19,7 +19,7 @@ describe('a worker beside which a newer version has changed the type of a column
     };
     await Promise.all(materialIds.map(update));
     await database.raw('ALTER TABLE materials ALTER COLUMN unit_cost TYPE numeric(18, 6)');
-    // A lane that gives its materials back comes to them again.
+    // If it fails, a lane gives its materials back and comes to them again.
     const [materialId = ''] = materialIds;
     const first = await update(materialId).catch((error: unknown) => error);
     expect(first).to.satisfy(

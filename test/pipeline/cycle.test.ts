@@ -15,7 +15,7 @@ import { useQueueRoom } from '../support/queue-room.js';
 import { createTestShop, operationOf } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
 
-/** As the worker has it, a transaction that has ten thousand rows takes no further job; a request has a thousand at most. */
+/** In the worker, a transaction with ten thousand rows takes no further job; a request has a thousand at most. */
 const [largeOperations, rowsMax] = [10, 1_000];
 
 describe('a cycle that takes more than one transaction', () => {
@@ -88,7 +88,7 @@ describe('a cycle that takes more than one transaction', () => {
     expect(await room.jobs(ref(), 'wait')).to.deep.equal([job]);
   });
 
-  /** Runs a cycle over all that is ready; `before` is told of each of its transactions by number. Answers how many there were. */
+  /** Runs a cycle over all that is ready; calls `before` with the number of each transaction. Returns their count. */
   async function cycle(before: (number: number) => Promise<void>): Promise<number> {
     let transactions = 0;
     const client = postgres.database.client as { acquireConnection: () => Promise<unknown> };

@@ -34,7 +34,7 @@ describe('the end of the wait', () => {
     await database.destroy();
     await service.stop();
   });
-  // What the test before did to the worker is known to the API a moment later; until then it refuses writes.
+  // The API learns a moment later what the test before did to the worker; until then it refuses writes.
   beforeEach(async () => {
     const probe = await createTestShop(database);
     await until(async () => (await addOne(baseUrl(), probe)).status === 200, {
@@ -71,7 +71,7 @@ describe('the end of the wait', () => {
     });
 
   it('withdraws what no worker came to: 503, and it is never applied, even when its job turns up later', async () => {
-    // A material each, so that each is a job of its own: on one, those that come a moment later wait in the API process.
+    // A material each, so that each is a job of its own: on one material, later ones would wait in the API process.
     const many = await createTestShop(database, { materials: 3 });
     worker()?.kill('SIGSTOP');
     const answers = await Promise.all(many.materialIds.map((materialId) => addOne(baseUrl(), many, { materialId })));
@@ -147,7 +147,7 @@ describe('the end of the wait', () => {
     api?.kill('SIGSTOP');
     worker()?.kill('SIGCONT');
     await until(async () => (await totalOf(database, shop)) === 1, { deadlineMs: soonMsMax, what: 'it to be applied' });
-    // Beyond the wait and its grace: then the process finds both behind it at once.
+    // Past the wait and its grace, so that the process finds both over at once.
     await until(() => performance.now() - sentMs > waitMs + 2 * graceMs, { deadlineMs: soonMsMax, what: 'the grace' });
     api?.kill('SIGCONT');
     expect((await asked).status).to.equal(200);
@@ -159,7 +159,7 @@ describe('the end of the wait', () => {
     worker()?.kill('SIGSTOP');
     const asked = addOne(standing.baseUrl ?? '', shop);
     await standing.fired('after-withdrawal-lock');
-    // Asked of Postgres: whoever tried the lock would hold it for a moment, and the withdrawal pass it over.
+    // Asks Postgres: trying the lock would take it for a moment, and the withdrawal would pass the material over.
     const isHeld = async () => {
       const sql = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database()
         AND application_name = 'raw-materials-api' AND state = 'idle in transaction'`;
@@ -169,7 +169,7 @@ describe('the end of the wait', () => {
     standing.kill('SIGCONT');
     worker()?.kill('SIGCONT');
     const answer = await asked;
-    // The worker and the withdrawal are both free to be first; the answer is that of the one who was.
+    // Either the worker or the withdrawal may be first; whichever was decides the answer.
     await untilIdle();
     const record = await recordOf(database, idOf(answer));
     expect(record).to.be.oneOf(['executed', 'cancelled']);
@@ -193,7 +193,7 @@ describe('the end of the wait', () => {
   });
 
   it('withdraws also what stands behind a thousand others that cannot be withdrawn', async () => {
-    // Of one shop beside others no more would leave the API process.
+    // No more jobs of one shop beside others would leave the API process.
     const materials = jobsSentBesideMax;
     const many: TestShop[] = [];
     while (many.length * materials < 1_050) many.push(await createTestShop(database, { materials }));

@@ -120,7 +120,7 @@ describe('an Idempotency-Key', () => {
     expect(isReplayed(first)).to.equal(false);
     const sentMs = performance.now();
     const second = await send();
-    // On a machine that stands still for so long the memory may already have run out.
+    // If the machine stood still meanwhile, the memory may already have run out.
     if (performance.now() - sentMs < 500) expect(isReplayed(second)).to.equal(true);
     await until(async () => !isReplayed(await send()), { deadlineMs: healthyMsMax, what: 'the key to be new' });
     expect(await totalOf(database, shop)).to.be.at.least(2);

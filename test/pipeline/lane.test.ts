@@ -76,11 +76,11 @@ describe('a lane whose Postgres does not answer, or refuses', () => {
     });
   }
 
-  /** A lane for which Postgres is silent as long as it is used. */
+  /** Runs a lane whose Postgres stays silent until `use` makes it fail or ends. */
   async function withLane(use: (fail: (error: Error) => void) => Promise<void>): Promise<void> {
     let fail: (error: Error) => void = () => undefined;
     const silence = new Promise<never>((_, reject) => (fail = reject));
-    // It may fail before the lane has come to it.
+    // It may be rejected before the lane awaits it.
     silence.catch(() => undefined);
     const lane = startLane(await depsOf(room, { database: databaseWhose(silence) }), wakeful);
     try {
@@ -117,7 +117,7 @@ describe('a lane whose Redis became a replica', () => {
     await operator.replicaof('127.0.0.1', '1');
     const lane = startLane(deps, wakeful);
     await until(async () => (await refusedQuestions()) >= 5, { deadlineMs: soonMsMax, what: 'the fifth question' });
-    // A connection leaves the replica now and then, and a question that meets a closed one has another reason.
+    // Now and then a connection leaves the replica, and a question on a closed one fails for another reason.
     const lines = warned.map((line) => JSON.parse(line) as { msg: string; err: { message: string } });
     expect(new Set(lines.map(({ msg, err }) => msg + err.message)).size).to.equal(lines.length);
     const ofReplica = lines.filter(({ err }) => err.message.startsWith('READONLY'));
@@ -169,7 +169,7 @@ describe('a lane that is stopped', () => {
 /** Nobody has to wake its lane. */
 const wakeful = { wait: () => Promise.resolve(), close: () => undefined };
 
-/** A Postgres that takes writes, and whose connections are as told. */
+/** A Postgres that takes writes; whoever acquires a connection gets this promise. */
 function databaseWhose(connection: Promise<never>): Database {
   const database = { client: { acquireConnection: () => connection }, raw: () => Promise.resolve({ rows: [] }) };
   return database as unknown as Database;

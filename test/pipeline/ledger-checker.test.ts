@@ -10,7 +10,7 @@ import type { TestDatabase } from '../support/servers.js';
 import { createTestShop, operationOf } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
 
-/** A checker that finds nothing proves nothing: each of these histories has one fault, and it must be told. */
+/** A checker that finds nothing proves nothing: each of these histories has one fault, which it must report. */
 describe('the checker of histories', () => {
   let server: TestDatabase;
   let database: Database;
@@ -37,7 +37,7 @@ describe('the checker of histories', () => {
     await change('c', [{ locationId: '1001', delta: 1 }]);
   });
 
-  /** Applies a change for good and tells the history of it: sent and answered in a span of its own. */
+  /** Applies a change for real and adds it to the history, sent and answered in a time span of its own. */
   async function change(tag: string, rows: SentRow[]): Promise<void> {
     const [materialId = ''] = shop.materialIds;
     const operation = operationOf({

@@ -7,7 +7,7 @@ import { until } from '../support/until.js';
 
 const soonMsMax = 20_000;
 const [secondMs, rowsASecond] = [1_000, 5];
-/** Of a round, which comes once a second. */
+/** Looked at in one round; a round comes once a second. */
 const materialsMax = 20;
 
 describe('the rows that the background check of the ledger may read', () => {

@@ -32,7 +32,7 @@ describe('the background check of the ledger', () => {
       expect(status).to.equal(200);
     }
   };
-  /** Resolves when so many more materials have been looked at. */
+  /** Resolves when `count` more materials than `since` have been looked at. */
   const untilChecked = async (count: number, since: number) => {
     await until(async () => (await ofWorker()).sum(checked, { what: 'materials' }) >= since + count, {
       deadlineMs: soonMsMax,

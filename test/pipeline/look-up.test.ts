@@ -33,7 +33,7 @@ describe('a request that hears nothing', () => {
   beforeEach(async () => (shop = await createTestShop(database)));
 
   const ref = () => ({ shopId: shop.shopId, materialId: shop.materialIds[0] ?? '' });
-  /** Sends requests to a worker that stands still, and lets something happen to what is in Redis of them. */
+  /** Sends requests while the worker stands still, and lets `happen` do something to what Redis holds of them. */
   const meanwhile = async (count: number, happen: (jobId: string) => Promise<unknown>): Promise<Answer[]> => {
     service.workers[0]?.kill('SIGSTOP');
     const asked = Array.from({ length: count }, () => addOne(service.baseUrls[0] ?? '', shop));

@@ -15,7 +15,7 @@ import { until } from '../support/until.js';
 
 const soonMsMax = 15_000;
 
-/** Of Prometheus itself, and given by whoever scrapes. */
+/** Prometheus' own metric, and the labels that whoever scrapes adds. */
 const notOurs = { metrics: ['up'], labels: ['job', 'instance'] };
 
 describe('the metrics', () => {
@@ -35,7 +35,7 @@ describe('the metrics', () => {
   const baseUrl = () => service.baseUrls[0] ?? '';
   const ofApi = () => scrape(service.apis[0]?.adminUrl);
   const ofWorker = () => scrape(service.workers[0]?.adminUrl);
-  /** What both say after something was done, less what they said before. */
+  /** What `act` adds to the metrics of both processes. */
   const counted = async (act: () => Promise<void>) => {
     const before = await Promise.all([ofApi(), ofWorker()]);
     await act();
@@ -176,7 +176,7 @@ describe('the metrics', () => {
     await addOne(baseUrl(), shop);
     const seriesOf = async () => (await Promise.all([ofApi(), ofWorker()])).flatMap(({ samples }) => samples);
     const series = ({ name, labels }: Sample) => `${name} ${JSON.stringify(labels)}`;
-    // The backlog is left out while Redis is slow to answer, as on a busy machine.
+    // The backlog and the live workers are missing while Redis is slow, as on a busy machine.
     const isOurs = ({ name }: Sample) => /^raw_materials_(?!backlog|live_workers)/.test(name);
     const before = (await seriesOf()).filter(isOurs).map(series);
     const many = await createTestShop(database, { materials: 20 });

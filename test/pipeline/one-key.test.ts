@@ -13,7 +13,7 @@ import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
 
 const copiesMax = 16;
-/** Materials that are worked on side by side, a key at a time on each; after so many keys their totals are checked. */
+/** Materials worked on side by side, one key at a time on each; their totals are checked after `keysABatch` keys. */
 const materials = 4;
 const keysABatch = 40;
 
@@ -74,7 +74,7 @@ describe('T18: one Idempotency-Key, sent 2 to 16 times at once over two API proc
         adjust(dice.pick(service.baseUrls), shop, [{ locationId, delta }], { materialId, idempotencyKey }),
       ),
     );
-    // Once it is executed, a body that was not there before is another one for certain.
+    // By now one is executed, so a body that was never sent before certainly differs from it.
     const late = await adjust(dice.pick(service.baseUrls), shop, [{ locationId, delta: 99 }], {
       materialId,
       idempotencyKey,
@@ -83,7 +83,7 @@ describe('T18: one Idempotency-Key, sent 2 to 16 times at once over two API proc
   }
 });
 
-/** What the one that was executed moved; fails where there is not one, or where others were answered otherwise. */
+/** The delta of the one request that was executed; fails if there is not exactly one, or another answer is wrong. */
 function effectOf({ answers, deltas }: Round): number {
   const executed = answers.flatMap((answer, index) =>
     answer.status === 200 && answer.headers['idempotency-replayed'] === undefined ? [index] : [],

@@ -27,7 +27,7 @@ describe('a transaction of a cycle that takes longer than it may', () => {
   });
   beforeEach(async () => (shop = await createTestShop(postgres.database, { materials: 4 })));
 
-  /** Adds one, and takes Postgres so many seconds. */
+  /** An operation that adds one, and takes Postgres this many seconds. */
   const book = (seconds = 0): Operation => {
     const row = { locationId: shop.locationIds[0] ?? '', delta: toMicros(1) };
     return operationOf({ kind: 'adjust', rows: [seconds === 0 ? row : { ...row, reference: String(seconds) }] });

@@ -13,7 +13,7 @@ describe('the place of a material in the line of its shop', () => {
     for (const ref of refs) await room.add(ref);
     return refs.map(queueName);
   };
-  /** As if a turn had passed in which nobody took anything, as while Postgres is away. */
+  /** Lets a turn pass in which nobody takes anything, as happens while Postgres is away. */
   const passTurn = async (names: string[]) => {
     for (const name of names) await room.runOut(name);
     expect(await room.sweep()).to.equal(names.length);

@@ -52,7 +52,7 @@ describe('an operation that cannot be applied', () => {
       deadlineMs: soonMsMax,
       what: 'every material to be idle',
     });
-  /** As the worker is to meet these at once, it stands still while they are sent. */
+  /** Stops the worker while these are sent, so that it meets them all at once. */
   const together = async <T>(send: () => Promise<T>[], refs = [ref()]): Promise<T[]> => {
     service.workers[0]?.kill('SIGSTOP');
     const sent = send();
@@ -144,7 +144,7 @@ describe('an operation that cannot be applied', () => {
     const repeat = await addOne(baseUrl(), shop, { idempotencyKey: 'again' });
     expect(repeat.headers['idempotency-replayed']).to.equal('true');
     await untilIdle();
-    // As after two days, in which a file of Redis was kept with the job of the repeat.
+    // As if two days had passed, and a kept file of Redis still held the job of the repeat.
     await database.raw('DELETE FROM operations WHERE op_id = ?', [String(first.headers['x-request-id'])]);
     const second = await createTestShop(database);
     const [neighbour] = await together(() => {

@@ -14,12 +14,12 @@ import { createTestShop } from '../support/shop.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { runManage } from '../unit/manage/run-manage.js';
 
-/** The README's, for the processes and `manage`; the tables are another's, who migrates. */
+/** The README's, for the processes and `manage`; another role owns the tables and migrates. */
 const grants = [
   'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO',
   'GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO',
 ];
-/** Of Postgres 17 on. */
+/** From Postgres 17 on. */
 const maintain = 'GRANT MAINTAIN ON ALL TABLES IN SCHEMA public TO';
 /** From here on an import refreshes the statistics. */
 const settledLines = 10_000;

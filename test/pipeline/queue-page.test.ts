@@ -35,7 +35,7 @@ describe('the queue page', () => {
   let redis: Redis;
   let shop: TestShop;
   before(async () => {
-    // What waits is looked at by a browser, which may take its time.
+    // A browser looks at what waits, and may take its time.
     const patience = { WAIT_MS: '40000', SHUTDOWN_TIMEOUT_MS: '45000' };
     service = await startService({ apiEnv: { ADMIN_PORT: '0', ADMIN_TOKEN: token, ...patience } });
     database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
@@ -56,9 +56,9 @@ describe('the queue page', () => {
     expect(response.status).to.equal(200);
     return ((await response.json()) as { queues: ShownQueue[] }).queues;
   };
-  /** Changes that wait, since the worker stands still, for as long as it is looked at. */
+  /** Keeps changes waiting behind a stopped worker while `look` runs; returns their answers. */
   const whileWaiting = async (look: () => Promise<void>): Promise<Answer[]> => {
-    // The page has a connection of its own: behind it the service may still be looking for a Redis that was away.
+    // The page has its own connection: though it works, the service may still be looking for a Redis that was away.
     await untilServing(service);
     const waiting = () => redis.zcard(keys.scheduled);
     await until(async () => (await waiting()) === 0, {
@@ -83,7 +83,7 @@ describe('the queue page', () => {
     }
     return Promise.all(sent);
   };
-  /** What the page's connection sends meanwhile, and what its scripts call: others, as the API's own look, write as they do. */
+  /** What the page's connection sends during `look`, and its scripts call; others write, as the API's own look does. */
   const calledByPage = async (look: () => Promise<void>): Promise<Set<string>> => {
     const bySource = new Map<string, Set<string>>();
     let source = '';
@@ -150,7 +150,7 @@ describe('the queue page', () => {
     };
     await Promise.all(Array.from({ length: 10 }, () => queues()));
     expect(await connections()).to.equal(1);
-    // Of one shop beside others no more would leave the API process.
+    // No more jobs of one shop beside others would leave the API process.
     const materials = jobsSentBesideMax;
     const enough = { length: Math.ceil((1.2 * shownMax) / materials) };
     const shops = await Promise.all(Array.from(enough, () => createTestShop(database, { materials })));

@@ -21,7 +21,7 @@ describe('what owners leave behind, and idle materials', () => {
     for (let index = 0; index < count; index += 1) ids.push(await room.add(ref));
     return ids;
   };
-  /** Its lease has run out, and a worker has found that. */
+  /** Lets the lease run out, and a sweep find that. */
   const loseLease = async () => {
     await room.runOut(name);
     await room.sweep();

@@ -40,7 +40,7 @@ describe('a Redis connection', () => {
           .rpush('once', use)
           .exec()
           .then(
-            // Of a pipeline each command has an answer of its own.
+            // Each command of a pipeline has an answer of its own.
             (answers) => (answers?.every(([error]) => error !== null) === true ? 'rejected' : 'answered'),
             () => 'rejected',
           );

@@ -12,7 +12,7 @@ import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
 
-/** The README's: our keys and channels, and no command that looks at, or changes, what is others'. */
+/** The README's: our keys and channels, and no command that looks at or changes what belongs to others. */
 const rules = '~{raw-materials}* ~raw-materials:* &{raw-materials}* +@all -@admin -@dangerous +info +client|list';
 const token = 'a-token-for-this-test';
 

@@ -60,7 +60,7 @@ describe('the scheduling of materials, at random', () => {
       }
     }
 
-    /** As a lane works, by an owner that may be one no more: applied is what Postgres would take for the first time. */
+    /** Works as a lane does, maybe with no lease left; `applied` gets what Postgres would take for the first time. */
     async function advance(held: HeldMaterial[], max: number, done = dice.below(4)): Promise<HeldMaterial[]> {
       for (const { queue, jobs } of held) {
         // Postgres decides by what is on record; a zombie's jobs were handed out to it before it lost its lease.

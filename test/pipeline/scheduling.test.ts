@@ -23,7 +23,7 @@ describe('the scheduling of materials', () => {
     return held;
   };
   const ready = () => room.ready(ref.shopId);
-  /** As a list that was left in disorder has it. */
+  /** Puts them there as in a list left in disorder. */
   const putInLine = async (...names: string[]) => {
     await room.redis.rpush(`${keys.ready}:${String(ref.shopId)}`, ...names);
     await room.redis.rpush(keys.ready, ref.shopId);
@@ -201,7 +201,7 @@ describe('the scheduling of materials', () => {
       await room.add(other);
       const [held] = await take();
       await runOut(name);
-      // Else the token of the announcement would stand there, whatever the sweep does.
+      // Otherwise the entry of the announcement would stand there, whatever the sweep does.
       await room.redis.del(keys.wake);
       expect(await room.sweep()).to.equal(1);
       expect(await ready()).to.deep.equal([name]);

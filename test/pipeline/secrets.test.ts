@@ -23,7 +23,7 @@ import { until } from '../support/until.js';
 import { appendOnlyFile, contentsOfDatabase, contentsOfRedis } from '../support/whole-contents.js';
 
 const platformId = '8005';
-/** What a client sends beside what is asked for, or to look for. */
+/** What a client sends though nobody asked for it, or searches for. */
 const stray = 'stray-5f4e3d2c1b';
 const adminToken = 'admin-0f9e8d7c6b5a4938';
 const platformToken = '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';
@@ -88,7 +88,7 @@ describe('secrets, after a busy run with faults of every kind', () => {
     await load.finish();
   }
 
-  /** What Redis holds at a moment at which there is work in it. */
+  /** Keeps what Redis holds at a moment when there is work in it. */
   async function keepContents(): Promise<void> {
     const isBusy = async () => contents[contents.push(await contentsOfRedis(redis)) - 1]?.includes('.VMAT-') === true;
     await until(isBusy, { deadlineMs: loadMsMax, what: 'work in Redis' });

@@ -22,7 +22,7 @@ describe('the jobs that a shop has in flight', () => {
   let database: Database;
   let room: QueueRoom;
   before(async () => {
-    // What waits while the worker is held must not end by its time: that of a busy machine is not asked here.
+    // What waits while the worker is held must not time out, however busy the machine is.
     const env = { WAIT_MS: '60000', SHUTDOWN_TIMEOUT_MS: '70000' };
     service = await startService({ apis: 1, workers: 1, env });
     database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });

@@ -60,7 +60,7 @@ function coding(dice: Dice): string {
   return dice.chance(0.05) ? dice.pick(codings) : 'identity';
 }
 
-/** How a content coding is done; one that is not here is only said. */
+/** How a content coding is done; one that is not here is only named in the header. */
 const encoders: Partial<Record<string, (bytes: Buffer) => Buffer>> = {
   gzip: gzipSync,
   deflate: deflateSync,

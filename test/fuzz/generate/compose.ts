@@ -180,7 +180,7 @@ function composeHeaders(deps: ComposeDeps, operation: PublishedOperation, isOff:
   return headers;
 }
 
-/** Nearly always a good key: what comes behind it is what there is to find. */
+/** Nearly always a good key, because what there is to find lies behind it. */
 function authorization(
   deps: ComposeDeps,
   { isSecured, changes }: PublishedOperation,

@@ -18,7 +18,7 @@ export interface PublishedOperation {
   body?: { types: string[]; schema: Schema };
   isSecured: boolean;
   changes: boolean;
-  /** Of a tool: what its structured content is. */
+  /** The schema of a tool's structured content. */
   output?: Schema;
 }
 

@@ -27,7 +27,7 @@ export interface ValueDeps {
   resolve: (schema: Schema) => Schema;
   /** Texts that mean something to the service under this name: ids of the shop, of a location. */
   known: (name: string) => readonly string[] | undefined;
-  /** Whether, where there are such texts, nothing else is sent. */
+  /** Whether nothing else is sent where there are such texts. */
   isOnlyKnown?: boolean;
 }
 
@@ -68,7 +68,7 @@ function typeOf({ dice }: ValueDeps, { type, properties, items }: Schema): strin
 function validObject(deps: ValueDeps, schema: Schema): Record<string, unknown> {
   const { dice } = deps;
   const { properties = {}, required = [], oneOf = [] } = schema;
-  // Branches that say no more than what must be there: one is chosen, and what only the others want is left out.
+  // The branches only say what must be there: one is chosen, and what only the others require is left out.
   const branch = oneOf.length === 0 ? [] : (dice.pick(oneOf).required ?? []);
   const others = new Set(oneOf.flatMap((each) => each.required ?? []).filter((each) => !branch.includes(each)));
   const names = Object.keys(properties).filter(

@@ -3,7 +3,7 @@ import type { Answer } from '../../support/http.js';
 import { checkReply } from '../../support/reply.js';
 import type { Expected } from './stock-model.js';
 
-/** Holds an answer against what the model says, with what the service makes up taken out of both. */
+/** Compares an answer with what the model says, except for the values that the service makes up. */
 export function checkAnswer(what: string, answer: Answer, expected: Expected): void {
   checkReply(answer);
   const wanted = `the model has ${JSON.stringify(expected)}`;

@@ -57,7 +57,7 @@ export function expectLevels(shop: ShopModel, id: string, locationIds: readonly 
   };
 }
 
-/** All of it, newest first; the pages are for who reads them. */
+/** The whole history, newest first; the caller compares it page by page. */
 export function expectHistory(shop: ShopModel, id: string, sent: HistorySent): Expected {
   const material = found(shop, id);
   if ('status' in material) return material;

@@ -37,7 +37,7 @@ const notFound: Expected = { status: 404, code: 'NOT_FOUND' };
 const statusOf = { NOT_FOUND: 404, INVALID_INPUT: 400, CONFLICT: 409 } as const;
 type RowCode = keyof typeof statusOf;
 
-/** What an id that is none of a virtual material is answered with, on a write; undefined where it may be one. */
+/** What a write is answered if its id cannot be that of a virtual material; undefined if it may be. */
 function refusedId(variantId: string): Expected | undefined {
   if (!variantId.startsWith('VMAT-')) return invalid('variantId');
   return undefined;

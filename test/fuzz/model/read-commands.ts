@@ -33,7 +33,7 @@ interface HistoryPlan {
   index: number;
   limit: number;
   locationId: string | undefined;
-  /** How many writes back the wanted request is; beyond the first it is one that never was. */
+  /** How many writes back the wanted request is; before the first write it is one that never was. */
   back: number | undefined;
 }
 

@@ -1,7 +1,7 @@
 import { amountOf, shownNumber } from './amounts.js';
 import type { Amount } from './amounts.js';
 
-/** What a shop is, by the contract alone, written out again: nothing of the service's own rules is imported here. */
+/** A shop by the contract alone, written out again: none of the service's own rules is imported here. */
 export interface ShopModel {
   allowNegative: boolean;
   defaultLocation: string | undefined;
@@ -81,7 +81,7 @@ export function totalOf({ origin, levels, mirrored }: MaterialModel): Amount {
   return [...levels.values()].reduce((total, level) => total + level, 0n);
 }
 
-/** What one row does to a material, and does it (contract §3.3–§3.5). */
+/** Applies one row to a material and returns what it did (contract §3.3–§3.5). */
 export function runRow(shop: ShopModel, material: MaterialModel, row: RowModel, requestId: string): RowEffect {
   const level = material.levels.get(row.locationId) ?? 0n;
   const failed = (code: RowEffect['code']) => ({
@@ -123,7 +123,7 @@ export function runRow(shop: ShopModel, material: MaterialModel, row: RowModel, 
   return { ok: true, previous: level, applied, level: after, clamped };
 }
 
-/** The row that makes the total what is wanted; undefined where there is none (contract §4). */
+/** The level at the default location that makes the total as wanted; undefined if there is none (contract §4). */
 export function rowForTotal(shop: ShopModel, material: MaterialModel, wanted: Amount): Amount | undefined {
   const { defaultLocation } = shop;
   if (defaultLocation === undefined) return undefined;

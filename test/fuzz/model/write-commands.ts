@@ -103,7 +103,7 @@ const adjustPlan: fc.Arbitrary<AdjustPlan> = fc.record({
   rows: fc.oneof(
     { weight: 3, arbitrary: fc.array(row, { minLength: 1, maxLength: 1 }) },
     { weight: 3, arbitrary: fc.array(row, { minLength: 1, maxLength: 12, size: 'max' }) },
-    // Batches without a good row are refused on a way of their own.
+    // Batches without a good row are refused on a path of their own.
     { weight: 1, arbitrary: fc.array(rowPlan(badRow), { minLength: 1, maxLength: 2 }) },
   ),
   query: fc.oneof(
@@ -156,7 +156,7 @@ function sentRow(model: ShopModel, variantId: string, plan: RowPlan): SentRow {
   return { row: made };
 }
 
-/** JSON with the numbers as their texts are. */
+/** A row as JSON, each number written exactly as its text. */
 function rowText(sent: SentRow): string {
   if ('bad' in sent) return JSON.stringify(sent.bad);
   const numbers = new Set(['delta', 'absolute', 'expected']);
@@ -176,7 +176,7 @@ export interface Sending {
   outcome: Write['outcome'];
 }
 
-/** Sends a write, with what its query, key and headers make of it before and beside what its body does. */
+/** Sends a write; its query, key and headers may decide what becomes of it, before what its body does. */
 export async function send(model: ShopModel, real: LiveShop, sending: Sending): Promise<void> {
   const { path, query, queryFault, headers, key, body, outcome } = sending;
   const bare = key.replaceAll('"', '');
@@ -201,7 +201,7 @@ export async function send(model: ShopModel, real: LiveShop, sending: Sending): 
   await carryOut(model, real, keyed);
 }
 
-/** What levels are below zero then stay so, and no negative delta raises them (contract §3.5). */
+/** Levels that are below zero by then stay so, and no negative delta raises them (contract §3.5). */
 export const switchCommand: fc.Arbitrary<Command> = fc.boolean().map((allowed) =>
   command(`negative levels are ${allowed ? 'allowed' : 'refused'} from here on`, async (model, real) => {
     await real.allowNegative(allowed);
@@ -209,7 +209,7 @@ export const switchCommand: fc.Arbitrary<Command> = fc.boolean().map((allowed) =
   }),
 );
 
-/** The same request once more, or as it stood some writes ago: a replay, or, where its key had gone to another, 422. */
+/** Sends the last keyed write, or an earlier one, again: a replay, or 422 if its key has gone to another write. */
 export const repeatCommand: fc.Arbitrary<Command> = fc.nat(20).map((back) =>
   command(`repeat the keyed write ${String(back)} back`, async (model, real) => {
     const keyed = real.keyed.at(-1 - (back % Math.max(1, real.keyed.length)));
@@ -227,7 +227,7 @@ async function carryOut(model: ShopModel, real: LiveShop, { asked, write }: Keye
     return;
   }
   const earlier = write.key && model.remembered.get(write.key.scope);
-  // Tried on a copy first: what the body alone refuses does not come as far as the key.
+  // Tried on a copy first: a write that is refused for its body alone does not get as far as the key.
   if (earlier !== undefined && write.outcome(structuredClone(model), requestId).executed) {
     if (earlier.meaning !== write.key?.meaning) {
       checkAnswer(what, answer, { status: 422, code: 'IDEMPOTENCY_KEY_REUSED' });

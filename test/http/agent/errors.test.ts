@@ -150,7 +150,7 @@ describe('POST /mcp: an outcome that is open', () => {
   const adjustment = { updates: [{ locationId: '1001', delta: 2 }] };
   const key = { idempotencyKey: 'k' };
 
-  // Of a shop whose plan has no REST: what the message names must be here.
+  // For a shop whose plan has no REST: what the message names must be on this surface.
   const cases: [name: string, args: object, message: RegExp][] = [
     ['adjust_inventory', { ...adjustment, ...key }, /same idempotencyKey/],
     ['adjust_inventory', adjustment, /get_inventory_history .* requestId (?<requestId>[-0-9a-f]{36}) .* ten minutes/],

@@ -156,7 +156,7 @@ describe('POST /mcp: hostile messages', () => {
       for (const name of ['update_raw_material', 'adjust_inventory', 'list_raw_materials']) {
         const passedMs = startOwnTime();
         const { status, text } = await post(call(name, args));
-        // A tenth of a second where nobody else is busy; 60,000 fields, each met with all others, are many times this.
+        // A tenth of a second on an idle machine; comparing 60,000 fields with one another takes many times this.
         expect(passedMs(), name).to.be.below(5_000);
         expect(status).to.equal(200);
         expect(isToolError(text), name).to.equal(true);

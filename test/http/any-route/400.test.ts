@@ -126,7 +126,7 @@ describe('every path: 400', () => {
       const answered = new Promise((resolve) => socket.once('data', resolve));
       socket.write(`PATCH ${inventoryPath(shop.materialIds[0]!)} HTTP/1.1\r\nHost: x\r\n${chunked}\r\n`);
       await answered;
-      // The answer's connection is let go in a turn of its own; an exchange on another one shows that it has been.
+      // The answer lets go of its connection in a later turn; an exchange on another connection shows that it has.
       expectData(await http.ask({ path: '/healthz' }), 'status');
       socket.write('zz\r\n');
       expectError(parseAnswer(await text), 'UNAUTHORIZED');

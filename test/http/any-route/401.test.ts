@@ -28,7 +28,7 @@ function withTypo(key: string, at: number): string {
 }
 
 describe('every route: 401', () => {
-  // Of its own, since its failures count against the address of all tests: 60 in a minute, and good keys are refused.
+  // Its own, because failures count against the address of all tests: after 60 in a minute, good keys are refused.
   const http = useOwnHttpService({});
   let shop: TestShop;
 

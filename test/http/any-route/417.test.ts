@@ -29,7 +29,7 @@ describe('every path: 417', () => {
     const head = 'PATCH /v1/raw-materials/VMAT-1 HTTP/1.1\r\nHost: x\r\nExpect: foo\r\n';
     socket.write(`${head}Transfer-Encoding: chunked\r\n\r\n`);
     await answered;
-    // The answer's connection is let go in a turn of its own; an exchange on another one shows that it has been.
+    // The answer lets go of its connection in a later turn; an exchange on another connection shows that it has.
     expectData(await http.ask({ path: '/healthz' }), 'status');
     socket.write('zz\r\n');
     expectError(parseAnswer(await text), 'EXPECTATION_FAILED');

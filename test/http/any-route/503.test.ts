@@ -14,7 +14,7 @@ import { createTestShop } from '../../support/shop.js';
 import type { TestShop } from '../../support/shop.js';
 import { until } from '../../support/until.js';
 
-/** Far below the wait of a write that was queued (WAIT_MS, 10 s): who is answered in it was refused at once. */
+/** Far below the wait of a write that was queued (WAIT_MS, 10 s): what is answered within this was refused at once. */
 const refusalMsMax = 5_000;
 const recoveryMsMax = 20_000;
 

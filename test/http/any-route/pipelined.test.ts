@@ -20,7 +20,7 @@ describe('a request behind one whose answer is under way', () => {
     shop = await createTestShop(http.database);
   });
 
-  /** Writes bytes while the answer to the first request among them is held back; everything that comes until the end. */
+  /** Writes bytes while the answer to their first request is held back; returns all that comes until the end. */
   async function sendWhile(hold: (use: () => Promise<void>) => Promise<void>, bytes: string): Promise<string> {
     const socket = connect({ port: http.port, host: '127.0.0.1' });
     const text = textUntilClosed(socket);
@@ -76,7 +76,7 @@ describe('a request behind one whose answer is under way', () => {
     for (let turn = 1; turn <= 5; turn += 1) {
       const socket = connect({ port: http.port, host: '127.0.0.1' });
       const text = textUntilClosed(socket);
-      // To inflate a body takes another turn of the event loop: side by side the second change would come first.
+      // Inflating a body takes another turn of the event loop: side by side, the second change would come first.
       const first = change(gzipSync(setTo(2 * turn)), 'Content-Encoding: gzip\r\n');
       const read = Buffer.from(`${head('GET')}Connection: close\r\n\r\n`);
       socket.write(Buffer.concat([first, change(setTo(2 * turn + 1)), read]));

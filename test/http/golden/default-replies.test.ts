@@ -206,7 +206,7 @@ function compare(name: string, answer: Answer): void {
   expect(name).to.contain(`-${answer.status}`);
 }
 
-/** Only what no two replies share is replaced, by something of another length, so that Content-Length stays compared. */
+/** Replaces only what no two replies share. Content-Length stays compared, whatever the length of what is put in. */
 function render({ status, headers, text }: Answer): string {
   const { date: _date, connection: _connection, 'keep-alive': _keepAlive, ...others } = headers;
   const lines = Object.entries(others).map(([name, value]) => `${name}: ${withoutChance(name, String(value))}`);

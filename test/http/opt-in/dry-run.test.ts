@@ -107,7 +107,7 @@ describe('?dryRun=true on the inventory update', () => {
   });
 
   it('takes its true place among concurrent writes: each sees whole bookings before it, and none sees it', async () => {
-    // Of a level that only ever goes up by 1, a dry run of −1000 tells the level it met: what it would have applied.
+    // On a level that only ever goes up by 1, a dry run of −1000 tells the level it met by what it would have applied.
     const answers = await Promise.all(
       Array.from({ length: 60 }, (_, index) =>
         index % 3 === 0

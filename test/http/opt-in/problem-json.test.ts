@@ -76,7 +76,7 @@ describe('Accept: application/problem+json', () => {
       `PATCH ${materialPath(id)} HTTP/1.1\r\n${head}Authorization: Bearer ${shop.writeKey}\r\n` +
       'Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\nnonsense\r\n';
     expectProblem(parseAnswer(await rawUntilClosed(http.port, badChunk)), 400, 'INVALID_INPUT');
-    // A verb that the parser does not know ends it before the headers, which are in the same packet all the same.
+    // A verb that the parser does not know stops it before the headers, but they are in the same packet.
     const madeUp = `BREW ${listPath} HTTP/1.1\r\n${head}\r\n`;
     expectProblem(parseAnswer(await rawUntilClosed(http.port, madeUp)), 405, 'METHOD_NOT_ALLOWED');
   });

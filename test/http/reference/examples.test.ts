@@ -4,7 +4,7 @@ import { replyExamples } from '../../../api/reference/reply-examples.js';
 import { useHttpService } from '../../support/http-service.js';
 import { captureErrors, captureReplies } from '../../support/reference-replies.js';
 
-/** Where the service has come to answer otherwise, the difference that these show is what to write into the examples. */
+/** If the service has come to answer otherwise, the difference shown by these is what to write into the examples. */
 describe('the examples of the OpenAPI document', () => {
   const http = useHttpService();
 

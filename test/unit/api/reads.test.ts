@@ -22,7 +22,7 @@ describe('the turns of what shops read', () => {
       return name;
     });
   const names = () => begun.map(({ name }) => name);
-  /** Ends the question of this name; what is begun in its place is. */
+  /** Ends the question of this name, and lets what takes its place begin. */
   const end = async (name: string) => {
     begun.find((one) => one.name === name)?.end();
     await turn();

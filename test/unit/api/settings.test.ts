@@ -5,7 +5,7 @@ import { readSettings } from '../../../shared/runtime/settings.js';
 const servers = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host' };
 
 describe('settings of the API', () => {
-  // Beyond 2^31 ms a timer of Node ends at once.
+  // A Node timer set beyond 2^31 ms fires at once.
   const tooLong = [
     'READ_TIMEOUT_MS',
     'HEADERS_TIMEOUT_MS',

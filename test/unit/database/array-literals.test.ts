@@ -32,7 +32,7 @@ describe('array literals', () => {
   const listsOf = <T>(element: fc.Arbitrary<T>) => fc.array(fc.option(element), { maxLength: 20 });
   const same = <T>(item: T) => item;
 
-  /** All but the one character that Postgres has no text with; it is refused before it comes here. */
+  /** Any text without the one character that no text of Postgres can have; it is refused before it comes here. */
   const anyText = fc.string({ unit: 'binary', maxLength: 12 }).filter((text) => !text.includes('\u0000'));
 
   it('texts: quotes, backslashes, braces, commas, NULL and the empty one', async () => {

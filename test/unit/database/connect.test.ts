@@ -102,7 +102,7 @@ describe('a pool whose server ends a session', () => {
   let server: Database;
   before(async () => {
     const { url } = await testPostgres();
-    // As the API has its own, where the driver waits for no answer before it writes.
+    // As the API connects: with `answerMsMax` the driver waits for no answer before it writes.
     database = connectDatabase({ url, poolMax: 1, applicationName: 'test', answerMsMax: soonMsMax });
     server = connectDatabase({ url, poolMax: 1, applicationName: 'test' });
   });

@@ -109,7 +109,7 @@ describe('the plans of the list', () => {
     return id;
   }
 
-  /** What each statement reads that is sent meanwhile. */
+  /** What each statement sent by `use` reads. */
   async function statementsOf(use: () => Promise<unknown>): Promise<{ sql: string; scans: Scan[] }[]> {
     const statements: { sql: string; scans: Scan[] }[] = [];
     for (const statement of await sentDuring(database, use)) {

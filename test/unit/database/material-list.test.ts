@@ -45,7 +45,7 @@ describe('the list of materials', () => {
     shopId = (await createShop(database, { name: 'one', plan: 'enhanced' })).id;
     otherShopId = (await createShop(database, { name: 'two', plan: 'enhanced' })).id;
     await createMaterials(database, shopId, materials);
-    // In one statement all have the same moment, and updatedAt is a key to sort by: a second apart, in the order given.
+    // One statement gives all the same moment, but updatedAt is a sort key: so a second apart, in the order given.
     for (const [index, { id }] of materials.entries()) {
       await database.raw(
         `UPDATE stock SET updated_at = updated_at + ? * interval '1 second' WHERE shop_id = ? AND material_id = ?`,

@@ -10,8 +10,8 @@ import { startService } from '../../support/service.js';
 import { createTestShop } from '../../support/shop.js';
 
 /**
- * A rolling update brings the schema first, then the processes: expand. What these tests do by hand is the migration of
- * a version to come that only adds; to the code here, this version is the older one.
+ * A rolling update brings the schema first, then the processes: expand. These tests do by hand what the migration of a
+ * later version does that only adds; next to it, the code here is the older version.
  */
 describe('a schema that is newer than the version that runs', () => {
   let testDatabase: TestDatabase;

@@ -43,7 +43,7 @@ describe('NaN', () => {
       if (constraint?.startsWith(table) !== true) letIn.push(`${table}.${column}`);
     }
     expect(letIn).to.deep.equal([]);
-    // Of these two a row has only one, so that the other's NaN meets another constraint above.
+    // A row has only one of these two, so the NaN of the other met another constraint above.
     const swap = database.raw("UPDATE ledger SET requested_delta = 'NaN', requested_absolute = NULL");
     const constraint = await swap.then(() => 'none', violatedConstraint);
     expect(constraint).to.match(/^ledger_/);

@@ -149,7 +149,7 @@ describe('the check of recent changes', () => {
     await database.raw(`UPDATE levels SET sequence = 200000, quantity = 200000 WHERE id = ${of}`);
     const [levelsQuery] = await sentDuring(database, () => check(['VMAT-b']));
     const read = blocksOf('ledger', await planOf(database, levelsQuery!, { isRun: true }));
-    // The whole of it has thousands; an index of four levels and the pages of two hundred entries are a few.
+    // The whole ledger has thousands; an index of four levels and the pages of two hundred entries take a few.
     expect(read).to.be.greaterThan(0).and.lessThan(40);
     expect(await check(['VMAT-b'])).to.deep.include({ levels: 2, entries: 103 });
   });

@@ -7,7 +7,7 @@ import type { Command } from '../../../shared/domain/operation.js';
 const [shopMax, processMax] = [3, 5];
 const bytesMax = 64 * 1_024 * 1_024;
 const small: Command = { kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] };
-/** A quarter of all that may be in flight, of which three fit, and a fourth does not. */
+/** A quarter of all that may be in flight: three such writes fit, a fourth does not. */
 const large: Command = { kind: 'adjust', rows: [{ locationId: '1', delta: 1, reason: 'x'.repeat(bytesMax / 4) }] };
 
 describe('the admission of writes', () => {

@@ -37,7 +37,7 @@ describe('the jobs that are combined', () => {
     add(...Array.from({ length: count }, () => waiterOf(options)));
   const jobs = () => sent.flat();
   const sizes = () => jobs().map(({ open }) => open.size);
-  /** All of the latest job have their answers. */
+  /** Lets all of the latest job have their answers. */
   const answer = async () => {
     for (const waiter of [...(jobs().at(-1)?.open ?? [])]) combiner.leave(waiter);
     await turn();

@@ -15,7 +15,7 @@ function jobOf(materialId: string): FormedJob {
 
 describe('an enqueue', () => {
   const room = useQueueRoom();
-  /** What its link was told, one an enqueue; undefined where it passed. */
+  /** What its link was told, once for each enqueue; undefined if it passed. */
   let told: unknown[];
   const enqueuing = { passed: () => told.push(undefined), failed: (error: unknown) => told.push(error) };
   beforeEach(() => (told = []));
@@ -45,7 +45,7 @@ describe('an enqueue', () => {
     expect(await room.jobs(job.ref, 'wait')).to.deep.equal([job.id]);
   });
 
-  // Whoever is told "not applied" sends the change again: of what may stand in the queue that would be twice.
+  // Whoever is told "not applied" sends the change again: one that stands in the queue would be applied twice.
   const uncertain: { title: string; exec: (send: () => Promise<unknown>) => Promise<unknown> }[] = [
     {
       title: 'the connection broke before the answer',

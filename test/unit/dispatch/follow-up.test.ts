@@ -58,7 +58,7 @@ describe('the follow-up of writes that hear nothing', () => {
     performance.now = now;
   });
 
-  /** A request whose job was sent, unless it is still to be, and whose wait ends in so many milliseconds. */
+  /** A request whose wait ends in `leftMs`, and whose job was sent, or is still to be. */
   function wait(leftMs = longMs, isSent = true): Waiter {
     const ref = { shopId: 1, materialId: 'VMAT-a' };
     const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
@@ -93,7 +93,7 @@ describe('the follow-up of writes that hear nothing', () => {
   });
 
   it('withdraws at once what may not have been queued, again after a failure, and looks up no more', async () => {
-    // Slowed down, or the grace could be over before the third try on a machine that stands still.
+    // Slows the clock, or on a machine that stands still the grace could be over before the third try.
     const startMs = now();
     performance.now = () => startMs + (now() - startMs) / 10;
     let [asked, failures] = [0, 2];

@@ -12,7 +12,7 @@ import { until } from '../../support/until.js';
 
 const soonMsMax = 10_000;
 const hourMs = 3_600_000;
-/** An answer of Redis' own clock may be as old as a question takes on a machine that stands still now and then. */
+/** An answer of Redis' clock may be this old: a question takes long on a machine that stands still now and then. */
 const nearMs = 60_000;
 
 describe('what the API knows of the pipeline behind it', () => {
@@ -62,7 +62,7 @@ describe('what the API knows of the pipeline behind it', () => {
     const offsetMs = () => started.redisNowMs() - performance.now();
     const beforeMs = offsetMs();
     await beat();
-    // A question is under way, and answered.
+    // Asks a question that is answered during the stand-still.
     redis.emit('ready');
     standStill(4_000);
     await until(() => started.pipeline()?.liveWorkers === 1, { deadlineMs: soonMsMax, what: 'the answer' });
@@ -79,7 +79,7 @@ describe('what the API knows of the pipeline behind it', () => {
         resolve(parts());
       });
     });
-    // As where another Redis takes over: the workers are not at it yet.
+    // As if another Redis took over that no worker has reached yet.
     await runScript(redis, 'rmBeat', 'worker', 0);
     redis.disconnect(true);
     expect(await atOnce).to.deep.include({ redis: false, worker: false });

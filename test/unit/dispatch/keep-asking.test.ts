@@ -15,7 +15,7 @@ describe('a question that is kept being asked', () => {
     const question = keepAsking(ask, { wellMs: neverMs, unwellMs: 1 });
     await question.now();
     await until(() => asked === 3, { deadlineMs: soonMsMax, what: 'the question that is answered well' });
-    // As soon as it was asked while not all was well, many times over.
+    // Many times the pause between two questions while not all was well.
     await sleep(20);
     expect(asked).to.equal(3);
     question.stop();

@@ -21,7 +21,7 @@ describe('a write whose reply and whose look-up find it at once', () => {
   const room = useQueueRoom();
   let dispatch: Dispatch;
 
-  // Also what a test that failed has left open, or the process would wait for it.
+  // Also ends what a failed test has left open, or the process would wait for it.
   afterEach(async () => {
     await reply();
     await dispatch.close();
@@ -46,7 +46,7 @@ describe('a write whose reply and whose look-up find it at once', () => {
 
   it('leaves what is in flight once: the bound holds after it', async () => {
     let hasBoth = false;
-    // The look-up has found it in Postgres; before its answer arrives the reply does.
+    // The look-up has found it in Postgres, but the reply arrives before its answer does.
     const raw = async (sql: string, [ids]: [string[]] = [[]]) => {
       if (sql.includes('FROM pg_class')) return { rows: [{ found: 'public', wanted: 'public' }] };
       if (sql.includes('FROM knex_migrations')) return { rows: await migrationSource.getMigrations([]) };

@@ -18,7 +18,7 @@ describe('the writes that are worth holding of a shop', () => {
     expect(gates.inHandMax()).to.equal(writesInHandMax);
     gates.markDue(2, 'another');
     expect(gates.inHandMax()).to.equal(writesInHandBesideMax);
-    // Quiet since its write, and looked for a quarter of that time apart.
+    // Quiet for `besideMs` since its write, and a quarter of that until the next look.
     await delay(1.3 * besideMs);
     gates.markDue(1, 'one');
     await turn();

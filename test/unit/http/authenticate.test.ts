@@ -6,11 +6,11 @@ import type { KeyRing } from '../../../api/http/key-ring.js';
 import type { RequestState } from '../../../api/http/request-state.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
 
-/** Of an address in a minute. */
+/** Failures of an address in a minute. */
 const failuresMax = 60;
 
 describe('the check of a key', () => {
-  /** What one address is answered, request by request, by what the look-up of its key finds. */
+  /** What one address is answered, request by request, depending on what the look-up of its key finds. */
   function start() {
     let found: unknown;
     const keys = { wasGood: () => false, find: () => Promise.resolve(found) } as unknown as KeyRing;

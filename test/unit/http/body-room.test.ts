@@ -14,7 +14,7 @@ describe('the room for bodies', () => {
     if (place === undefined) throw new Error('there was room');
     return place;
   };
-  /** Whether it has a place by the time that all who could enter have. */
+  /** Whether it has a place once all who could enter have done so. */
   const isIn = async (asked: Promise<unknown>) => {
     let entered = false;
     void asked.then(() => (entered = true));

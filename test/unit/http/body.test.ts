@@ -34,7 +34,7 @@ describe('a body as it comes in', () => {
     app.use(async (ctx) => {
       ctx.respond = false;
       hasArrived = true;
-      // As the key and the limit, which are asked for before anybody reads.
+      // In place of the key and the limit, which are asked for before anybody reads.
       await nextTurn();
       ctx.state.caller = { shop: { id: 1 } } as RequestState['caller'];
       read = await readBody(ctx, bodies);

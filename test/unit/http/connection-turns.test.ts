@@ -12,7 +12,7 @@ import type { RequestState } from '../../../api/http/request-state.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 10 * turnMsMax;
-/** How often it is looked for what is free. */
+/** How often the turns look for what is free. */
 const lookEveryMs = 5;
 
 /** A client of one connection, which it keeps. */
@@ -234,7 +234,7 @@ describe('the connections of a shop', () => {
     held = [];
     const asked = one?.ask();
     await until(() => held?.length === 1, { deadlineMs: soonMsMax, what: 'the turn that comes in any case' });
-    // Looked through by now, and nobody there: the looking has ended.
+    // By now they have looked and found nobody, so the looking has ended.
     await delay(10 * lookEveryMs);
     for (const answer of held.splice(0)) answer();
     held = undefined;

@@ -7,7 +7,7 @@ import { createBareServer } from '../../support/bare-server.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 5_000;
-/** That may be open at once in a process; and so many of a connection, which is read on. */
+/** How many may be open at once in a process, and how many on a connection that is still read on. */
 const [processMax, aheadCount] = [10_000, 90];
 const read = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';
 
@@ -16,7 +16,7 @@ describe('the answers that are open in the server of the API', () => {
   let port: number;
   let isAnswered: boolean;
   let asked: number;
-  /** Of both ends: one that is not read does not hear that the other is gone. */
+  /** Of both ends, because one that is not read does not hear that the other is gone. */
   let sockets: Socket[];
 
   beforeEach(async () => {

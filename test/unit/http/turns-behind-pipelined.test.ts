@@ -10,7 +10,7 @@ describe('the connections of a shop, of which one sends without awaiting answers
     let max = 2;
     const turns = createConnectionTurns({ inHandMax: () => max, keepAliveMs: 10 * turnMsMax });
     const end: (() => void)[] = [];
-    /** A request that the turns see, on a connection that is only looked at. */
+    /** A request as the turns see it, on a connection that is only a stand-in. */
     const ask = async (socket: EventEmitter, work: () => Promise<void>) => {
       const res = new EventEmitter();
       const req = { socket, headers: {} };

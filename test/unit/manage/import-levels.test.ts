@@ -56,7 +56,7 @@ describe('the opening stock of npm run manage -- materials import', () => {
     const longest: number[] = [];
     const note = ({ sql, bindings }: { sql: string; bindings: unknown[] }) => {
       if (!sql.includes('INSERT INTO ledger')) return;
-      // Each an array in Postgres' own form; of these materials none has a comma in a text.
+      // Each is an array in Postgres' own form, and no text of these materials has a comma.
       longest.push(Math.max(...bindings.map((value) => String(value).split(',').length)));
     };
     database.on('query', note);

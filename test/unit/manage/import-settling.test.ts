@@ -33,7 +33,7 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
 
   const args = (path: string) => ['materials', 'import', '--shop', managed.shopId, path];
 
-  /** Another session's lock lets rows in and holds VACUUM up, which then is cancelled as an operator or a timeout would. */
+  /** Another session's lock lets rows in but holds up VACUUM, until `end` cancels it like an operator or a timeout. */
   async function importWithoutSettling(content: string, end = cancelVacuum): Promise<Run> {
     const path = join(folder.path, 'many.csv');
     await writeFile(path, content);
@@ -101,7 +101,7 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
     let database: Database;
     before(async () => {
       database = connectDatabase({ url: managed.databaseUrl, poolMax: 4, applicationName: 'test' });
-      // Its facet is there for all: whoever made it in a transaction would hold up every other.
+      // Makes the facet that all of them share: whoever made it in a transaction would hold up every other.
       await take(database, 'VMAT-0');
     });
     after(() => database.destroy());
@@ -190,7 +190,7 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
     });
   }
 
-  // A file of Linux that root may open as well, and whose first page nobody can read.
+  // Linux has a file that root may open as well, but whose first page nobody can read.
   if (existsSync('/proc/self/mem')) {
     it('says in a sentence that a file cannot be read on', async () => {
       const path = join(folder.path, 'broken.csv');

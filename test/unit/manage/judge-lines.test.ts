@@ -4,7 +4,7 @@ import { createJudge } from '../../../shared/manage/judge-lines.js';
 import type { BadLines } from '../../../shared/manage/judge-lines.js';
 import type { ParsedLine } from '../../../shared/manage/read-batches.js';
 
-/** Of the lines that a report names. */
+/** The most lines that a report names. */
 const namedMax = 10_000;
 /** Lines that are bad by themselves are nothing to ask a database about. */
 const nobody = {} as unknown as Database;

@@ -124,7 +124,7 @@ describe('manage keys rotate', () => {
   it('of two at once makes one key: the other finds that it was done', async () => {
     const old = await issue();
     const before = await countKeys();
-    // Held until both have come to it: started side by side, one might be done before the other begins.
+    // The key is locked until both wait for it: otherwise one might be done before the other begins.
     const { started } = await database.transaction(async (transaction) => {
       await transaction.raw('SELECT 1 FROM api_keys WHERE id = ? FOR UPDATE', [old.id]);
       const both = [1, 2].map(() => cli.run(rotateArguments(old.id)));

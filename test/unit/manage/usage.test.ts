@@ -29,7 +29,7 @@ describe('npm run manage', () => {
       ['shops', 'set', '1', '--rate-limit', '5', '--no-rate-limit'],
       ['keys', 'issue', '--shop', '1', '--label', 'x'],
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', 'tomorrow'],
-      // JavaScript would make 3 March of it, and the key would outlive what was meant.
+      // JavaScript would make 2 March of it, and the key would outlive what was meant.
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2100-02-30'],
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2099-04-31T12:00Z'],
       ['keys', 'rotate', '--shop', '1', 'abc', '--expires', '2099-01-31', '--no-expires'],

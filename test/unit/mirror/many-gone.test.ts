@@ -18,7 +18,7 @@ describe('the mirror of a platform that was left by very many', () => {
        SELECT ?, 'variant', CAST(number AS text), 0 FROM generate_series(100001, 160000) AS number`,
       [shop.id],
     );
-    // 6 s in all, where a statement has 5, and 1 s for each batch, so that one has time left where the host takes the CPU.
+    // 6 s in all, more than a statement has (5 s), but 1 s for each batch, which leaves time if the host takes the CPU.
     await database.raw(`
       CREATE FUNCTION mark_slowly() RETURNS trigger LANGUAGE plpgsql AS $$
       BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;

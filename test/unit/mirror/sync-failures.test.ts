@@ -153,7 +153,7 @@ describe('a mirror whose platform fails', () => {
     expect(await run(shop)).to.include({ status: 'failed', problem: 'timeout' });
     expectLocations();
     onVariants(null).reply(200, variantsReply([]));
-    // By one that has its usual patience: 20 ms may pass on a busy machine before the answer is read.
+    // With the usual patience: on a busy machine 20 ms may pass before the answer is read.
     expect(await createSync(postgres.database).run(shop)).to.include({ status: 'complete' });
   });
 

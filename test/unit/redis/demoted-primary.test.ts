@@ -10,8 +10,8 @@ import { until } from '../../support/until.js';
 const soonMsMax = 15_000;
 
 /**
- * As 6.2 says what a script was refused (scripting.c, evalGenericCommand), where 7 says `-READONLY … script: …`: only the
- * wording is made here, since a test machine has one Redis.
+ * How 6.2 says that a script was refused (scripting.c, evalGenericCommand); 7 says `-READONLY … script: …`. Only the
+ * wording is imitated here, because a test machine has one Redis.
  */
 const wordings = {
   'Redis 7': (text: string) => text,

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 
-/** What takes everything from the environment. In the one of these tests none could do anything. */
+/** Commands that take everything from the environment. With that of these tests, none could do anything. */
 const entries = {
   'npm start': 'shared/standalone/main.js',
   'npm run api': 'api/main.js',

@@ -36,7 +36,7 @@ async function runProcess(body: string, onLine: (line: Line, child: ChildProcess
     },
   });
   const messages = lines.map((line) => line.msg);
-  /** Tells all of it where the process ended in another way. */
+  /** Shows all that was said if the process ended in another way. */
   const expectCode = (expected: number) => {
     expect({ code, signal }, `${messages.join(', ')}\n${stderr}`).to.deep.equal({ code: expected, signal: null });
   };

@@ -28,7 +28,7 @@ describe('a registry', () => {
   describe('whose entries come and go', () => {
     const bytes = 8_000;
     const entries = 1_000;
-    /** So many are in it at once. */
+    /** How many are in it at once. */
     const held = 6;
 
     /** Puts one in and takes the oldest out. */

@@ -53,7 +53,7 @@ describe('the data folder of npm start', () => {
     const script = `
       import { openDataFolder } from '${module}';
       process.stdout.write(JSON.stringify(openDataFolder('${data}')));`;
-    // A file of this process may have 0 bytes: a stand-in for the disk.
+    // A stand-in for the full disk: a file of this process may have 0 bytes at most.
     const words = [
       '-c',
       'ulimit -f 0; exec "$0" --import tsx --input-type=module --eval "$1"',

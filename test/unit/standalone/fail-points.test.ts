@@ -92,7 +92,7 @@ describe('fail-points', () => {
     await until(() => messages.length === 1, { deadlineMs: 5_000, what: 'the hit' });
     expect(messages).to.deep.equal([hit('mid-step', 1, true)]);
     expect(isAlive(child.pid ?? 0)).to.equal(true);
-    // Again and again, since it may come before the stop, which follows the announcement.
+    // Sent again and again, because the first may come before the stop, which follows the announcement.
     const goesOn = () => {
       child.kill('SIGCONT');
       return messages.length > 1;

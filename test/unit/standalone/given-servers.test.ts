@@ -31,7 +31,7 @@ describe('the judgement of a Postgres that is given', () => {
     });
   }
 
-  // Which a server has as a whole, so that none can be asked for it here.
+  // A whole server has these settings, so no server can be asked to have them here.
   for (const changed of [{ fsync: 'off' }, { fullPageWrites: false }]) {
     it(`is "bad" of one that may lose what it has answered: ${JSON.stringify(changed)}`, () => {
       expect(judge(changed)).to.include({ verdict: 'bad' });

@@ -116,7 +116,7 @@ describe('the embedded Postgres', () => {
       other = join(folder.path, 'recovering');
       const server = await start({ dataDir: other });
       await server.stop();
-      // It asks for each file of WAL that it misses by the command that it is given, and starts once it was told that there is none.
+      // It asks the given command for each file of WAL that it misses, and starts once told that there is none.
       await writeFile(join(other, 'cluster', 'recovery.signal'), '');
     });
     afterEach(() => rm(other, { recursive: true }));
@@ -148,7 +148,7 @@ describe('the embedded Postgres', () => {
       await until(() => existsSync(pidFile), { deadlineMs: 10_000, what: 'its pid' });
       abort.abort(new Error('enough'));
       expect(await first.catch((error: unknown) => error)).to.have.property('message', 'enough');
-      // Not by its file: one that meets the signal just as it runs a command has to be killed, and leaves that behind.
+      // Not by its file: one that gets the signal just as it runs a command must be killed, and leaves the file behind.
       expect(spawned.map(isAlive)).to.deep.equal([false]);
     });
 

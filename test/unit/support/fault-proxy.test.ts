@@ -193,7 +193,7 @@ function watch(socket: Socket): End {
   return { socket, text: () => text, ended: () => socket.readableEnded, error: () => error };
 }
 
-/** A reset behind bytes that were not read yet is an end without an error to libuv. */
+/** To libuv, a reset behind bytes that were not read yet is an end without an error. */
 function isCut({ ended, error }: End): boolean {
   return ended() || error() === 'ECONNRESET';
 }

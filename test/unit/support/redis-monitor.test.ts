@@ -11,7 +11,7 @@ describe('monitorRedis', () => {
   before(async () => {
     server = await startTestRedis();
     redis = new Redis(server.url, { retryStrategy: () => null });
-    // Until then it asks questions of its own.
+    // Until this is answered, the client asks questions of its own.
     await redis.ping();
   });
   after(async () => {
@@ -19,7 +19,7 @@ describe('monitorRedis', () => {
     await server.stop();
   });
 
-  /** What is seen of it. */
+  /** What the monitor sees of it. */
   const seenOf = async (act: () => Promise<unknown>): Promise<SeenCommand[]> => {
     const seen: SeenCommand[] = [];
     let end = (): void => undefined;

@@ -10,7 +10,7 @@ const soonMsMax = 10_000;
 const batchSize = 2_000;
 
 describe('the housekeeping of a worker', () => {
-  // Also what a test that failed has left running, or mocha would wait for it.
+  // Also stops what a failed test has left running, or mocha would wait for it.
   const started: Housekeeping[] = [];
   afterEach(async () => {
     for (const housekeeping of started.splice(0)) await housekeeping.stop();

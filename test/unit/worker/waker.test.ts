@@ -9,7 +9,7 @@ import { createWaker } from '../../../worker/waker.js';
 import { startTestRedis } from '../../support/servers.js';
 import type { TestRedis } from '../../support/servers.js';
 
-/** Below the pause of the waker by what a timer may be early. */
+/** The pause of the waker, less what a timer may be early. */
 const pauseMsMin = 90;
 
 describe('the waker of a worker', () => {

@@ -1,11 +1,12 @@
 import { STATUS_CODES } from 'node:http';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { ServerResponse } from 'node:http';
 import { apiVersion } from '../../shared/contract/envelope.js';
 import { problemType } from '../../shared/contract/problem.js';
 import { statusByCode } from '../../shared/domain/errors.js';
 import type { RequestError } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { answerLost, internalError } from '../fault-answers.js';
+import { endDrainingBehindLast } from './end-draining.js';
 import { isHeldBack } from './held-back-body.js';
 import { problemBody, wantsProblem } from './problem.js';
 import type { AppMiddleware, Reply } from './request-state.js';
@@ -56,8 +57,8 @@ export function sendReply(res: ServerResponse, answer: Answer): void {
   const own = answerHeaders(requestId, reply, rendered);
   // Not a literal that begins with a spread: Node 20 makes hidden classes of its own for each, which are born old.
   res.writeHead(status, Object.assign(own, headers, reply.headers, lastOfConnection && { Connection: 'close' }));
-  if (lastOfConnection) endAfterDraining(res, body);
-  else res.end(body);
+  if (lastOfConnection) endDrainingBehindLast(res.req.socket);
+  res.end(body);
 }
 
 /**
@@ -114,35 +115,4 @@ function answerHeaders(requestId: string, { result }: Reply, { type, body }: Ren
     headers['Retry-After'] = String(Math.max(1, Math.ceil(result.error.retryAfterSeconds)));
   }
   return headers;
-}
-
-const drainMsMax = 1_000;
-const drainBytesMax = 4 * 1_048_576;
-
-/**
- * The whole answer goes out at once, but the connection ends only after what the client is still sending was read and
- * thrown away, within bounds: closing a socket with unread data resets it, and the client would lose the answer.
- */
-function endAfterDraining(res: ServerResponse, body: string): void {
-  const req: IncomingMessage = res.req;
-  let drainedBytes = 0;
-  const end = () => {
-    clearTimeout(timer);
-    req.off('data', count);
-    res.end();
-  };
-  const count = (chunk: Buffer) => {
-    drainedBytes += chunk.length;
-    if (drainedBytes > drainBytesMax) end();
-  };
-  const timer = setTimeout(end, drainMsMax);
-  res.write(body);
-  if (req.complete || req.destroyed) {
-    end();
-    return;
-  }
-  req.once('end', end).once('close', end);
-  req.unpipe();
-  req.on('data', count);
-  req.resume();
 }

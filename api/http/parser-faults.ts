@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { fail, statusByCode } from '../../shared/domain/errors.js';
+import { endDraining, endDrainingAfter, isEnded } from './end-draining.js';
 import { renderRaw, sendReply } from './envelope.js';
 import { answerBefore } from './pipelined.js';
 import { newRequestId } from './request-id.js';
@@ -28,22 +29,23 @@ interface ParserFaultDeps {
 export function answerParserFault(error: ParserFault, socket: Duplex, deps: ParserFaultDeps): void {
   const open = deps.connections.get(socket) ?? [];
   const last = open.at(-1);
+  if (isEnded(socket)) return;
   if (error.code === 'ECONNRESET' || !socket.writable) {
     socket.destroy();
   } else if (last === undefined) {
-    if (deps.cutShort.get(socket)?.complete === false) socket.destroy();
+    if (deps.cutShort.get(socket)?.complete === false) endDraining(socket);
     else end(socket, replyTo(error, deps), deps, acceptOf(error));
   } else if (last.writableEnded && open.length === 1) {
-    socket.end(() => socket.destroy());
+    endDraining(socket);
   } else if (!last.req.complete && !last.headersSent) {
     // The fault is in the body that this request still waits for. Behind others Node keeps this answer until theirs are given.
     const reply = error.code === tooLate && isWaiting(last, open) ? heldUp : replyTo(error, deps);
-    sendReply(last, { requestId: newRequestId(), reply, headers: { Connection: 'close' } });
+    sendReply(last, { requestId: newRequestId(), reply, lastOfConnection: true });
     // Of a request that was answered Node no longer says that it broke off: whoever reads its body would wait for ever.
     last.req.emit('aborted');
   } else {
     // Behind whole requests that are still being answered: they are, and then the connection ends.
-    last.once('close', () => socket.destroy());
+    endDrainingAfter(last, socket);
   }
 }
 
@@ -80,7 +82,7 @@ export function answerConnect(
     return;
   }
   surviveErrors(socket);
-  last.once('close', () => socket.destroy());
+  endDrainingAfter(last, socket);
 }
 
 function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFaultDeps): RefusalReply {
@@ -120,17 +122,8 @@ function end(
   accept?: string,
 ): void {
   onRefused(statusByCode[reply.result.error.code]);
-  surviveErrors(socket);
-  // On the bare socket no timeout of the server counts any more, and a client may leave its answers where they are.
-  const untaken = setTimeout(() => socket.destroy(), takenMsMax);
-  socket.once('close', () => {
-    clearTimeout(untaken);
-  });
-  socket.end(renderRaw({ requestId: newRequestId(), reply }, accept), () => socket.destroy());
+  endDraining(socket, renderRaw({ requestId: newRequestId(), reply }, accept));
 }
-
-/** A refusal is a few hundred bytes, which the kernel takes at once unless the answers before it fill it. */
-const takenMsMax = 10_000;
 
 /** A client that is gone meanwhile must not become a fault of the process. */
 function surviveErrors(socket: Duplex): void {

@@ -60,8 +60,8 @@ export function converse(port: number, parts: readonly Buffer[]): Promise<Conver
       conversation.endedByService = !hasEnded;
       socket.end();
     });
-    // A reset is an end like any other; the answers before it are looked at all the same.
-    socket.on('error', () => undefined);
+    // A reset is an end like any other.
+    socket.on('error', () => (conversation.endedByService = !hasEnded));
     socket.once('close', () => settle());
     socket.once('connect', () => {
       void writeApart(socket, parts).then(() => wait(firstMs));

@@ -11,7 +11,7 @@ import { createTestShop } from '../../support/shop.js';
 import type { TestShop } from '../../support/shop.js';
 
 const bodyBytesMax = 1_048_576;
-/** After a refusal 4 MiB more are read; the rest is what the kernels of both ends may hold. */
+/** After a refusal 16 MiB more are read; the rest is what the kernels of both ends may hold. */
 const sentBytesMax = 32 * bodyBytesMax;
 /** A field update of exactly so many bytes, of which nothing is recognised. */
 const ofBytes = (bytes: number) => `{"junk":"${'x'.repeat(bytes - 11)}"}`;

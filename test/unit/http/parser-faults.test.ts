@@ -1,5 +1,5 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { Duplex, PassThrough } from 'node:stream';
+import { Duplex, duplexPair, PassThrough } from 'node:stream';
 import { expect } from 'chai';
 import { answerParserFault } from '../../../api/http/parser-faults.js';
 import { cpuMsOf } from '../../support/cpu-time.js';
@@ -29,18 +29,18 @@ describe("what Node's parser refuses", () => {
 
   it('as a made-up verb is 405, in whatever form its address is', async () => {
     for (const target of ['/x', '/x?a=/b?c', '/x#a', 'http://host:1/x?a', 'HTTPS://host/x']) {
-      const socket = new PassThrough();
+      const [socket, client] = duplexPair();
       answerParserFault(fault('HPE_INVALID_METHOD', `BREW ${target} HTTP/1.1\r\n`), socket, deps);
-      expect(String(await socket.toArray())).to.match(/^HTTP\/1\.1 405 /);
+      expect(String(await client.toArray())).to.match(/^HTTP\/1\.1 405 /);
       expect(refused.splice(0).at(-1)).to.equal(405);
     }
   });
 
   it('is answered as the problem that its head asks for', async () => {
     const head = 'BREW /x HTTP/1.1\r\nHost: x\r\naccept: application/problem+json\r\n\r\n';
-    const socket = new PassThrough();
+    const [socket, client] = duplexPair();
     answerParserFault(fault('HPE_INVALID_METHOD', head), socket, deps);
-    expect(String(await socket.toArray())).to.match(/\r\nContent-Type: application\/problem\+json/);
+    expect(String(await client.toArray())).to.match(/\r\nContent-Type: application\/problem\+json/);
     refused.splice(0);
   });
 
@@ -56,7 +56,7 @@ describe("what Node's parser refuses", () => {
     /** An answer that is open, and the status that it was given. */
     function answer(method: string, complete: boolean) {
       const given: { status?: number } = {};
-      const req = { method, complete, headers: {}, emit: () => true };
+      const req = { method, complete, headers: {}, socket: new PassThrough(), emit: () => true };
       const res = {
         req,
         headersSent: false,

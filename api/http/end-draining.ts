@@ -1,0 +1,70 @@
+import type { ServerResponse } from 'node:http';
+import type { Duplex } from 'node:stream';
+
+/** A client that has taken its answer and sends nothing for so long has heard of the end, or is gone. */
+const quietMs = 1_000;
+const drainMsMax = 10_000;
+const drainBytesMax = 16 * 1_048_576;
+
+const ended = new WeakSet<Duplex>();
+
+/** Whether `endDraining` was called for the connection: what still comes on it is nobody's. */
+export function isEnded(socket: Duplex): boolean {
+  return ended.has(socket);
+}
+
+/**
+ * Ends a connection with this text as the last on it, and reads on for a while, throwing away what comes: closing a socket
+ * with unread data resets it, and a client that is still sending would lose the answer (RFC 9112 §9.6). It is closed when
+ * the client closes it, when the client has taken everything and sends nothing for a second, or at the latest after ten
+ * seconds or 16 MiB.
+ */
+export function endDraining(socket: Duplex, text = ''): void {
+  if (ended.has(socket) || socket.destroyed) return;
+  ended.add(socket);
+  let bytes = 0;
+  const close = () => socket.destroy();
+  const longest = setTimeout(close, drainMsMax);
+  const quiet = setInterval(() => {
+    if (socket.writableFinished) close();
+  }, quietMs);
+  socket.once('close', () => {
+    clearTimeout(longest);
+    clearInterval(quiet);
+  });
+  // A client that is gone meanwhile must not become a fault of the process.
+  socket.on('error', close);
+  socket.resume();
+  // Not before that is done: a connection that is taken from Node's parser while it is paused is never read again.
+  process.nextTick(() => {
+    // Those of the parser, which would refuse what comes, or take it for a request.
+    socket.removeAllListeners('data');
+    socket.on('data', (chunk: Buffer) => {
+      quiet.refresh();
+      bytes += chunk.length;
+      if (bytes > drainBytesMax) close();
+    });
+  });
+  socket.end(text);
+}
+
+const toBeEnded = new WeakSet<Duplex>();
+
+/** As `endDraining`, once the last answer on the connection is closed; asked again with every packet that comes till then. */
+export function endDrainingAfter(last: ServerResponse, socket: Duplex): void {
+  if (toBeEnded.has(socket)) return;
+  toBeEnded.add(socket);
+  last.once('close', () => {
+    endDraining(socket);
+  });
+}
+
+/** Has Node end a connection like this behind an answer with `Connection: close`, where it would close it at once. */
+export function endDrainingBehindLast(socket: Duplex): void {
+  // Node calls this method of the socket (documented, `net.Socket`) once the answer is written.
+  Object.assign(socket, {
+    destroySoon: () => {
+      endDraining(socket);
+    },
+  });
+}

@@ -1,0 +1,98 @@
+import { connect } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
+import { expect } from 'chai';
+import { useHttpService } from '../../support/http-service.js';
+import { inventoryPath } from '../../support/material-paths.js';
+import { parseAnswers } from '../../support/raw-exchange.js';
+import { createTestShop } from '../../support/shop.js';
+import type { TestShop } from '../../support/shop.js';
+
+interface Case {
+  title: string;
+  parts: () => readonly string[];
+  /** Between two parts. */
+  pauseMs: number;
+  statuses: readonly number[];
+}
+
+const kib = 1_024;
+const parts = (count: number, bytes: number) => Array<string>(count).fill('x'.repeat(bytes));
+
+describe('a client that is still sending when it is refused', () => {
+  const http = useHttpService();
+  let shop: TestShop;
+  before(async () => (shop = await createTestShop(http.database)));
+
+  const patch = () =>
+    `PATCH ${inventoryPath(shop.materialIds[0] ?? '')} HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.writeKey}\r\n` +
+    'Content-Type: application/json\r\n';
+  const whole = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
+
+  const cases: Case[] = [
+    {
+      title: 'more behind what is no HTTP',
+      parts: () => ['hello\r\n\r\n', ...parts(20, 10 * kib)],
+      pauseMs: 5,
+      statuses: [400],
+    },
+    {
+      title: 'the rest of a head that is too large',
+      parts: () => [`GET /healthz HTTP/1.1\r\nHost: x\r\nA: `, ...parts(20, 10 * kib)],
+      pauseMs: 5,
+      statuses: [431],
+    },
+    {
+      title: 'the rest of a body that has a broken chunk',
+      parts: () => [`${patch()}Transfer-Encoding: chunked\r\n\r\nzz\r\n`, ...parts(20, 10 * kib)],
+      pauseMs: 5,
+      statuses: [400],
+    },
+    {
+      title: 'what is no HTTP behind a whole request',
+      parts: () => [`${whole}hello\r\n\r\n`, ...parts(20, 10 * kib)],
+      pauseMs: 5,
+      statuses: [200],
+    },
+    {
+      title: 'a body that is too large, over a link that takes two seconds for it',
+      parts: () => [`${patch()}Content-Length: ${2_560 * kib}\r\n\r\n`, ...parts(40, 64 * kib)],
+      pauseMs: 50,
+      statuses: [413],
+    },
+    {
+      title: 'a body that is too large by far',
+      parts: () => [`${patch()}Content-Length: ${12 * kib * kib}\r\n\r\n`, ...parts(12, kib * kib)],
+      pauseMs: 0,
+      statuses: [413],
+    },
+  ];
+  for (const { title, statuses, ...sent } of cases) {
+    it(`${title}: has the whole answer, and is not reset`, async () => {
+      const { text, error } = await sendOn(http.port, sent.parts(), sent.pauseMs);
+      expect(error).to.equal(undefined);
+      expect(parseAnswers(text).map(({ status }) => status)).to.deep.equal(statuses);
+    });
+  }
+});
+
+/** Sends all parts, whatever comes meanwhile, then ends; what came until the service had ended as well. */
+function sendOn(port: number, all: readonly string[], pauseMs: number): Promise<{ text: string; error?: Error }> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+    socket.once('error', (error) => {
+      resolve({ text, error });
+    });
+    socket.once('close', () => {
+      resolve({ text });
+    });
+    void (async () => {
+      for (const part of all) {
+        socket.write(part, 'latin1');
+        await pause(pauseMs);
+      }
+      socket.end();
+    })();
+  });
+}

@@ -229,7 +229,7 @@ describe('deployment', () => {
     const rules = read('.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
-    // The last rule that fits decides: what lies within a folder that is let in is kept out after it.
+    // The last rule that matches decides, so what is to stay out of the folders that are let in comes after them.
     expect([rules[0], ...rules.slice(-2)]).to.deep.equal(['*', '**/.env*', '**/node_modules']);
     const letIn =
       /^!(package(-lock)?\.json|\.npmrc|tsconfig\.json|knexfile\.ts|api|worker|shared|test\/(load|bench|support))$/;

@@ -73,7 +73,7 @@ describe('the OpenAPI document', () => {
     for (const item of Object.values(document.paths)) {
       for (const { responses } of Object.values(item) as { responses: Record<string, { $ref?: string }> }[]) {
         for (const [status, { $ref }] of Object.entries(responses)) {
-          // Without one it is no error of the contract's: a success, or what JSON-RPC has for one.
+          // Without a $ref it is no error of the contract's, but a success, or an error of JSON-RPC's own.
           if ($ref === undefined) continue;
           const component = document.components.responses[$ref.split('/').at(-1)!]!;
           const codes = [...(component['description'] as string).matchAll(/`([A-Z_]+)`: /g)].map(([, code]) => code!);

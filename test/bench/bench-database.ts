@@ -60,7 +60,7 @@ async function addShop(database: Database, size: { materials: number; locations:
   return { shopId, key, materialIds, locationIds };
 }
 
-/** How many levels a material has: what BATCH draws from has one at every location, the others at the first. */
+/** How many levels a material has: those that BATCH draws from have one at every location, the others at the first. */
 function levelsOf(material: number): number {
   return material < batchMaterialCount ? locationCount : 1;
 }

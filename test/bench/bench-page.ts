@@ -66,7 +66,7 @@ function throughputBars(summaries: readonly Summary[]): BarPlot {
   return { kind: 'bars', title: 'Requests a second', unit: 'requests/s', groups };
 }
 
-/** The first round of each design; the curve of a median would be nobody's. */
+/** The first round of each design, because a curve of medians would be that of no round. */
 function percentiles(scenario: ScenarioName, rounds: readonly Round[]): LinePlot {
   const firsts = firstOfEach(rounds.filter((round) => round.scenario === scenario));
   const xs = [...new Set(firsts.flatMap((round) => round.percentiles.map(({ percentile }) => percentile)))]

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { rememberOpen } from '../support/cleanup.js';
 
-/** Ends by itself, so that nothing burns on where this process is killed. */
+/** Ends by itself, so that none goes on burning CPU if this process is killed. */
 const program = 'const end = Date.now() + 60_000; while (Date.now() < end);';
 
 /** Programs that have nothing to do with the service and want a core each, for at most a minute. */

@@ -19,7 +19,7 @@ export async function fillHistory(url: string, count: number, say: (line: string
     await execute(url, addBookings(more));
     say(`  ${(done + more) * levels} of ${rounds * levels} bookings are there`);
   }
-  // As a server that has run for a while: what autovacuum would do in the middle of the first window.
+  // Done now, as on a server that has run for a while; autovacuum would do it in the middle of the first window.
   await execute(url, 'VACUUM (ANALYZE) operations');
   await execute(url, 'VACUUM (ANALYZE) ledger');
   await execute(url, 'VACUUM (ANALYZE) levels');

@@ -12,7 +12,7 @@ export interface LevelCheck {
   close(): Promise<void>;
 }
 
-/** What a level must be, in millionths; the two differ where a change has no answer that would say. */
+/** What a level must be, in millionths; the two differ if a change has no answer that settles it. */
 interface Expected {
   low: number;
   high: number;

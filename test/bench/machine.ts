@@ -39,7 +39,7 @@ export function loadNow(): number {
   return Math.round((loadavg()[0] ?? 0) * 100) / 100;
 }
 
-/** Begins to watch; says, when called, which part of the CPU time that was wanted here the host took since then. */
+/** Begins to watch; what it returns says which part of the CPU time wanted here the host has taken since then. */
 export function watchHost(): () => number | undefined {
   const before = readMachineTime();
   return () => stolenPart(before, readMachineTime());

@@ -56,7 +56,7 @@ const overtime = setTimeout(
 overtime.unref();
 
 try {
-  // A scenario that knows a design is what needs it; every part but the rounds is about the service.
+  // A design is needed if a scenario compares it; every part but the rounds is about the service.
   const needed = options.designs.filter((name) =>
     options.scenarios.some((one) => scenarios[one].designs.includes(name)),
   );
@@ -64,7 +64,7 @@ try {
   process.exitCode = await measureAll({ stack, options, say });
   await stack.close();
 } finally {
-  // What a failure half-way has left: closing it says so by its name, which is no news then.
+  // Closes what a failure half-way has left; that it then throws, naming it, is no news beside the failure.
   await closeAll().catch((error: unknown) => {
     if (process.exitCode === 0) throw error;
   });

@@ -16,7 +16,7 @@ import type { Round, RoundLoad, RoundPlan } from './round.js';
 import { scenarios } from './scenarios.js';
 import type { RunningDesign, Stack } from './stack.js';
 
-/** A request of BATCH to d takes seconds, and one that is in flight when the window ends is waited for. */
+/** A request of BATCH to d1′ takes seconds, and one that is in flight when the window ends is waited for. */
 const drainMsMax = 30_000;
 const answerMsMax = 30_000;
 const requestsMax = 100_000_000;
@@ -73,7 +73,7 @@ export async function checkLedgers(stack: Stack): Promise<string[]> {
 
 export interface Ceiling {
   requestsASecond: number;
-  /** CPU milliseconds of the generator for a request: what it could do at most with a core of its own follows. */
+  /** CPU milliseconds of the generator for a request, which say what it could do at most with a core of its own. */
   generatorMsARequest: number | undefined;
 }
 

@@ -35,7 +35,7 @@ export interface BenchOptions {
   sweepMs: number;
   /** Worker processes; the first figure is that of every part but `workers`, which tries all. */
   workers: number[];
-  /** Connections that the part of that name tries; one figure alone is that of the rounds instead. */
+  /** Numbers of connections that the part of that name tries; a single one is for the rounds instead. */
   connections: number[];
   /** Operations and ledger rows of the part `present`. */
   present: number;

@@ -14,12 +14,12 @@ export interface Sweep {
 }
 
 /**
- * Windows that a design without a pool is under load before its rounds: as many as the others are while their sizes are
- * tried. Without them its first rounds would be the only ones of processes whose code V8 has not compiled yet.
+ * How many windows a design without a pool is under load before its rounds: about as many as the others are while their
+ * sizes are tried. Otherwise it alone would begin its rounds with code that V8 has not compiled yet.
  */
 const warmUpWindows = 5;
 
-/** Puts designs at the size of their pool that is best for a scenario: no baseline is to lose by a setting. */
+/** Gives each design the size of pool that is best for a scenario: no baseline is to lose by a setting. */
 export interface Pools {
   use(design: RunningDesign, scenario: ScenarioName): Promise<void>;
   sweeps(): Sweep[];

@@ -15,7 +15,7 @@ export function readCpuTimes(pids: RolePids): CpuTimes | undefined {
   if (machine === undefined) return undefined;
   const roles = Object.entries(pids).map(([role, members]) => [
     role,
-    // Everything else here is a child of the benchmark's own process, or was.
+    // The benchmark's own process without its children: everything else here is one, or was.
     sum(members.map(role === 'bench' ? ownMs : familyMs)),
   ]);
   return { ...(Object.fromEntries(roles) as Record<ProcessRole, number>), machine: machine.busyMs + machine.stolenMs };
@@ -39,7 +39,7 @@ export function peakMemoryMib(pid: number): number | undefined {
   return kib === undefined ? undefined : Math.round(Number(kib) / 1_024);
 }
 
-/** Makes the peak begin anew, so that it is that of what comes; where the system does not let us, it stays the highest ever. */
+/** Resets the peak, so that it is that of what comes next; if the system does not let us, it stays the highest ever. */
 export function forgetPeakMemory(pid: number): void {
   try {
     writeFileSync(`/proc/${pid}/clear_refs`, '5');

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { queuePrefix } from '../../shared/queue/names.js';
 
-/** What the service leaves in Redis and holds of it. */
+/** What the service leaves in Redis, and the connections that it holds. */
 export interface RedisSeen {
   /** Keys of materials' queues once every request has been answered (must: 0). */
   materialKeys: number;

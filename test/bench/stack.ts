@@ -46,7 +46,7 @@ export interface Stack {
   generators: Generators;
   redis: RedisWatch;
   designs: Map<DesignName, RunningDesign>;
-  /** One more of ours, on a copy of the database and a Redis of its own unless told otherwise. */
+  /** One more of ours, on a copy of the database and a Redis of its own. */
   startAnother: (options: AnotherOptions) => Promise<RunningDesign>;
   /** Processes that make load beside the first. */
   startGenerators: () => Promise<Generators>;
@@ -138,7 +138,7 @@ interface DesignDeps {
   script: string;
 }
 
-/** As an image of it runs: in production logs are lines of JSON. */
+/** As its image runs it: in production, logs are lines of JSON. */
 const productionEnv = { NODE_ENV: 'production' };
 
 async function startOurs(

@@ -47,7 +47,7 @@ const logLinesMax = 50;
 
 /** Starts a compiled script with an IPC channel and waits until it says it serves. */
 export async function startAnsweringProcess({ name, script, env }: AnsweringOptions): Promise<AnsweringProcess> {
-  // No arguments of this process: it runs under tsx, and they must not.
+  // None of Node's arguments for this process: it runs under tsx, and its children must not.
   const child = spawn(process.execPath, ['--enable-source-maps', script], {
     env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -71,7 +71,7 @@ export async function startAnsweringProcess({ name, script, env }: AnsweringOpti
     logs: () => [...state.lines],
     stop: async () => {
       if (state.hasExited) return;
-      // It keeps nothing. Closing the channel would end it as well, but Node then never emits `close` for it here.
+      // It has nothing to save. Closing the channel would end it as well, but Node then never emits `close` for it here.
       child.kill('SIGTERM');
       await until(() => state.hasExited, { deadlineMs: endMsMax, what: `${name} to end` });
     },

@@ -9,8 +9,8 @@ const folders = ['load', 'bench'] as const;
 
 /**
  * Writes the processes of load runs and of the benchmark as JavaScript into `dist/test`, where they find `dist/api` and
- * `dist/shared`: the baselines then run the very files that the service runs. Under tsx they would not: it names every
- * function at run time, a definition of a property for each closure.
+ * `dist/shared`: the baselines then run the very files that the service runs. Under tsx they would not: tsx names every
+ * function at run time, by defining a property of each closure.
  *
  * @returns the path of a compiled file, by its own under `test/`
  */

@@ -58,7 +58,7 @@ describe('the load engine', () => {
       const { total, sent, neverSent } = summariseLoad(await running);
       expect(sent + neverSent).to.equal(80);
       expect(total.latency.count).to.equal(sent);
-      // Some 40 were due in the stall and waited 200 ms on average; by the time from their sending only one is slow.
+      // Some 40 were due in the stall and waited 200 ms on average; counted from when they were sent, only one is slow.
       expect(total.latency.p90Ms).to.be.greaterThan(stallMs / 2);
     } finally {
       await generators.close();
@@ -76,7 +76,7 @@ describe('the load engine', () => {
       loop.tick(clock.endMs + 1);
       return loop.waiting();
     };
-    // The sum of eighty times 10 ms comes out below or above 800 ms, as the start's last digits are.
+    // The sum of eighty times 10 ms comes out below or above 800 ms, depending on the start's last digits.
     const counts = Array.from({ length: 1_000 }, (_, index) => dueFrom(100 + index * 1.2345));
     expect([...new Set(counts)]).to.deep.equal([80]);
   });
@@ -95,7 +95,7 @@ describe('the load engine', () => {
         { ms, ...load, isWarmup: false },
       ];
       const summary = summariseLoad(await generators.run(orderTo(port, 'open', stages), plan));
-      // The one connection has the first request, of the warm-up, until after the end.
+      // The one connection is busy with the first request, of the warm-up, until after the end.
       expect(summary).to.deep.include({ sent: 1, neverSent: 399, statuses: { '200': 1 } });
       const isMet = (text: string) => judgeThreshold(readThreshold(text), summary).isMet;
       for (const figure of ['p50', 'p90', 'p99', 'p99.9', 'max', 'mean'])

@@ -20,7 +20,7 @@ interface Demo {
 }
 
 /**
- * The service that was named, or the running `npm start`. What it has is asked of it, but for the demo's load shop,
+ * The service that was named, or the running `npm start`. It is asked what it has, except for the demo's load shop,
  * which is on file.
  *
  * @throws with a sentence for the person who typed the command

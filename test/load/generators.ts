@@ -6,7 +6,7 @@ import { startAnsweringProcess } from './answering-process.js';
 import { compileChildren } from './compile-children.js';
 
 export interface GeneratorHooks {
-  /** A stage begins; one more than the last is the end of the load. Told by the first of the processes. */
+  /** A stage begins; the index after the last one means the end of the load. Told by the first of the processes. */
   onStage?: (index: number) => void;
   /** The sum of what all processes said last; its percentiles are the worst of theirs. */
   onProgress?: (progress: Progress) => void;
@@ -24,7 +24,7 @@ export interface Generators {
 }
 
 const callMsMax = 15_000;
-/** Beside what a run takes by its own order. */
+/** On top of what a run takes by its order. */
 const spareMs = 60_000;
 
 export async function startGenerators(count: number, scriptOf = compileChildren()): Promise<Generators> {
@@ -49,7 +49,7 @@ export async function startGenerators(count: number, scriptOf = compileChildren(
             const told = event as LoadEvent;
             if (told.type === 'progress') {
               latest[index] = told.progress;
-              // Once a round of all, in the time of the first.
+              // Only when the first tells, which is once a round of all.
               if (index === 0) onProgress?.(together(latest));
             } else if (index === 0) {
               onStage?.(told.index);
@@ -76,7 +76,7 @@ export async function startGenerators(count: number, scriptOf = compileChildren(
   };
 }
 
-/** The part of one of so many processes; whole connections, and all of them together what was ordered. */
+/** The share of one of `count` processes, in whole connections; all of them together make what was ordered. */
 function shareOf(order: LoadOrder, index: number, count: number): LoadOrder {
   const whole = (number: number) => Math.floor((number * (index + 1)) / count) - Math.floor((number * index) / count);
   const share = order.loop === 'closed' ? whole : (rate: number) => rate / count;

@@ -61,7 +61,7 @@ export function percentileMs(histogram: Histogram, percentile: number): number {
   return histogram.totalCount === 0 ? 0 : histogram.getValueAtPercentile(percentile) / microsAMs;
 }
 
-/** Points of the percentile curve: what lies between 0 and the last request, ever closer towards the end. */
+/** Points of the percentile curve, from 0 to the last request, ever closer together towards the end. */
 export function percentileCurve(histogram: Histogram): { percentile: number; ms: number }[] {
   if (histogram.totalCount === 0) return [];
   const percentiles = [0, 10, 25, 50, 75, 90, 95, 97.5];

@@ -19,7 +19,7 @@ export interface LevelReport {
 export interface LevelBook {
   /** Holds one level against what was acknowledged so far, in the middle of the load. */
   probe(material: number, standing: () => Promise<Standing>): Promise<string | undefined>;
-  /** Holds every level that the load named against it; those of clients beside this load would show as wrong. */
+  /** Holds every level that the load named against the gains; one that other clients changed too shows as wrong. */
   settle(gains: readonly Gain[]): Promise<LevelReport>;
 }
 

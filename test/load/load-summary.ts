@@ -103,7 +103,7 @@ function lengthOf(stages: readonly StageResult[]): number {
   return stages.reduce((total, { ms }) => total + ms, 0);
 }
 
-/** Slices of the same place in their runs; the generators began within milliseconds of each other. */
+/** Merges the slices at the same place of each run: the generators began within milliseconds of each other. */
 function seriesOf(results: readonly LoadResult[]): SeriesSummary[] {
   const longest = Math.max(...results.map(({ series }) => series.length));
   return Array.from({ length: longest }, (_, index) => {

@@ -84,7 +84,7 @@ function cells(name: string, load: string, figures: LoadFigures): Cell[] {
   ];
 }
 
-/** Where nothing that was due was answered there is none. */
+/** If nothing that was due was answered, there is no latency. */
 function latencyCells({ count, p50Ms, p99Ms, maxMs }: LatencySummary): Cell[] {
   return count === 0 ? ['–', '–', '–'] : [p50Ms.toFixed(2), p99Ms.toFixed(2), maxMs.toFixed(1)];
 }

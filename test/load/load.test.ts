@@ -24,7 +24,7 @@ const endMsMax = 50_000;
 /** A file of Linux that takes nothing, as a full disk. */
 const fullDisk = '/dev/full';
 
-/** So many requests, however slow the machine is: at this time the load would end without them. */
+/** So many requests, however slow the machine is: the load would end without them only after this time. */
 const atMost = (requests: number) => ['--requests', String(requests), '--seconds', '45'];
 
 describe('npm run load', () => {
@@ -92,7 +92,7 @@ describe('npm run load', () => {
     expect(executed + refused).to.equal(400);
     expect(report.summary.sent).to.equal(400);
     expect(report.levels).to.include({ wrong: 0, open: 0 });
-    // By the database itself, that the check does not only agree with itself.
+    // Asked of the database itself, so that the check does not merely agree with itself.
     const { sum } = (await database('levels').where({ shop_id: shop.shopId }).sum('quantity as sum').first()) as {
       sum: string;
     };
@@ -120,7 +120,7 @@ describe('npm run load', () => {
       what: () => `progress: ${load.text()}`,
     });
     const level = { shop_id: shop.shopId, material_id: shop.materialIds[0], location_id: shop.locationIds[0] };
-    // Under the material's lock: the worker writes the level that it has read under it, and would undo this one.
+    // Under the material's lock: the worker writes the level that it read under that lock, and would undo this change.
     const { location_id: _, ...material } = level;
     await database.transaction(async (transaction) => {
       await transaction('stock').where(material).forUpdate().first();
@@ -190,7 +190,7 @@ describe('npm run load', () => {
       ['--url', 'here'],
       ['--json', join(folder.path, 'nowhere', 'load.json')],
       ['--html', join(folder.path, 'nowhere', 'load.html')],
-      // What the end of the load would have been for nothing with.
+      // With these, the whole load would otherwise have been for nothing.
       ['--must', 'constructor<1'],
       ['--json', folder.path],
       ['--html', ''],

@@ -61,7 +61,7 @@ async function write(path: string | undefined, content: () => string): Promise<b
   }
 }
 
-/** @returns whether it reached somebody, or nobody wants it any more; what else was wrong, `outliveLostOutput` says */
+/** @returns true if it was written, or nobody reads any more; any other failure is told by `outliveLostOutput` */
 function print(text: string): Promise<boolean> {
   return new Promise((resolve) => {
     process.stdout.write(text, (error: NodeJS.ErrnoException | null | undefined) => {
@@ -70,9 +70,9 @@ function print(text: string): Promise<boolean> {
   });
 }
 
-/** Ends the load and not the report; a second Ctrl-C ends everything. */
+/** A Ctrl-C ends the load, but not the report; a second one ends everything. */
 function stopOnInterrupt(stop: () => Promise<void>): void {
-  // The one that ends the process at once stands since the first child was started.
+  // The listener that ends the process at once is there since the first child was started.
   process.removeAllListeners('SIGINT');
   process.once('SIGINT', () => {
     say('ending the load');
@@ -99,7 +99,7 @@ function failed(error: unknown): number {
   return exitCodes.unavailable;
 }
 
-/** Beside the report, or its figures, which alone go to stdout. */
+/** Goes to stderr: only the report, or its figures, goes to stdout. */
 function say(line: string): void {
   process.stderr.write(process.stderr.isTTY ? `\r\u001b[K${line}\n` : `${line}\n`);
 }

@@ -137,12 +137,12 @@ function readUrl(text: string): string {
   if (!URL.canParse(text) || !/^https?:/.test(text))
     throw new Error(`--url takes an http or https address, not ${text}.`);
   const url = new URL(text);
-  // The address of the API ends so; a bare origin is what one types.
+  // The API's address ends with this, but what one types is a bare origin.
   url.pathname = url.pathname.replace(/\/+$/, '') || '/v1';
   return url.href;
 }
 
-/** One that is named twice would be changed twice by a request of two rows, and its level taken for wrong. */
+/** A location named twice would be changed twice by a request of two rows, and its level would count as wrong. */
 function readLocations(text: string | undefined): string[] | undefined {
   const ids = text?.split(',').map((id) => id.trim());
   if (ids?.includes('') === true) throw new Error('--locations takes ids, separated by commas; one of them is empty.');

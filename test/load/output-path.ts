@@ -1,11 +1,11 @@
 import { accessSync, constants, existsSync, statSync } from 'node:fs';
 import { dirname, resolve } from 'node:path';
 
-/** What one types for it in place of a file. */
+/** What one types in place of a file. */
 export const standardOutput = '-';
 
 /**
- * The path of a file that is to be written at the end; looked at before the work, which would otherwise have been for
+ * The path of a file that is to be written at the end. It is checked before the work, which would otherwise be for
  * nothing.
  *
  * @param option as the person typed it

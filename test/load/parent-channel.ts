@@ -15,7 +15,7 @@ export type ChildMessage =
 type Handler = (argument: never, emit: (event: unknown) => void) => Promise<unknown>;
 
 /**
- * The child's end: answers calls with handlers, and ends the process with its parent, however that went.
+ * The child's end: answers calls with handlers, and ends the process with its parent, however that ended.
  *
  * @throws where the process was not started with a channel
  */

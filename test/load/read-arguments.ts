@@ -1,8 +1,8 @@
 import { exitCodes } from '../../shared/runtime/exit-codes.js';
 
 /**
- * What the person who typed a command asked for. Ends the process where that was `--help`, or where `read` throws, with
- * its sentence.
+ * What the person who typed a command asked for. Ends the process if that was `--help`, or, with its sentence, if
+ * `read` throws.
  *
  * @param command as it is typed: `npm run load`
  */

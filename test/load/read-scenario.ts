@@ -57,7 +57,7 @@ const scenarioSchema = {
  * ```
  *
  * `materials`: how many of the shop's take part (all by default). `pick`: `first`, `uniform` or `zipf`. `weight`: how
- * often a request comes, in proportion. `rows`: at as many locations, the first of the shop.
+ * often a request comes, in proportion. `rows`: of a request, each at another of the shop's first locations.
  *
  * @throws with a sentence for each fault, by its JSON Pointer
  */

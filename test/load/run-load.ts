@@ -24,7 +24,7 @@ export interface LoadReport {
   summary: LoadSummary;
   /** Undefined where the scenario changes nothing. */
   levels: LevelReport | undefined;
-  /** Why the levels could not be read at the end; the load itself is told of all the same. */
+  /** Why the levels could not be read at the end; the load itself is reported all the same. */
   unheld: string | undefined;
   /** Levels that were read in the middle of the load, and what was wrong with them. */
   probes: { count: number; problems: string[] };

@@ -25,7 +25,7 @@ const attemptsMax = 3;
 /** A window of the limiter is a minute unless it is set otherwise. */
 const retryAfterSecondsMax = 65;
 
-/** Reads wait where they are told to: after a load that used up the shop's budget the levels must still be read. */
+/** Reads wait as `Retry-After` says: the levels must be read even after a load that used up the shop's budget. */
 export function createServiceClient({ baseUrl, key, say }: ServiceClientOptions): ServiceClient {
   const { origin, pathname } = new URL(baseUrl);
   const pool = new Pool(origin, { connections, headersTimeout: answerMsMax, bodyTimeout: answerMsMax });

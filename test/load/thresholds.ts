@@ -18,7 +18,7 @@ export interface JudgedThreshold extends Threshold {
 /** Undefined where there was nothing to measure. */
 type Figure = (summary: LoadSummary) => number | undefined;
 
-/** Under an overload nothing that was due in the time that counts may have been sent: no latency is not a small one. */
+/** Under an overload it may be that nothing due in the time that counts was sent: no latency is not a small one. */
 const latency =
   (read: (latency: LatencySummary) => number, of: 'latency' | 'refusals' = 'latency'): Figure =>
   ({ total }) =>
@@ -51,7 +51,7 @@ export const thresholdFigures = Object.entries(figures).map(([name, { what }]) =
 export function readThreshold(text: string): Threshold {
   const [, figure = '', sense = '', bound = ''] = form.exec(text) ?? [];
   if (sense === '') throw new Error(`--must takes a figure, one of < <= > >=, and a number, as 'p99<50', not ${text}.`);
-  // Any status can be counted: `status503<=0`. One that cannot be would let a slip of the pen pass for a gate.
+  // Any status can be counted: `status503<=0`. One that cannot occur is refused, or a typo would pass for a gate.
   if (!Object.hasOwn(figures, figure) && !/^status[1-5]\d\d$/.test(figure)) {
     throw new Error(`--must: ${figure} is none of ${Object.keys(figures).join(', ')}, status503 and the like.`);
   }

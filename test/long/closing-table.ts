@@ -42,7 +42,7 @@ function rowsOf({ test, tallies, progress, verdict, durationMs }: RunResult): Ro
       .join(', '),
   });
   const rows = tallies.map(({ unit, count, failures, figures = {} }) => row(unit, count, failures, figures));
-  // Of what was cut off only that counts which had been judged; a hang is a failure of its own.
+  // If a test was cut off, only what had been judged counts; a hang is a failure in itself.
   if (progress !== undefined) {
     const failures = verdict === 'failed' || verdict === 'hung' ? 1 : 0;
     rows.push(row(progress.unit, progress.judged, failures, { 'cut off after': progress.made }));

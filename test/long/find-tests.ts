@@ -5,7 +5,7 @@ import { join } from 'node:path';
 export interface LongTest {
   /** `T3` */
   name: string;
-  /** Where it stands; in more than one file it shows one promise from several sides. */
+  /** The files it is in; several of them show one promise from several sides. */
   parts: TestPart[];
 }
 
@@ -32,8 +32,8 @@ export function readTestFiles(): TestFile[] {
 }
 
 /**
- * Finds the tests by the titles of their suites and tests, `T3: what it is`: whoever writes one need not enter it anywhere.
- * In the order of their numbers; a part of a file takes its title from the first that it has there.
+ * Finds the tests by the titles of their suites and tests, `T3: what it is`, so that a new one need not be entered
+ * anywhere. They come in the order of their numbers; the part in a file has the first title found there.
  */
 export function findTests(files: TestFile[]): LongTest[] {
   const tests = new Map<string, LongTest>();

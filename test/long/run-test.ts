@@ -32,11 +32,11 @@ const lookEveryMs = 250;
 const sayEveryMs = 5_000;
 /** A test that shows its progress hangs when it shows none for so long: the longest wait, a lease and a restart in a row. */
 const silenceMsMax = 120_000;
-/** One that does not show it is given more than the longest of those, ten minutes of overload. */
+/** A test that shows none is given more than the longest such test takes, ten minutes of overload. */
 const silenceMsMaxUntold = 15 * 60_000;
 /** What a test may take beyond `--minutes` to end its round and judge it. */
 const judgeMsMax = 120_000;
-/** Then what it has started is ended by force. */
+/** What it may then take to end what it has started, before it is killed. */
 const endMsMax = 10_000;
 const root = fileURLToPath(new URL('../../', import.meta.url));
 
@@ -84,7 +84,7 @@ export async function runTest(test: LongTest, options: RunOptions): Promise<RunR
 }
 
 function startMocha(test: LongTest, tallyPath: string, { seed, size, minutes }: RunOptions): ChildProcess {
-  // Not by bin/mocha.js with --import, which would put a process between that passes on neither SIGTERM nor its own end.
+  // Given to mocha.js, --import would put a process in between that passes on neither SIGTERM nor its own end.
   const mocha = ['--import', 'tsx', join('node_modules', 'mocha', 'bin', 'mocha.js'), '--no-package', '--no-config'];
   // The watchdog here takes the place of mocha's timeouts, which are made for the small sizes.
   const settings = ['--require', 'test/support/hooks.ts', '--forbid-only', '--forbid-pending', '--timeout', '0'];

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import type { Progress } from '../support/counting.js';
 import type { Tally } from '../support/long-run.js';
 
-/** What a run has written so far: its tallies, and of what is still counted the newest progress. */
+/** What a run has written so far: its tallies, and the newest progress of what is still being counted. */
 export interface Told {
   tallies: Tally[];
   progress: Progress | undefined;

@@ -15,7 +15,7 @@ interface LaneOptions extends Partial<TakenJobs> {
   metrics?: WorkerDeps['metrics'];
 }
 
-/** Applies operations as the lane of a worker does that has just taken them: one job for each material, no Redis. */
+/** Applies operations as a worker's lane does when it has just taken them: one job for each material, no Redis. */
 export function applyAsLane(
   database: Database,
   materials: readonly (MaterialRef & { operations: Operation[] })[],

@@ -27,7 +27,7 @@ export async function backUpDatabase(url: string): Promise<BackUp> {
       await client.end();
     }
   };
-  // Postgres copies only what nobody is connected to, and the service comes back within milliseconds.
+  // Postgres copies only what nobody is connected to, and the service would reconnect within milliseconds.
   await run(
     `ALTER DATABASE ${name} ALLOW_CONNECTIONS false`,
     `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = '${name}'`,

@@ -11,7 +11,7 @@ const timeouts = {
   arrivalMs: 1_000,
 };
 
-/** The server of the API with something else than the app behind it, and times that no test comes to by itself. */
+/** The API's server with something other than the app behind it, and with times that no test reaches by itself. */
 export function createBareServer(
   handle: ApiServerDeps['handle'],
   { timeouts: given, ...more }: Partial<Omit<ApiServerDeps, 'timeouts'>> & { timeouts?: Partial<typeof timeouts> } = {},

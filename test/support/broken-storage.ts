@@ -34,8 +34,8 @@ export function withLockedMaterial<T>(
 }
 
 /**
- * Makes every write of a shop's rows to a table fail inside of Postgres while `use` runs: as a poisonous operation would,
- * or with an SQLSTATE of its own.
+ * Makes every write of a shop's rows to a table fail inside of Postgres while `use` runs, as a poisonous operation
+ * would, or with the SQLSTATE that is given.
  */
 export async function withFailingWrites<T>(
   database: Database,

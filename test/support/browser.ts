@@ -20,7 +20,7 @@ export function findChromium(): string | undefined {
   });
 }
 
-/** Without what it would otherwise look for on the network by itself. As root it does not start with its sandbox. */
+/** Keeps it from using the network by itself. It has no sandbox, because with one it would not start as root. */
 export function startChromium(executablePath: string): Promise<Browser> {
   return chromium.launch({
     executablePath,

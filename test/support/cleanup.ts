@@ -1,6 +1,6 @@
 interface Open {
   name: string;
-  /** One for the whole run is closed at its end; any other is its suite's to close, and still open then is a leak. */
+  /** If so, it is closed at the run's end. If not, its suite closes it; one still open after that is a leak. */
   forWholeRun: boolean;
   close: () => Promise<void>;
   /** Works within an exit handler: nothing in it is awaited. */
@@ -36,7 +36,7 @@ export async function closeLeaks(): Promise<void> {
 /** Last opened first. Returns their names. */
 async function closeEach(isMeant: (open: Open) => boolean): Promise<string[]> {
   const names: string[] = [];
-  // One at a time from what is open then: closing an owner closes what it owns, which is no leak.
+  // One at a time from what is still open: closing an owner closes what it owns, which is no leak.
   const last = () => [...opened].filter(isMeant).at(-1);
   for (let open = last(); open !== undefined; open = last()) {
     names.push(open.name);

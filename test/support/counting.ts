@@ -22,7 +22,7 @@ export interface Figure {
   most?: number;
 }
 
-/** A line of progress, in the file where the tallies go; the runner tells them by `made`. */
+/** A line of progress, in the file where the tallies go; the runner tells it from those by `made`. */
 export interface Progress {
   test: string;
   unit: string;
@@ -44,8 +44,8 @@ const progressEveryMs = 1_000;
 const msAMinute = 60_000;
 
 /**
- * Runs what counts up to a size, tells `npm run test:long` how far it is, and adds its line to the closing table. The first
- * thing that is wrong ends it: it throws, and the line says so.
+ * Runs a body that counts up to a size, tells `npm run test:long` how far it is, and adds its line to the closing
+ * table. The first thing that is wrong ends it: it throws, and the line says so.
  */
 export async function counting(
   { test, unit, size }: Counted,

@@ -1,6 +1,6 @@
 /**
- * What a piece of work takes this process on its cores, in milliseconds: however busy the machine is, what takes one pass
- * over its input and what takes a pass for each character of it are far apart.
+ * The CPU time that a piece of work takes this process, in milliseconds. However busy the machine is, one pass over an
+ * input and a pass for each of its characters are far apart.
  */
 export function cpuMsOf(work: () => void): number {
   const before = process.cpuUsage();

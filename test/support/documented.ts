@@ -52,7 +52,7 @@ const paths = Object.entries(document.paths).map(([template, item]) => {
   return { pattern: patternOf(template, operations), operations };
 });
 
-/** What a parameter of a path may be is what it says by an enum, or any one step. */
+/** A parameter of a path matches what its enum lists, or, without one, any single step of a path. */
 function patternOf(template: string, operations: PathItem): RegExp {
   const parameters = Object.values(operations).flatMap((operation) => operation.parameters ?? []);
   const source = template.replaceAll('.', '\\.').replaceAll(/\{(\w+)\}/g, (_, name: string) => {
@@ -79,7 +79,7 @@ export function expectDocumented(asked: { method?: string; path: string }, answe
     if (method !== 'HEAD') expectValid(where, type.includes('problem') ? problemSchema : errorSchema, answer.body);
     return;
   }
-  // What a path answers to a method that it does not have is said of all its methods alike.
+  // All methods of a path describe alike what it answers to a method that it does not have.
   const operation = operations[method.toLowerCase()] ?? Object.values(operations)[0];
   const known = operation?.responses[String(status)];
   if (known === undefined) throw new Error(`${where}: the document does not have this status; ${answer.text}`);

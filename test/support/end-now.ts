@@ -1,11 +1,11 @@
 import { isAlive, signal } from '../../shared/standalone/processes.js';
 
-/** Below the bounds at which an API or a worker that is stuck forces its own end (20 s). */
+/** Below the bound at which an API that is stuck forces its own end (20 s); a worker does so after 8 s. */
 const goneMsMax = 15_000;
 const pollMs = 10;
 
 /**
- * Ends a process by a signal, and by SIGKILL where it stays; it waits without a turn of the event loop, as an exit handler
+ * Ends a process by a signal, and by SIGKILL if it stays. Waits without a turn of the event loop, as an exit handler
  * must. Returns whether the signal was enough.
  */
 export function endNow(pid: number, by: NodeJS.Signals): boolean {

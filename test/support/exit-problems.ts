@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
 /**
- * What went wrong while a process of test files exited: nobody looks at its exit code, so it is written where the process
- * that was started reads it at the end of the run, and fails.
+ * Makes a place for what goes wrong while a process of test files exits, because nobody looks at its exit code. The
+ * process that was started reads it at the end of the run, and fails.
  */
 export function openExitProblems(): void {
   process.env.TEST_EXIT_PROBLEMS = join(tmpdir(), `raw-materials-exit-problems-${String(process.pid)}`);

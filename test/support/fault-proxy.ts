@@ -57,7 +57,7 @@ export async function startFaultProxy(target: { host?: string; port: number }): 
   const end = () => {
     state.fault = undefined;
     state.endFault();
-    // A server learns by its keep-alive probes that its client is gone; whoever closed meanwhile needs no telling.
+    // A server learns by its keep-alive probes that its client is gone; a client that has closed needs no telling.
     for (const link of links) {
       if (link.gone === 'client' || (link.gone === 'server' && link.client.readableEnded)) reset(link);
     }
@@ -107,7 +107,7 @@ export async function startFaultProxy(target: { host?: string; port: number }): 
 function createLink(state: FaultState, client: Socket, server: Socket, onClosed: (link: Link) => void): Link {
   const link: Link = { client, server, flows: [], gone: undefined };
   const cut = () => reset(link);
-  // The first byte after the healing tells the end that is left that the other is gone, as a host without its state would.
+  // After the healing, a reset answers the first byte of the end that is left, as from a host without its state.
   const swallows = () => {
     if (link.gone !== undefined && state.fault === undefined) cut();
     return link.gone !== undefined;

@@ -76,7 +76,7 @@ export async function startFaultRun({
       deadlineMs: progressMsMax,
       what: () => `${String(changes)} changes more; of ${String(target)} there are ${String(load.executed())}`,
     });
-    // A client that met what must not be says more than a target that is not reached.
+    // If a client met what must not be, its error says more than that the target was not reached.
     await Promise.race([reached, load.ended]);
   };
   return {
@@ -106,8 +106,8 @@ export async function startFaultRun({
 }
 
 /**
- * Beside the clients that repeat a change by its key until it is settled, some that make one attempt, on a shop of their
- * own: a 503 that was a lie stays one, where a key would find what was applied and answer with it.
+ * Beside the clients that repeat a change by its key until it is settled, some make one attempt, on a shop of their
+ * own: a 503 that was a lie then stays one, whereas a key would find what was applied and answer with it.
  */
 async function startUnkeyed({
   database,

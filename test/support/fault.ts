@@ -1,6 +1,6 @@
 export type Direction = 'toServer' | 'toClient';
 
-/** What can happen to a link; where a direction may be left out, both are meant. */
+/** What can happen to a link; if a direction is left out, both are meant. */
 export type Fault =
   /** Every piece comes later, and no more than so many bytes a second. */
   | { kind: 'slow'; delayMs: number; bytesPerSecond?: number; direction?: Direction }
@@ -18,7 +18,7 @@ export type Fault =
   | { kind: 'reset' }
   /** As `reset`, and nobody listens until the link is healed. */
   | { kind: 'refuse' }
-  /** A RST to both ends of a connection, once so many bytes more have gone this way; it strikes so many connections (1). */
+  /** A RST to both ends of a connection, once `bytes` more have gone this way; it strikes `times` connections (1). */
   | { kind: 'reset-after'; direction: Direction; bytes: number; times?: number }
   /** Likewise in the middle of the next occurrence of these bytes. */
   | { kind: 'reset-at'; direction: Direction; pattern: Buffer; times?: number };

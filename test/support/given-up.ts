@@ -6,7 +6,7 @@ import type { HttpService } from './http-service.js';
 import { expectData, expectError } from './reply.js';
 import { until } from './until.js';
 
-/** Short, so that the test is; a machine that is slow may then miss it by itself for a while. */
+/** Short, so that the test is short; a slow machine may then exceed it by itself for a while. */
 const readMsMax = 300;
 const againMsMax = 20_000;
 

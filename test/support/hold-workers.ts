@@ -5,9 +5,9 @@ import type { Service } from './service.js';
 const hourMs = 3_600_000;
 
 /**
- * Lets the workers stand still (SIGSTOP), so that what is sent waits, and lists one that takes nothing as alive: or the API
- * would refuse what comes some seconds later. It goes by the number of this connection, so none buries it; after SIGCONT
- * the workers' own beats say how long the list lasts.
+ * Lets the workers stand still (SIGSTOP), so that what is sent waits. Lists as alive one that takes nothing, or the API
+ * would refuse what comes some seconds later: it has the number of this connection, so that nobody buries it. After
+ * SIGCONT the workers' own beats say how long the list lasts.
  */
 export async function holdWorkers({ workers }: Service, redis: Redis): Promise<void> {
   for (const worker of workers) worker.kill('SIGSTOP');

@@ -3,7 +3,7 @@ import { openExitProblems, throwExitProblems } from './exit-problems.js';
 
 /** Mocha's root hooks. Nothing starts here: a server starts at its first use and ends with the process that runs the tests. */
 export const mochaHooks = {
-  /** After each file where mocha runs them in processes of their own (`npm test`), once at the end where it does not. */
+  /** After each file if mocha runs them in processes of their own (`npm test`), otherwise once at the end. */
   async afterAll(): Promise<void> {
     await closeLeaks();
   },
@@ -15,13 +15,13 @@ export function mochaGlobalSetup(): void {
   openExitProblems();
 }
 
-/** Once, as above. In the processes of the files it is their exit that closes what is for the whole run. */
+/** Once, as above. In the processes that run the files, their exit closes what is for the whole run. */
 export async function mochaGlobalTeardown(): Promise<void> {
   try {
     await closeAll();
     throwExitProblems();
   } catch (error) {
-    // Or the reporter, which speaks at the exit, would not know: mocha's own code comes after it.
+    // Or the reporter, which writes at the exit, would not know: mocha sets the exit code only after it.
     process.exitCode = 1;
     throw error;
   }

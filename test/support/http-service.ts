@@ -61,7 +61,7 @@ function once(options: ServiceOptions): () => Promise<Running> {
 
 async function startForWholeRun(options: ServiceOptions): Promise<Running> {
   const running = await start({ ...options, forWholeRun: true });
-  // Its processes and its Redis end by themselves where nothing can be awaited any more.
+  // Nothing to close at once: its processes and its Redis are remembered on their own.
   rememberOpen({
     name: 'the service of the HTTP tests',
     forWholeRun: true,

@@ -9,7 +9,7 @@ const endMsMax = 5_000;
 
 /**
  * Calls a start function of shared/standalone in a Node process of its own and kills that with −9 once it is there: the
- * server stays behind, as after `kill -9` of `npm start`. Whoever does not take it over has it ended with the run.
+ * server stays behind, as after `kill -9` of `npm start`. If nobody takes it over, it is ended with the run.
  */
 export async function leaveBehind(call: {
   module: string;

@@ -72,7 +72,7 @@ function byTag(intents: Intent[]): Map<string, Intent> {
   return new Map(intents.map((intent) => [intent.tag, intent]));
 }
 
-/** Whose each operation of the ledger is: by its request's id, its rows' reference, or, of an update, the total it left. */
+/** Finds each operation's intent: by its request's id, its rows' reference, or, for an update, the total it left. */
 function ownersOf(ordered: LedgerOperation[], intents: Intent[], faults: string[]): Map<Intent, LedgerOperation[]> {
   const requests = byRequestId(intents);
   const tags = byTag(intents);
@@ -97,7 +97,7 @@ function byOperation(owners: Map<Intent, LedgerOperation[]>): Map<string, Intent
   return new Map([...owners].flatMap(([intent, operations]) => operations.map(({ id }) => [id, intent] as const)));
 }
 
-/** Each row by the rule of stock, from what the row before it at its level left. */
+/** Checks each row by the rule of stock, from what the row before it left at its level. */
 function faultsOfRows({ levels }: MaterialLedger, allowNegative: boolean): string[] {
   const faults: string[] = [];
   for (const [locationId, rows] of levels) {

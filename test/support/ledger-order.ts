@@ -8,8 +8,8 @@ import type { LedgerOperation, MaterialLedger } from './ledger-rows.js';
  * changed places.
  *
  * An operation may come next when it is next at each of its levels, and no operation that is still to come was answered
- * before it was sent. Whatever may come next may come at once, so taking the one that was sent first finds an order if
- * there is one.
+ * before it was sent. Taking one that may come next never stands in the way of the others, so always taking the one
+ * that was sent first finds an order if there is one.
  */
 export function faultsOfOrder(
   { operations, levels }: MaterialLedger,
@@ -19,7 +19,7 @@ export function faultsOfOrder(
   const byId = new Map(operations.map((operation) => [operation.id, operation]));
   const times = new Map(operations.map((operation) => [operation.id, timesOf(operation, byRequest, byTag)] as const));
   const at = (id: string) => times.get(id) ?? { sentMs: Infinity, answeredMs: Infinity };
-  // At each level its operations in order, each once: its rows follow each other, or it was torn apart.
+  // At each level its operations in order, each once: the rows of one follow each other, or it was torn apart.
   const chains = [...levels.values()].map((rows) => {
     const ids: string[] = [];
     for (const { operationId } of rows) if (ids.at(-1) !== operationId) ids.push(operationId);
@@ -69,7 +69,7 @@ function timesOf(
   byTag: Map<string, Intent>,
 ): { sentMs: number; answeredMs: number } {
   const intent = byRequest.get(id) ?? byTag.get(reference ?? '');
-  // An update whose every connection broke cannot be told from here; it is then free to stand anywhere.
+  // An update on which every connection broke cannot be recognised here; it may then stand anywhere.
   if (intent === undefined) return { sentMs: -Infinity, answeredMs: Infinity };
   const own = intent.attempts.find(({ answer }) => answer?.headers['x-request-id'] === id);
   const isHeard = ({ answer }: Attempt) => answer !== undefined && isExecuted(answer);

@@ -10,7 +10,7 @@ export function faultsOfReads({ levels }: MaterialLedger, owners: Map<string, In
     const spans = rows.map((row) => spanOf(row, owners));
     for (const read of reads) {
       const level = toMicros(read.levels.get(locationId) ?? 0);
-      // States 0 … n: after so many rows. At least those answered before the read, at most those sent before its end.
+      // State n is the one after n rows: at least those answered before the read, at most those sent before its end.
       const least = spans.findLastIndex(({ answeredMs }) => answeredMs < read.sentMs) + 1;
       const beyond = spans.findIndex(({ sentMs }) => sentMs > read.answeredMs);
       const most = beyond < 0 ? rows.length : beyond;

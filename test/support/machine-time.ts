@@ -19,14 +19,14 @@ export function readMachineTime(): MachineTime | undefined {
   return { busyMs: (user + nice + system + irq + softirq) * msATick, stolenMs: steal * msATick };
 }
 
-/** Which part of the CPU time that processes wanted the host took, 0 to 1; undefined where the system does not tell. */
+/** Of the CPU time that processes wanted, the part the host took, 0 to 1; undefined where the system does not tell. */
 export function stolenPart(before: MachineTime | undefined, after: MachineTime | undefined): number | undefined {
   if (before === undefined || after === undefined) return undefined;
   const stolenMs = after.stolenMs - before.stolenMs;
   return stolenMs <= 0 ? 0 : stolenMs / (stolenMs + after.busyMs - before.busyMs);
 }
 
-/** Begins to watch; says, when called, how much CPU time the host took since then, in milliseconds; 0 where it does not tell. */
+/** Begins to watch; what it returns says how many ms of CPU time the host took since then, 0 where it does not tell. */
 export function watchStolenMs(): () => number {
   const stolenMs = () => readMachineTime()?.stolenMs ?? 0;
   const before = stolenMs();

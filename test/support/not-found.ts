@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Answer } from './http.js';
 import { expectError } from './reply.js';
 
-/** An answer with what differs from request to request taken out of it: its id, the time, and what is left of the limit. */
+/** An answer without what differs from request to request: its id, the time, and what is left of the limit. */
 function withoutTraces({ status, headers, text }: Answer): unknown {
   const id = String(headers['x-request-id']);
   const { date, ratelimit, ...others } = headers;

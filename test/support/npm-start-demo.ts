@@ -20,7 +20,7 @@ export async function levelOf({ baseUrl, readKey, virtualMaterialIds, locationId
   return data.levels[0]?.quantity ?? NaN;
 }
 
-/** Of a data folder: Postgres and Redis, and the API and the workers. */
+/** The process ids of a data folder: of Postgres and Redis, and of the API and the workers. */
 export async function processesOf(dataDir: string): Promise<{ servers: number[]; service: number[] }> {
   const postgres = Number.parseInt(await readFile(join(dataDir, 'postgres', 'cluster', 'postmaster.pid'), 'utf8'), 10);
   const redis = Number.parseInt(await readFile(join(dataDir, 'redis', 'redis.pid'), 'utf8'), 10);

@@ -37,9 +37,9 @@ export function npmStart(dataDir: string, env: Record<string, string> = {}): Sta
 
 /** As `npmStart`, behind a shell, as npm runs it: signals go to the shell, and its end is what `exited` says. */
 export function npmStartBehindShell(dataDir: string): Started {
-  // Not the last command, or some shells would put it in their own place.
+  // Not the last command, or some shells would replace themselves by it.
   const command = ['/bin/sh', '-c', '"$0" "$1"; exit', process.execPath, script];
-  // A variable that its user has for another server must not keep it from its own.
+  // Variables that a user has set for another server must not keep it from its own.
   return start(command, dataDir, { npm_lifecycle_event: 'start', PGSSLMODE: 'require', PGOPTIONS: '-c search_path=x' });
 }
 

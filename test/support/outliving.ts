@@ -11,9 +11,9 @@ const stepsARound = 100;
 const attemptsMax = 5;
 
 /**
- * What of a step outlives two collections of the young generation, on average, though it is garbage by then: the bytes by
- * which the old one grows. A full collection in between takes all of it, so steps that saw one say nothing, and are taken
- * again; all steps together are to leave no more than some MiB (V8 made none within 5, and one within 20).
+ * The bytes by which a step makes the old generation grow, on average: what outlives two collections of the young one,
+ * though it is garbage by then. A full collection in between takes all of it, so steps that saw one say nothing and are
+ * repeated; all steps together are to leave no more than some MiB (V8 made none within 5, and one within 20).
  *
  * @throws where each attempt saw one: there are too many steps
  */
@@ -32,7 +32,7 @@ export async function outlivingBytes(steps: number, step: () => unknown): Promis
     await nextTurn();
     collectYoung();
   };
-  // What the first steps compile and keep is not theirs.
+  // What the first steps compile and keep is not to count.
   await run(steps / 4);
   for (let attempt = 0; attempt < attemptsMax; attempt += 1) {
     collect();

@@ -133,7 +133,7 @@ function openLane(run: Run, onFree: (lane: Lane) => void): Promise<Lane> {
   });
 }
 
-/** The head of an answer of which the whole is there; ASCII, so that characters are bytes. */
+/** The head of an answer, once the whole answer is there; it is ASCII, so that characters are bytes. */
 function wholeHead(text: string): string | undefined {
   const end = text.indexOf('\r\n\r\n');
   if (end < 0) return undefined;

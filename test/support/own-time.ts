@@ -5,14 +5,14 @@ import type { MachineTime } from './machine-time.js';
 const countedPartMin = 0.05;
 
 /**
- * How much of the time that has passed this machine had to itself: all of it, but where its host took CPU from processes
- * that could have run, only the part in which they did.
+ * How much of the elapsed time this machine had to itself: all of it, unless its host took CPU from processes that
+ * could have run; then only the part in which they did.
  */
 export function ownPart(elapsedMs: number, before: MachineTime | undefined, after: MachineTime | undefined): number {
   return elapsedMs * Math.max(countedPartMin, 1 - (stolenPart(before, after) ?? 0));
 }
 
-/** A reading may be this old: a request of a fuzz run is not to cost one of its own. */
+/** A reading may be this old, so that a request of a fuzz run need not cost one of its own. */
 const readingMsMax = 50;
 let latest: { atMs: number; time: MachineTime | undefined } = { atMs: -Infinity, time: undefined };
 
@@ -29,7 +29,7 @@ export function startOwnTime(): () => number {
   return () => ownPart(performance.now() - beganMs, before, machineTime());
 }
 
-/** As `setTimeout`, once the machine has had so much time of its own. Returns what takes it back. */
+/** As `setTimeout`, but acts once the machine has had this much time of its own. Returns what takes it back. */
 export function afterOwnTime(ms: number, act: () => void): () => void {
   const passedMs = startOwnTime();
   const look = () => {

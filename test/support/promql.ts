@@ -32,7 +32,7 @@ export function groupedBy(expression: string): string[] {
   return [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, names = '']) => names.split(/, */));
 }
 
-/** Of the alert rules: the lines behind `expr`, of which this file needs no more of YAML. */
+/** The expressions of the alert rules, found behind `expr`: their file needs no more of YAML. */
 export function alertExpressions(): string[] {
   const lines = read('shared/metrics/alerts.yml').split('\n');
   return lines.flatMap((line, index) => {

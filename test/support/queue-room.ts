@@ -14,7 +14,7 @@ import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.j
 import { startTestRedis } from './servers.js';
 import type { TestRedis } from './servers.js';
 
-/** Whose leases nobody finds abandoned: they only run out. */
+/** A taker whose leases nobody finds abandoned: they only run out. */
 const taker = { newToken: () => randomUUID() };
 
 /** What a cycle takes at most. */
@@ -109,7 +109,7 @@ export async function openQueueRoom(redisUrl: string): Promise<QueueRoom> {
   };
 }
 
-/** What a lane says of a material whose jobs it has done, or so many of them. */
+/** What a lane says of a material when it has done its jobs, or the first `count` of them. */
 export function workedOff({ queue, token, jobs }: HeldMaterial, count = jobs.length): WorkedMaterial {
   return { queue, token, finished: jobs.slice(0, count).map(({ id }) => id) };
 }

@@ -1,7 +1,7 @@
 import type { Database } from '../../shared/database/connect.js';
 import type { OperationRef } from '../../shared/database/operations.js';
 
-/** The same database, but between the first and the second message of the apply step, once, something else happens. */
+/** The same database, except that `between` runs once, between the first and the second message of the apply step. */
 export function racingDatabase(database: Database, between: () => Promise<void>): Database {
   return Object.create(database, { client: { value: racingClient(database, between) } }) as Database;
 }
@@ -32,7 +32,7 @@ function racingClient(database: Database, between: () => Promise<void>): unknown
   });
 }
 
-/** As a cancel would record it that did not have to wait for the lock. */
+/** Records it as a cancel would if it did not have to wait for the lock. */
 export async function recordCancelled(database: Database, { shopId, materialId, id }: OperationRef): Promise<void> {
   await database.raw(
     `INSERT INTO operations (op_id, shop_id, material_id, status, recorded_at) VALUES (?, ?, ?, 'cancelled', now())`,

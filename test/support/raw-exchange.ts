@@ -17,7 +17,7 @@ export function rawUntilClosed(port: number, bytes: string | Buffer): Promise<st
     socket.setEncoding('latin1');
     socket.once('connect', () => socket.write(bytes));
     socket.on('data', (chunk: string) => (text += chunk));
-    // A reset after an answer is an end like any other; that the answer is whole is for the test to see.
+    // A reset after an answer is an end like any other; the test must see whether the answer is whole.
     socket.on('error', () => undefined);
     socket.once('close', () => {
       takeBack();

@@ -8,7 +8,7 @@ import { startOwnTime } from './own-time.js';
 import type { TestShop } from './shop.js';
 
 export interface RecordedLoadOptions {
-  /** Origins that are asked in turn; asked anew for each request, so that it may change. */
+  /** Origins, one of which each request picks by the dice; read anew for each request, so that they may change. */
   baseUrls: () => string[];
   shop: TestShop;
   dice: Dice;
@@ -87,7 +87,7 @@ export function startRecordedLoad(options: RecordedLoadOptions): RecordedLoad {
   };
 }
 
-/** Makes one attempt, or, with a key or after a refusal to be repeated, as many as it takes to settle the intent. */
+/** Makes one attempt; with a key, or if a refusal is to be repeated, as many as it takes to settle the intent. */
 async function settle(
   { baseUrls, shop, dice, repeatsRefused = false }: RecordedLoadOptions,
   intent: Intent,
@@ -163,8 +163,8 @@ function makeIntent({ shop, dice, keyed }: RecordedLoadOptions, materialId: stri
   // Each total is unlike any other, so that the ledger tells whose it is.
   const total = dice.below(2_000) + index * millionth;
   const rowCount = kind < 12 ? 1 : 1 + dice.below(5);
-  // The first row is at the default location, where updates are booked as well: its level alone then has every change
-  // in one order, without which the ledger could not tell what total an update met.
+  // The first row is at the default location, where updates are booked as well, so that its level has every change in
+  // one order. Without that the ledger could not tell what total an update met.
   const rows = Array.from({ length: rowCount }, (_, row) => {
     if (row > 0) return makeRow(shop.locationIds, dice);
     return makeRow(shop.locationIds.slice(0, 1), dice, rowCount > 1 ? 0 : undefined);

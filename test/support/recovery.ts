@@ -3,11 +3,11 @@ import { isExecuted } from './history.js';
 import type { History, Intent } from './history.js';
 
 /**
- * The recovery from a fault, in milliseconds: from the fault until the last of the changes that were on their way at that
- * moment had its executed answer, whatever it was answered before and however often it had to be sent again. Clients that
- * the fault did not touch are answered within milliseconds and so do not count; where a second fault hits a change before
- * it has recovered from the first, both times count for the first: the figure errs to the worse. What the fault itself
- * takes, as a server's restart by the test, is within it.
+ * The recovery from a fault, in milliseconds: from the fault until the last of the changes that were on their way at
+ * that moment had its executed answer, whatever it was answered before and however often it had to be sent again.
+ * Clients that the fault did not touch are answered within milliseconds and so do not count. If a second fault hits a
+ * change before it has recovered from the first, both times count for the first, so the figure errs on the high side.
+ * It includes what the fault itself takes, such as a server's restart by the test.
  *
  * @param faultsMs when they happened, by `performance.now()`; one that found nothing on its way has no recovery
  */

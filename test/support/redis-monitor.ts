@@ -19,8 +19,8 @@ const seenLine = /^\+[\d.]+ \[\d+ (\S+)\] (".*")$/;
 const quoted = /"((?:[^"\\]|\\.)*)"/g;
 
 /**
- * Every command that a Redis does from now on. On a connection of its own, past ioredis: its `monitor()` takes a command
- * that comes in one packet with the OK for the answer to a question it never asked, and throws where nobody can catch it.
+ * Tells every command that a Redis runs from now on, over a connection of its own: if a command comes in one packet
+ * with the OK, the `monitor()` of ioredis takes it for an answer to no question, and throws where nobody can catch it.
  */
 export async function monitorRedis(url: string, onCommand: (command: SeenCommand) => void): Promise<RedisMonitor> {
   const { hostname, port, username, password } = new URL(url);

@@ -4,15 +4,15 @@ import { watchStolenMs } from './machine-time.js';
 /** Less than this does not keep a part of the service silent for long enough to be taken for away. */
 const stolenMsMin = 1_000;
 
-/** Begins to watch; says, when called, whether the machine had its CPU since then: its host took less than a second of it. */
+/** Begins to watch; the result says whether the machine had its CPU since: its host took less than a second of it. */
 export function watchCpu(): () => boolean {
   const stolenMs = watchStolenMs();
   return () => stolenMs() < stolenMsMin;
 }
 
 /**
- * Begins to watch; holds, when called, that there was no refusal (503) since then. Only a machine without its CPU may have
- * refused: parts of the service that stand still are taken for away.
+ * Begins to watch; what it returns expects that there was no refusal (503) since then. Only on a machine without its
+ * CPU may there be some: parts of the service that stand still are taken for away.
  */
 export function watchRefusals(): (refused: number) => void {
   const hadCpu = watchCpu();
@@ -30,15 +30,15 @@ export async function askUnrefused<T extends { status: number }>(ask: () => Prom
   }
 }
 
-/** Of a connection that owes an answer: then it is given up (`silenceMsMax` in shared/redis/connections.ts). */
+/** A connection that owes an answer for this long is given up (`silenceMsMax` in shared/redis/connections.ts). */
 const silenceMs = 2_000;
-/** How long ago a machine may have lacked its CPU for a refusal now: the time of a silence, and of connecting again. */
+/** How long ago a lack of CPU may be the cause of a refusal now: the time of a silence, and of connecting again. */
 const recentMs = 10_000;
 const sampleMs = 100;
 const samples: { atMs: number; stolenMs: number }[] = [];
 const stolenMs = watchStolenMs();
 
-/** Whether the host took enough CPU of late for a silence, for suites that ask it with every answer: it looks back as far as it was asked. */
+/** Whether the host lately took enough CPU for a silence. It looks back as far as it was asked: ask at each answer. */
 export function lacksCpu(): boolean {
   const now = { atMs: performance.now(), stolenMs: stolenMs() };
   while (samples[0] !== undefined && samples[0].atMs < now.atMs - recentMs) samples.shift();

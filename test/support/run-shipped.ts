@@ -13,7 +13,7 @@ export interface Ended {
   stderr: string;
 }
 
-/** The address under which the script of a process of its own imports a file of `dist/`. */
+/** The address by which a script that `runShipped` runs imports a file of `dist/`. */
 export function shipped(path: string): string {
   return new URL(`../../dist/${path}`, import.meta.url).href;
 }

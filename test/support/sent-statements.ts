@@ -5,8 +5,8 @@ import { connectionPool } from '../../shared/database/raw-connection.js';
 import type { RawConnection } from '../../shared/database/raw-connection.js';
 
 /**
- * What goes to Postgres over a pool while `use` runs, in its order, through Knex and past it; without the words that have
- * no values and no plan (`DISCARD PLANS`).
+ * What goes to Postgres over a pool while `use` runs, in order, through Knex and past it; without plain commands, which
+ * have no values and no plan (`DISCARD PLANS`).
  */
 export async function sentDuring(database: Database, use: () => Promise<unknown>): Promise<QueryConfig[]> {
   const pool = connectionPool(database);
@@ -43,8 +43,8 @@ export interface PlanNode {
 }
 
 /**
- * How Postgres goes about a statement: one that has a name by the plan that it keeps, whatever the values, and another by
- * the plan for its values.
+ * How Postgres goes about a statement: if it has a name, by the plan that is kept, whatever the values; if not, by the
+ * plan for its values.
  */
 export async function planOf(
   database: Database,

@@ -129,10 +129,10 @@ async function startServer(name: string, kind: 'postgres' | 'redis', forWholeRun
   const closeNow = () => {
     // On SIGQUIT Postgres takes its processes and its shared memory with it; after a SIGKILL the memory would stay.
     if (pid !== undefined) endNow(pid, kind === 'postgres' ? 'SIGQUIT' : 'SIGKILL');
-    // Those of its processes that outlive it write until they look up: 0.1 s, 0.2 s … between the attempts.
+    // Processes of its own that outlive it go on writing until they notice: 0.1 s, 0.2 s … between the attempts.
     rmSync(folder.path, { recursive: true, force: true, maxRetries: 6 });
   };
-  // Before the start, during which a Ctrl-C may come, too.
+  // Before the start, because a Ctrl-C may come during it.
   const forget = rememberOpen({ name, forWholeRun, close, closeNow });
   const { url, port } = await start(0);
   return {

@@ -91,7 +91,7 @@ export async function startProcess(kind: 'api' | 'worker', env: Env, { forWholeR
   return proc;
 }
 
-/** SIGTERM; fails, with its last lines, when it must be killed after 25 s or ends with another code than 0 (forced: a leak). */
+/** Sends SIGTERM; fails, with its last lines, if it must be killed after 25 s or its code is not 0 (forced: a leak). */
 export async function stopProcess(proc: Proc): Promise<void> {
   if (proc.hasExited()) return;
   // One that a test has stopped would not hear SIGTERM.
@@ -132,7 +132,7 @@ function watch(child: ChildProcess, { name, forWholeRun }: { name: string; forWh
     await exited;
   };
   const closeNow = () => {
-    // With an end of its own it also tells what of it has run (`npm run test:coverage`).
+    // If it ends by itself, it also tells what of its code has run (`npm run test:coverage`).
     if (!forWholeRun || child.pid === undefined) kill('SIGKILL');
     else if (!endNow(child.pid, 'SIGTERM')) addExitProblem(`${name} did not end on SIGTERM`);
   };

@@ -16,7 +16,7 @@ export interface ServiceOptions {
   failPoints?: { api?: string; worker?: string };
   databaseUrl?: string;
   redisUrl?: string;
-  /** Nobody's to stop: what is started at once ends with the process that runs the tests. */
+  /** Nobody has to stop it: what is started at once ends with the process that runs the tests. */
   forWholeRun?: boolean;
 }
 

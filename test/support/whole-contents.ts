@@ -38,7 +38,7 @@ const readers: Record<string, (redis: Redis, key: string) => Promise<unknown>> =
   stream: (redis, key) => redis.xrange(key, '-', '+'),
 };
 
-/** What a Redis has written to its append-only file so far; of 6.2 one file, since 7.0 a folder of them. */
+/** What a Redis has written to its append-only file so far; 6.2 has one file, 7.0 and later a folder of them. */
 export async function appendOnlyFile(redis: Redis): Promise<string> {
   const [, folder = ''] = await redis.config('GET', 'dir');
   const files = readdirSync(folder, { recursive: true, encoding: 'utf8' }).filter((name) => /\.(aof|rdb)$/.test(name));

@@ -11,8 +11,8 @@ export default class CountingReporter extends Mocha.reporters.Spec {
     super(runner, options);
     const { stats } = runner;
     process.once('exit', (code) => {
-      // Whoever calls process.exit in the middle of the run would otherwise turn the tests not run into a success; and a run
-      // of no test is none, as `fail-zero` says, but after this.
+      // Otherwise a process.exit in the middle of the run would turn the tests that did not run into a success. A run
+      // without tests is no success either: `fail-zero` says so as well, but only after this.
       const cutShort = stats.end === undefined || stats.tests === 0;
       if (cutShort && code === 0) process.exitCode = 1;
       const failed = cutShort || (code !== 0 && stats.failures === 0) ? stats.failures + 1 : stats.failures;

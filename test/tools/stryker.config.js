@@ -1,5 +1,5 @@
 /**
- * Mutation testing of the rules: what no test notices when it is broken is not known by its tests.
+ * Mutation testing of the rules: what can be broken without a test noticing is not known by its tests.
  *
  * Mocha 12 is not yet known to Stryker's own runner, so each mutant is a run of mocha by command, which ends at the first
  * failure. The rules are pure, and their tests need neither Postgres nor Redis.

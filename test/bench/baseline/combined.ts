@@ -19,9 +19,9 @@ interface Waiting {
 const rowsPerTransactionMax = 10_000;
 
 /**
- * g (pipeline §6): the apply step called in the API process for everything that waits there, of all materials. It is the
- * queue's combining without the queue, and so shows the queue's price; it loses what a crash of the process loses, and
- * two such processes would meet at the same locks.
+ * g (pipeline §6): calls the apply step in the API process for everything that waits there, of all materials. It is the
+ * queue's combining without the queue, and so shows the queue's price. A crash of the process loses what waits in it,
+ * and two such processes would meet at the same locks.
  */
 export const combined: Strategy = { pipeline: true, createSubmit: createCombined };
 

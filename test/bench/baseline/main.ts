@@ -91,6 +91,6 @@ const server = createServer({
 });
 const port = await server.listen(0, '127.0.0.1');
 
-// Its end is its parent's, and there is nothing to keep: whoever asked has been answered.
+// It ends with its parent, and has nothing to save: whoever asked has been answered.
 const tell = serveParent({ usePool });
 tell({ type: 'ready', port });

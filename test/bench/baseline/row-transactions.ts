@@ -9,7 +9,7 @@ import { rowsOf } from './strategy.js';
 import type { Strategy } from './strategy.js';
 
 export interface RowTransactionsOptions {
-  /** Also the ledger's row and the material's total: the record that the service keeps, which makes it the fair equal. */
+  /** Writes the ledger's row and the material's total as well, as the service does: this makes the comparison fair. */
   withLedger: boolean;
   transactionPer: 'row' | 'request';
 }
@@ -67,7 +67,7 @@ async function adjustRow(
     .where(key)
     .forUpdate()
     .first<LevelRow | undefined>('id', 'quantity', 'sequence');
-  // Every level that the benchmark names has been opened; a first booking is the same work for every design.
+  // Every level that the benchmark names is open already; a first booking would be the same work for every design.
   if (level === undefined) return unknownLocation(row.locationId);
   const before = fromDecimal(level.quantity);
   const applied = adjustLevel(row, { level: before, total: before, allowNegative: false });

@@ -14,7 +14,7 @@ const loader = fileURLToPath(new URL('./trace-sockets.mjs', import.meta.url));
 /** The first find caches and statements cold. */
 const warmupRequests = 300;
 const tracedRequests = 700;
-/** Between two, so that whatever a request leaves behind it has ended. */
+/** Between two requests, so that whatever the first leaves behind has ended. */
 const pauseMs = 3;
 
 /** Follows lone requests through API, Redis, worker and Postgres, on processes of their own that note each socket's traffic. */
@@ -29,7 +29,7 @@ export async function runHops({ stack, say }: BenchContext): Promise<Timeline> {
       workerEnv: { NODE_OPTIONS: `--import ${loader}`, TRACE_FILE: join(folder.path, 'worker.json') },
     });
     const windows = await askOneByOne(stack.catalogue, design.port);
-    // They write what they saw when they end.
+    // The processes write what they saw only when they end.
     await design.close();
     const timeline = readTimeline(windows, {
       API: readEvents(folder.path, 'api'),

@@ -32,7 +32,7 @@ interface Moment {
 /** The last thing that the service does for a request. */
 const answered = 'API → client';
 
-/** Puts the moments of each request in the order of their times, and takes the medians of those that went alike. */
+/** Puts the moments of each request in order of time, and takes the medians of the requests that went the usual way. */
 export function readTimeline(
   windows: readonly [startNs: bigint, endNs: bigint][],
   processes: Readonly<Record<string, readonly SocketEvent[]>>,

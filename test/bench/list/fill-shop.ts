@@ -19,8 +19,8 @@ const importMsMax = 30 * 60_000;
 const materialsACall = 1_000;
 
 /**
- * A shop with so many materials, all of them imported; besides them a twentieth of platform variants, and a bill that uses
- * a tenth.
+ * A shop with `count` imported materials, a twentieth as many platform variants, and a bill that uses a tenth of all of
+ * them.
  */
 export async function fillShop(database: Database, databaseUrl: string, count: number): Promise<FilledShop> {
   const shop = await createTestShop(database, { materials: 0, locations: 1, rateLimitPoints: 2_000_000_000 });

@@ -13,7 +13,7 @@ export interface MemoryFigures {
 
 const pageSize = 1_000;
 
-/** Clients that ask for the largest pages without a pause, each on a connection of its own, and what that holds in memory. */
+/** Lets clients ask for the largest pages without a pause, each on a connection of its own: what memory that takes. */
 export async function measureMemory(
   api: { baseUrl: string; pid: number },
   { key, clients, forMs }: { key: string; clients: number; forMs: number },

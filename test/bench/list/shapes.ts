@@ -9,7 +9,7 @@ export interface Shape {
   page: number;
 }
 
-/** What each adds to the query, and of how much of the shop it is true. */
+/** What each adds to the query; its name says how much of the shop matches. */
 export const filters = {
   'no filter': '',
   'used, 10 %': 'usageFilter=used',
@@ -27,7 +27,7 @@ export const filters = {
 
 export type FilterName = keyof typeof filters;
 
-/** A search visits all that it finds, to count them; where it finds much of the shop it is shown, and not judged. */
+/** A search visits all that it finds, to count it; one that finds much of the shop is shown, but not judged. */
 const commonSearches: readonly FilterName[] = ['search, 1 in 10', 'search, two letters, 1 in 9'];
 export const isJudged = ({ filter }: Pick<Shape, 'filter'>) => !commonSearches.includes(filter);
 

@@ -10,8 +10,8 @@ const things = ['board', 'screw', 'sheet', 'thread', 'label', 'tube', 'ring', 'p
 const colours = ['small', 'medium', 'large', 'red', 'blue', 'green'];
 
 /**
- * A file to import: a fifth without a variant's name, a tenth without a sku, a twentieth without a vendor, all with stock
- * at one location. Its hexadecimal words make a search that only a few materials meet.
+ * A file to import: a fifth without a variant's name, a tenth without a sku, a twentieth without a vendor, all with
+ * stock at one location. Its hexadecimal words allow for a search that only a few materials match.
  */
 export async function writeShopFile(path: string, count: number, locationId: string): Promise<void> {
   const dice = diceOf(count);

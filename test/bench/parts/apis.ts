@@ -20,10 +20,10 @@ export interface ApisSeen {
 
 const apiCounts = [1, 2];
 const roles = ['api', 'worker', 'redis', 'postgres'] as const;
-/** Of each of the two generators; the clients of two API processes are as many as those of one. */
+/** Of each of the two generators, so that two API processes have as many clients as one. */
 const connections = 32;
 
-/** What a request costs each part when there are more API processes. Two generators throughout, one for each of two. */
+/** What a request costs each part with more API processes. Two generators throughout, so two APIs have one each. */
 export async function runApis(context: BenchContext): Promise<ApisSeen[]> {
   const { stack, options, say } = context;
   const ours = oursOf(context);
@@ -40,7 +40,7 @@ export async function runApis(context: BenchContext): Promise<ApisSeen[]> {
             scenario: scenarios[scenario].load,
             catalogue: stack.catalogue,
             load: { loop: 'closed' as const, connections },
-            // Of its own, or both would ask the same in the same order.
+            // A seed for each, or both would ask the same in the same order.
             seed: 2 * seed + index,
             warmupMs: options.warmupMs,
             measureMs: options.measureMs,
@@ -68,7 +68,7 @@ export async function runApis(context: BenchContext): Promise<ApisSeen[]> {
 function figuresOf(rounds: readonly Loaded[][]): Pick<ApisSeen, 'requestsASecond' | 'cpuMsARequest'> {
   const answered = (all: readonly Loaded[]) => all.reduce((sum, { summary }) => sum + summary.total.answered, 0);
   const rates = rounds.map((all) => all.reduce((sum, { summary }) => sum + summary.total.requestsASecond, 0));
-  // Both windows are one and the same but for milliseconds, and the counters are those of all processes.
+  // One reading will do: the two windows differ by milliseconds, and the counters are those of all processes.
   const costOf = (role: ProcessRole) => median(rounds.map((all) => (all[0]?.cpu?.[role] ?? NaN) / answered(all)));
   const isTold = rounds.every(([first]) => first?.cpu !== undefined);
   return {

@@ -18,7 +18,7 @@ export interface FairnessSeen {
   floodRate: number;
   /** The quiet shop, a round each, in turn. */
   alone: LatencySummary[];
-  /** Beside programs that only keep every core busy: what of the wait is the machine's, and no queue's. */
+  /** Beside programs that only keep every core busy: how much of the wait is the machine's, and no queue's. */
   besideBusy: LatencySummary[];
   beside: LatencySummary[];
   flood: Pick<LoadFigures, 'requestsASecond' | 'latency' | 'refusals' | 'statuses'>[];
@@ -34,7 +34,7 @@ const floodPart = 10;
 const quietConnections = 64;
 const floodConnections = 700;
 
-/** Two shops, one of which asks for ten times its fair share: what the other one has of it. */
+/** Two shops, one of which asks for ten times its fair share: how the other one fares. */
 export async function runFairness(context: BenchContext): Promise<FairnessSeen> {
   const { stack, options, say } = context;
   const ours = oursOf(context);
@@ -60,7 +60,7 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
   say(`  capacity ${Math.round(seen.capacity)}/s; ${seen.quietRate}/s beside ${seen.floodRate}/s`);
   const loadOf = (rate: number, connectionsMax: number) => ({ loop: 'open' as const, rate, connectionsMax });
   const window = { design: ours, scenario: namedScenarios.SPREAD, warmupMs, measureMs };
-  // Without it Postgres fills new files of its log with zeros meanwhile, 10 ms each and sometimes 30, in which all commits wait.
+  // Without it Postgres fills new files of its log with zeros meanwhile: 10 ms each, sometimes 30; all commits wait.
   const settle = () => checkpoint(stack.postgresUrl);
   const askQuiet = (seed: number) =>
     runLoad(generators, {

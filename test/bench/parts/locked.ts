@@ -25,7 +25,7 @@ const lockedMsMin = 12_000;
 const lockedRate = 20;
 const lockedConnections = 200;
 
-/** Another session holds one material's row: what requests about it are told, and what the others have of it. */
+/** Another session holds one material's row: what requests about it are told, and how the others fare. */
 export async function runLocked(context: BenchContext): Promise<LockedSeen> {
   const { stack, options, say } = context;
   const ours = oursOf(context);
@@ -34,7 +34,7 @@ export async function runLocked(context: BenchContext): Promise<LockedSeen> {
   const last = catalogue.materialIds.length - 1;
   const others = { ...catalogue, materialIds: catalogue.materialIds.slice(0, last) };
   const held = { ...catalogue, materialIds: catalogue.materialIds.slice(last) };
-  // Its requests name it as the only one of their catalogue.
+  // Its requests know it as the only material, the check as the last.
   const heldCheck = {
     acknowledge: (gains: readonly Gain[]) => ours.check.acknowledge(gains.map((gain) => ({ ...gain, material: last }))),
   };

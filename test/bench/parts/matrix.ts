@@ -10,9 +10,9 @@ const matrixScenarios: readonly ScenarioName[] = ['HOT', 'SPREAD'];
 export const matrixRounds = 2;
 
 /**
- * Ours and the fair equal at each number of connections; in turn, as all rounds.
+ * Ours and d′, the fair comparison, at each number of connections; in turn, as all rounds.
  *
- * @param measured the rounds before these: a number that they had is not measured once more
+ * @param measured the rounds before these: a number of connections that they had is not measured again
  */
 export async function runConnections(context: BenchContext, pools: Pools, measured: Round[]): Promise<Round[]> {
   const { options, say } = context;
@@ -58,7 +58,7 @@ export async function runWorkers(context: BenchContext, pools: Pools): Promise<R
   return rounds;
 }
 
-/** Those of the matrix that were asked for; where none was, the asked one. */
+/** Those of the matrix that were asked for; if none was, the first that was. */
 export function matrixOf(asked: readonly ScenarioName[]): readonly ScenarioName[] {
   const chosen = matrixScenarios.filter((scenario) => asked.includes(scenario));
   return chosen.length > 0 ? chosen : asked.slice(0, 1);

@@ -13,7 +13,7 @@ export interface OverloadSeen {
   connectionsMax: number;
   /** The better of the closed loops with 64 and with 256 connections, each by its median. */
   peak: number;
-  /** In turn with the closed loops: what a machine does changes within minutes. */
+  /** In turn with the closed loops, because a machine's speed changes within minutes. */
   rounds: Round[];
   /** Full successes under overload over the peak (must: ≥ 0.9), by the medians. */
   goodput: number;
@@ -29,7 +29,7 @@ const peakConnections = [64, 256];
 const windowMsMin = 10_000;
 const sampleEveryMs = 1_000;
 
-/** Five times what it can do, by arrivals that do not wait: what is still done, and how soon the rest is told so. */
+/** Five times what it can do, by arrivals that do not wait: what is still done, and how soon the rest is refused. */
 export async function runOverload(context: BenchContext): Promise<OverloadSeen[]> {
   const all: OverloadSeen[] = [];
   for (const scenario of matrixOf(context.options.scenarios)) {

@@ -5,7 +5,7 @@ export interface Account {
   kind: number;
   material: number;
   acknowledged: number;
-  /** Sent, and nobody knows: on the way, or without an answer that would say. */
+  /** Sent, with an unknown outcome: still on the way, or without an answer that settles it. */
   open: number;
 }
 
@@ -17,7 +17,7 @@ export interface MissedRow {
   units: number;
 }
 
-/** What the first location of a material must have gained so far: at least the one, at most both. */
+/** What a material must have gained at its first location so far: at least `acknowledged`, at most both together. */
 export interface Standing {
   acknowledged: number;
   open: number;

@@ -64,7 +64,7 @@ export interface LoadHooks {
   next: () => PlannedRequest;
   /** How many kinds of requests the scenario mixes. */
   kinds: number;
-  /** A stage begins; one more than the last is the end of the load. */
+  /** A stage begins; the index after the last one means the end of the load. */
   onStage: (index: number) => void;
   onProgress: (progress: Progress) => void;
 }

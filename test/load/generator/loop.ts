@@ -15,7 +15,7 @@ export interface LoopDeps {
   clock: StageClock;
   send: (lane: Lane, dueMs: number) => void;
   inFlight: () => number;
-  /** Whether the load has ended, by its time or as below; asked of the moment that was looked at, as time goes on. */
+  /** Whether the load had ended by `nowMs`, by its time or as below; the caller says when, because time goes on. */
   isOver: (nowMs: number) => boolean;
   /** Whether no further request may go out at all: it was stopped, or sent as many as it may. */
   isSpent: () => boolean;
@@ -45,10 +45,10 @@ export function createClosedLoop({ clock, send, inFlight, isOver }: LoopDeps): L
   };
 }
 
-/** A timer of Node wakes up to this late; what is due is found late by as much, which is no fault of the service. */
+/** A timer of Node may fire this late; what is due is then found late by as much, which is no fault of the service. */
 const timerGrainMs = 2;
 
-/** Due times are summed up, and each sum is rounded: this near to the end it is the end, at which nothing is due. */
+/** Due times are sums, each of them rounded: one this near to the end counts as the end, at which nothing is due. */
 const roundingMs = 0.001;
 
 /** A second's requests of the fastest generator there is; whoever waits behind so many is never served. */
@@ -56,14 +56,14 @@ const waitingMax = 200_000;
 
 /**
  * An open loop: requests are due at a rate of their own, whether or not the service keeps up, and their latency counts
- * from when they were due. So what queues up shows, also here for want of a free connection.
+ * from when they were due. So what queues up shows, even what waits here for want of a free connection.
  */
 export function createOpenLoop({ clock, send, isOver, isSpent }: LoopDeps): Loop {
   const free: Lane[] = [];
   const due = createQueue();
   let nextMs = clock.startMs;
   let isPast = false;
-  /** Due behind so many that they were not even noted. */
+  /** How many were due behind so many others that they were not even noted. */
   let hopeless = 0;
   const isDueAt = (nowMs: number) => nextMs <= nowMs && clock.endMs - nextMs > roundingMs;
   const goOn = () => {

@@ -10,7 +10,7 @@ export interface PlannedRequest {
   kind: number;
   /** Index of the material that it is about; 0 where it is about none. */
   material: number;
-  /** Units that it adds at each of its rows, which are at the first so many locations. */
+  /** Units that each of its rows adds; they are at the first `rows` locations. */
   delta: number;
   /** 0 where it only reads. */
   rows: number;
@@ -103,7 +103,7 @@ function bodyOf({ locationIds }: Catalogue, rows: number, delta: number): string
   );
 }
 
-/** Indices, each as often as its weight. One that stands alone takes no number from the generator's sequence. */
+/** Chooses indices, each as often as its weight says. If there is only one, no random number is drawn. */
 function chooserOf(weights: readonly number[], random: () => number): () => number {
   if (weights.length === 1) return () => 0;
   const bounds: number[] = [];

@@ -13,7 +13,7 @@ export interface Answer {
 const headEndMark = '\r\n\r\n';
 const lineEndMark = '\r\n';
 
-/** Undefined until the whole of it is there; a text says what makes it none. */
+/** Undefined until the whole answer is there; a string says why the bytes are no answer. */
 export function readAnswer(bytes: Buffer): Answer | string | undefined {
   const headEnd = bytes.indexOf(headEndMark);
   if (headEnd < 0) return undefined;
@@ -41,7 +41,7 @@ function readBody(bytes: Buffer, head: string, start: number): Buffer | string |
   return /^HTTP\/1\.1 (204|304) /.test(head) ? bytes.subarray(start) : 'an answer that does not say how long it is';
 }
 
-/** The service gives a length; what stands before it may cut the same body into chunks. */
+/** The service gives a length; a proxy in front of it may cut the same body into chunks. */
 function readChunks(bytes: Buffer, start: number): Buffer | string | undefined {
   const chunks: Buffer[] = [];
   let at = start;

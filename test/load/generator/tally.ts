@@ -15,7 +15,7 @@ export interface StageResult extends Stage {
   latency: string;
   /** 429 and 503, from when they were sent. */
   refusals: string;
-  /** How much later than due requests went out, for want of a free connection. */
+  /** How late requests went out, for want of a free connection. */
   lag: string;
 }
 
@@ -35,7 +35,7 @@ interface OpenPoint extends Omit<SeriesPoint, 'latency'> {
 
 export interface Tally {
   record(asked: Asked, status: string, verdict: Verdict, nowMs: number): void;
-  /** Ends the slices that are over, and returns the last that ended since this was asked before. */
+  /** Ends the slices that are over, and returns the last one that has ended since the previous call. */
   takeEndedSlice(nowMs: number): SliceSeen | undefined;
   stages(endedMs: number): StageResult[];
   series(): SeriesPoint[];
@@ -60,7 +60,7 @@ export function createTally(stages: readonly Stage[], clock: StageClock, sliceMs
   }));
   const slices: OpenPoint[] = [];
   let slice = newSlice(0);
-  /** Most often it is an answer that ends a slice, and whoever asks for it comes later. */
+  /** The last, kept because mostly an answer ends a slice, and whoever asks for it comes later. */
   let ended: SliceSeen | undefined;
 
   function newSlice(startMs: number): OpenPoint {
@@ -111,7 +111,7 @@ export function createTally(stages: readonly Stage[], clock: StageClock, sliceMs
     stages: (endedMs) =>
       open.flatMap(({ stage, answered, rows, statuses, latency, refusals, lag }, index): StageResult[] => {
         const endMs = clock.endsMs[index] ?? 0;
-        // A run that was ended early has its last stage as long as it was.
+        // If the run was ended early, its last stage is only as long as it ran.
         const ms = Math.min(endMs, endedMs) - (endMs - stage.ms);
         if (ms <= 0) return [];
         const encoded = {

@@ -8,7 +8,7 @@ export type Verdict = 'ok' | 'refused' | 'failed' | 'unknown';
 
 /** Answers that promise that a change was not applied, and may be tried again. */
 const refusals = [429, 503];
-/** What leaves a change open: the service says so with 504; 502 is somebody's in between. */
+/** What leaves a change open: the service says so with 504; a 502 comes from somebody in between. */
 const openStatuses = [502, 504];
 
 export function judge({ rows }: PlannedRequest, outcome: Outcome): Verdict {

@@ -5,7 +5,7 @@ import { queueName } from '../shared/queue/names.js';
 
 export interface AppliedJobs {
   outcomes: Map<string, OperationOutcome>;
-  /** Queues of the materials that another session holds: nothing was done for them. */
+  /** Queues of the materials left out: their jobs come again, though some of the operations may be on record. */
   leftOut: Set<string>;
 }
 
@@ -14,19 +14,19 @@ export interface ApplyInParts {
   apply: (groups: OperationGroup[]) => Promise<AppliedJobs>;
   /** Whether the lane goes on; one that stops gives back what overstayed. */
   goesOn: () => boolean;
-  /** Of `performance.now()`: what is not begun by then is left out and comes again. */
+  /** By `performance.now()`: what is not begun by then is left out and comes again. */
   endMs: number;
 }
 
 /**
- * Applies operations in one transaction; where that overstays its time, in halves, and so on. Tried again at the same size
- * it would overstay again, and with it whoever is in it: sixteen batches of 1,000 rows, on a Postgres that wrote 2,900 a
- * second, were all answered 503 or 504. What overstays its time alone is left out, for as long as somebody waits for it.
+ * Applies operations in one transaction; if that overstays its time, in halves, and so on. At the same size, all of it
+ * would overstay again: sixteen batches of 1,000 rows, on a Postgres that wrote 2,900 a second, were all answered 503
+ * or 504. An operation that overstays alone is left out, for as long as somebody waits for it.
  *
- * First by materials, the largest parts first, so that those who are not at fault wait as little as may be; then, of a
- * material that overstays alone, by its operations in their order.
+ * It first halves the materials, the largest parts first, so that those who are not at fault wait as little as may be;
+ * then the operations, in their order, of each material that overstays alone.
  *
- * @throws whatever else `apply` does; what parts before it have done is on record
+ * @throws whatever else `apply` throws; what earlier parts have done is on record
  */
 export async function applyInParts(groups: OperationGroup[], deps: ApplyInParts): Promise<AppliedJobs> {
   const done: AppliedJobs = { outcomes: new Map(), leftOut: new Set() };
@@ -74,7 +74,7 @@ function leaveOut(part: OperationGroup[], { leftOut }: AppliedJobs): false {
   return false;
 }
 
-/** Of one thing that thing alone. */
+/** A single thing is one part. */
 function halvesOf<T>(all: readonly T[]): T[][] {
   const half = Math.ceil(all.length / 2);
   return [all.slice(0, half), all.slice(half)].filter((part) => part.length > 0);

@@ -14,18 +14,18 @@ import type { Job } from './read-jobs.js';
 export interface TakenJobs extends Pick<Held, 'nowMs' | 'sinceSentMs'>, Pick<ApplyInParts, 'goesOn' | 'endMs'> {}
 
 /**
- * How often a transaction that met a passing fault runs again at once, before its materials are given back. A lane that
- * is being stopped gives them back after the first: beside a Postgres that is silent each attempt takes seconds.
+ * How often a transaction that meets passing faults runs in all, before its materials are given back. A lane that is
+ * being stopped gives them back after the first run: beside a silent Postgres each takes seconds.
  */
 const attemptsMax = 3;
 
-/** A job handed out this often has killed its workers or met no end of faults; it is recorded as failed, never dropped. */
+/** A job with more deliveries has killed its workers or met endless faults; it is recorded as failed, never dropped. */
 const deliveriesMax = 25;
 
 /**
- * Applies the operations of these jobs in one transaction, in their order (pipeline §2.6), or in several where one takes
- * longer than it may. Where that fails and the infrastructure is not to blame, one of the operations is: then each runs
- * alone, and one that fails alone, twice, is recorded as failed, while its neighbours go on (pipeline §3 "Poison").
+ * Applies the operations of these jobs in one transaction, in their order (pipeline §2.6), or in several where one
+ * takes longer than it may. If that fails and the infrastructure is not to blame, one of the operations is. Then each
+ * runs alone; one that fails alone, twice, is recorded as failed, and its neighbours go on (pipeline §3 "Poison").
  *
  * @throws an infrastructure error that did not pass; nothing is lost, the jobs stand where they stood
  */
@@ -96,7 +96,7 @@ async function apply(
   }
 }
 
-/** Says nothing against the operations. */
+/** Whether an error says nothing against the operations. */
 const mayPass = (error: unknown) => isInfrastructureError(error) || isLostName(error);
 
 /** What overstayed its time would overstay it again. */

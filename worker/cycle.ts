@@ -15,28 +15,28 @@ export const materialsPerCycleMax = 32;
 const rowsPerTransactionMax = 10_000;
 
 /**
- * After which a cycle begins no further transaction: what is left comes again, before its lane looks stuck (`stuckMs`). It
- * only takes so long where Postgres is slow, and transactions overstay their time.
+ * A cycle begins no further transaction after this long; the rest comes again, before its lane looks stuck (`stuckMs`).
+ * It is reached only if Postgres is slow and transactions overstay their time.
  */
 export const cycleMsMax = 20_000;
 
-/** A material that another session holds is left alone for this long; then the next sweep makes it ready. */
+/** A material that was left out is left alone for this long; then the next sweep makes it ready. */
 const leftOutRetryMs = 100;
 
 /**
  * One cycle over the materials that a lane holds (pipeline §2.5–2.8): apply their jobs in one transaction (in several
  * where they have more rows than one takes) → reply → finish them, let idle materials go, keep those with more, take
- * others into the room, and fetch the jobs of all.
+ * others while there is room, and fetch the jobs of all.
  *
- * Everything after the last transaction is one round trip, in this order. What is finished, what is left and what comes next
- * is one script: nothing can come between a finish and the look for more.
+ * Everything after the last transaction is one round trip, in this order. Finishing, letting go and taking more are one
+ * script, so that nothing can come between finishing a job and looking for the next.
  *
- * @param goesOn whether the lane goes on after this cycle; asked when it matters, since transactions take as long as they do
+ * @param goesOn whether the lane goes on after this cycle; asked anew each time, because a transaction may take long
  * @returns what the lane holds after it
  * @throws what Redis or Postgres answers; nothing that was acknowledged is lost by it, and the leases run out
  */
 export async function runCycle(deps: WorkerDeps, held: Held, goesOn: () => boolean): Promise<Held> {
-  /** Queues of the materials that another session holds. */
+  /** Queues of the materials left out so far. */
   const leftOut = new Set<string>();
   const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
   const endMs = performance.now() + cycleMsMax;

@@ -64,7 +64,7 @@ async function pruneAll(database: Database, isStopping: () => boolean): Promise<
   } while (after !== undefined && !isStopping());
 }
 
-/** Runs a round now and then at every interval, but never beside itself. */
+/** Runs a round at once and then at every interval, but never beside itself. */
 function every(intervalMs: number, round: () => Promise<unknown>, fault: RecurringFault): NodeJS.Timeout {
   let isRunning = false;
   const run = () => {

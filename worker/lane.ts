@@ -19,7 +19,7 @@ export interface Lane {
 
 const nothingHeld: Held = { nowMs: 0, sinceSentMs: () => 0, materials: [] };
 
-/** Pause after a fault of Redis or Postgres, before the next attempt; well below the five seconds of recovery. */
+/** Pause after a fault of Redis or Postgres, before the next attempt; well below the five seconds of recovery (reliability §2 T5). */
 const faultPauseMs = 200;
 
 /**
@@ -33,8 +33,8 @@ assert(cycleMsMax + applyTimeoutMsMax < stuckMs, 'a cycle may take longer than o
 const faultRetryMs = 250;
 
 /**
- * One line of work in a worker process: take materials, run cycles until they are worked off, wait for more. A lane
- * never stops of a fault: it gives back what it holds and tries anew once Redis and Postgres take writes.
+ * One line of work in a worker process: take materials, run cycles until they are worked off, wait for more. A fault
+ * never stops a lane: it gives back what it holds and tries anew once Redis and Postgres take writes.
  */
 export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   let isStopping = false;
@@ -80,7 +80,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     while (!isStopping) {
       await sleep(faultPauseMs);
       try {
-        // A replica answers a question. One whose memory is full takes this write, and a lane frees memory.
+        // A replica would answer a question. A Redis with a full memory takes this write, and a lane frees memory.
         await Promise.all([deps.redis.del(keys.nothing), assertTakesWrites(deps.database)]);
         return;
       } catch (error) {
@@ -92,7 +92,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
 
   async function run(): Promise<void> {
     while (!isStopping) await step().catch(recoverFrom);
-    // Of what is held now nothing was tried: whoever is stopped again and again must not use up its deliveries.
+    // Nothing of what is held now was tried: repeated stops must not use up its deliveries.
     await giveBack(deps.redis, held.materials, 0, 'uncounted').catch(() => undefined);
     held = nothingHeld;
     clearInterval(renewal);

@@ -34,13 +34,13 @@ const rememberedMax = 10_000;
 const knownMax = 1_000;
 
 /**
- * A second look at what this worker wrote: recomputes the ledgers of materials that it changed, oldest change first, with
- * so many rows a minute and no more, and says where level, total and ledger differ. It remembers what to look at in
- * memory, so that it needs no index, and is lost with the process: `npm run manage -- verify` looks at everything.
+ * A second look at what this worker wrote: recomputes the ledgers of materials that it changed, oldest change first, at
+ * most `rowsPerMinute` rows a minute, and says where level, total and ledger differ. What to look at is kept in memory,
+ * so it needs no index and is lost with the process: `npm run manage -- verify` looks at everything.
  */
 export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: LedgerWatchDeps): LedgerWatch {
   if (rowsPerMinute === 0) return { changed: () => undefined, stop: () => Promise.resolve() };
-  /** By the names of their queues: what is given holds its operations as well. */
+  /** Kept by queue name, because the materials that are given hold their operations as well. */
   const waiting = new Set<string>();
   /** A material in motion is looked at again and again; each difference is told once. */
   const known = new Set<string>();

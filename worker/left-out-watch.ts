@@ -1,18 +1,18 @@
 import { materialOfQueue } from '../shared/queue/names.js';
 import type { Logger } from '../shared/runtime/logger.js';
 
-/** Told of each cycle which queues it left out, since another session holds their materials' rows, and which it worked on. */
+/** Told which queues each cycle left out, as when another session holds a material's row, and which it worked on. */
 export type LeftOutWatch = (leftOut: ReadonlySet<string>, worked: readonly { queue: string }[]) => void;
 
 /** A transaction that takes this long is none of ours, and whoever waits for its material feels it. */
 const longMs = 2_000;
-/** They are tried again several times a second; what was not left out for this long was worked on by another process. */
+/** What is left out is retried several times a second; after a gap this long, another process has worked on it. */
 const gapMsMax = 5_000;
 /** A session may hold every material there is: one line then, and not one each. */
 const sayEveryMs = 30_000;
 const namedMax = 10;
 
-/** Says of materials that another session holds on and on why their operations wait, since nothing fails of it here. */
+/** Warns of materials that are left out again and again: an operator has to look for the session that holds their rows. */
 export function createLeftOutWatch(logger: Logger, nowMs: () => number = () => performance.now()): LeftOutWatch {
   const held = new Map<string, { sinceMs: number; lastMs: number }>();
   let saidAtMs = -Infinity;
@@ -27,7 +27,7 @@ export function createLeftOutWatch(logger: Logger, nowMs: () => number = () => p
     saidAtMs = now;
     logger.warn(
       { materials: long.slice(0, namedMax).map(materialOfQueue), count: long.length },
-      'Another session of Postgres holds the rows of materials: their operations wait until it lets go.',
+      'Operations of these materials wait: another session of Postgres holds their rows, or one of them overstays its time.',
     );
   };
 }

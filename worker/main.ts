@@ -32,7 +32,7 @@ const besideLanes = 2;
 /** A page's transaction and the renewal of its lease beside it; a statement's own timeout is 5 s. */
 const mirrorPoolMax = 2;
 const mirrorSilenceMsMax = 6_000;
-/** What is at work when a stop begins ends side by side, at the latest with such a silence; then it is the operating system's turn. */
+/** On a stop all work ends side by side, after such a silence at the latest; the operating system ends the rest. */
 const forceMs = 2_000 + Math.max(silenceMsMax, mirrorSilenceMsMax);
 
 takeNoArguments('npm run worker', 'Applies what the APIs have queued; several may run side by side.', declared);

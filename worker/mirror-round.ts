@@ -8,7 +8,7 @@ import type { SyncDeps, SyncOutcome } from '../shared/mirror/sync-shop.js';
 import type { Logger } from '../shared/runtime/logger.js';
 
 export interface MirrorRounds {
-  /** Gives up a page under way, so that it takes no longer than a statement of Postgres. */
+  /** Gives up a page under way, so that stopping takes no longer than a statement of Postgres. */
   stop(): Promise<void>;
 }
 

@@ -9,15 +9,15 @@ export interface Job {
   queue: string;
   /** How often the job was handed out, this time included. */
   deliveries: number;
-  /** Undefined where its data is no job of ours; it is only finished. */
+  /** Undefined where its data is no job of ours; then it is finished without being applied. */
   content: OperationsJob | undefined;
   /** What its operations come to, in rows of adjustments. */
   weight: number;
 }
 
 /**
- * What a field update counts for: its result has the whole material, of up to 40 KB, and all results of a transaction go
- * out as one message. 1,536 updates of large materials were 48 MB, at which Redis closes the connection that should hear them.
+ * What a field update weighs: its result is the whole material, up to 40 KB, and all results of a transaction go out as
+ * one message. 1,536 updates of large materials made 48 MB, at which Redis closes the connection that should hear them.
  */
 const rowsPerUpdate = 40;
 
@@ -38,7 +38,7 @@ function weightOf(content: OperationsJob | undefined): number {
   return weight;
 }
 
-/** Of what only claims to be an operation the fault shows where it is dealt with: when it is applied. */
+/** What only claims to be an operation counts as one row; its fault is dealt with when it is applied. */
 function rowsOf({ command }: Partial<Operation>): number {
   if (command?.kind === 'update') return rowsPerUpdate;
   return command?.kind === 'adjust' && Array.isArray(command.rows) ? command.rows.length : 1;

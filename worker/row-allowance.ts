@@ -1,6 +1,6 @@
 /** How many rows may be read in each of many rounds, where a round learns only afterwards how many it has read. */
 export interface RowAllowance {
-  /** @returns whether the round may read. What an earlier one read too much is made good by waiting. */
+  /** @returns whether the round may read: if earlier ones have read too much, later ones wait to make it good */
   beginRound(): boolean;
   spend(rows: number): void;
 }

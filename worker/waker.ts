@@ -6,7 +6,7 @@ import { keys } from '../shared/queue/names.js';
 export interface Waker {
   /** Resolves when there may be work: woken by an announcement, at the latest after a second, and at once when closed. */
   wait(): Promise<void>;
-  /** Wakes every lane, for the last time; again is nothing. */
+  /** Wakes every lane, for the last time; calling it again does nothing. */
   close(): void;
 }
 

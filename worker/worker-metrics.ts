@@ -12,7 +12,7 @@ export interface WorkerMetrics {
   coalesced(jobs: number, materials: number): void;
   /** A transaction was committed, after so long, and put this on record. */
   committed(report: Pick<ApplyReport, 'records' | 'clampedRows'>, seconds: number): void;
-  /** Operations were recorded as failed of our own fault. */
+  /** Operations were recorded as failed through our own fault. */
   failed(operations: number): void;
   /** A transaction met a passing fault and runs again. */
   retried(): void;
@@ -27,7 +27,7 @@ const sizeBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096]
 const materialBuckets = [1, 2, 4, 8, 16, 32];
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5];
 
-/** Counters of a process of its own registry. A cycle costs some microseconds of them, however many rows it has. */
+/** The counters, in a registry of the worker's own. They cost a cycle some microseconds, however many rows it has. */
 export function createWorkerMetrics(): WorkerMetrics {
   const registry = new Registry();
   const registers = [registry];
@@ -85,7 +85,7 @@ export function createWorkerMetrics(): WorkerMetrics {
 
 type RowResult = 'ok' | RowFailureCode;
 
-/** As `operations.status` has it on record, and apart what was executed but came to nothing or was only tried. */
+/** As in `operations.status`, but executed operations that came to nothing or were only tried are counted apart. */
 type CountedOutcome = 'executed' | 'rejected' | 'dry-run' | 'replayed' | 'key-reused' | 'expired' | 'failed';
 
 const rowResults: RowResult[] = ['ok', 'NOT_FOUND', 'INVALID_INPUT', 'CONFLICT'];

@@ -28,7 +28,7 @@ export function cleanLocations(locations: readonly PlatformLocation[]): Cleaned<
   }));
 }
 
-/** A page of variants; as `cleanLocations`. A price or image that is none is left out. */
+/** A page of variants, likewise. A price or image address that is not one is left out, with a remark. */
 export function cleanVariants(variants: readonly PlatformVariant[]): Cleaned<MirroredVariant> {
   return clean('variant', variants, (variant, cleaner) => ({
     id: variant.id,
@@ -44,7 +44,7 @@ export function cleanVariants(variants: readonly PlatformVariant[]): Cleaned<Mir
   }));
 }
 
-/** Of product name, variant name, sku, vendor and a location's name (contract §2 "Editable fields"). */
+/** The limit for product name, variant name, sku, vendor and a location's name (contract §2 "Editable fields"). */
 const textCharactersMax = 255;
 const imageUrlCharactersMax = 2_048;
 

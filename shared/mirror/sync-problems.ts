@@ -17,7 +17,7 @@ export function isDeadEnd(problem: SyncProblem): boolean {
   return problem === 'invalid-response' || problem === 'pages-repeat' || problem === 'too-many-pages';
 }
 
-/** The sentence for a code that stands in the table; one that another version of the service wrote is its own. */
+/** The sentence for a code that stands in the table; a code of another version of the service is returned as it is. */
 export function problemMessage(code: string): string {
   return Object.hasOwn(syncProblemMessages, code) ? syncProblemMessages[code as SyncProblem] : code;
 }

@@ -42,7 +42,7 @@ export type SyncOutcome =
   /** Another process has it, or it is not due. */
   | { status: 'not-to-be-had' };
 
-/** Of this run in this process; the first `remarksShownMax` of them. */
+/** How many remarks this run had in this process, and the first `remarksShownMax` of them. */
 export interface Remarks {
   remarkCount: number;
   remarks: Remark[];
@@ -65,13 +65,13 @@ export async function syncShop(deps: SyncDeps, shop: Shop, options: SyncOptions 
   const domain = shop.platform?.domain ?? '';
   const taken = await takeSync(deps.database, hold, { domain, everyMs: options.everyMs ?? 0 });
   if (taken === undefined) return { status: 'not-to-be-had' };
-  // A renewal that fails is made good by the next; if none is, the page's own look at the hold refuses to write.
+  // The next renewal makes a failed one good; if none does and the hold is lost, the page itself refuses to write.
   const renewal = setInterval(() => void renewSync(deps.database, hold).catch(() => undefined), syncLeaseMs / 3);
   try {
     const opened = openPlatformShop(shop, deps.tokenCipher);
     const run: Run = { deps, hold, options, domain, sync: taken.sync, resumed: false, remarkCount: 0, remarks: [] };
     if (!opened.ok) {
-      // Its row must name the platform that was tried: by another one's name the shop would be due at every look.
+      // The sync's row must name the platform that was tried: with another name, the shop would be due at every look.
       if (!taken.isResumable && !(await begin(run))) return lost(run);
       return await fail(run, opened.error);
     }
@@ -123,7 +123,7 @@ type Page =
   | { status: 'failed'; problem: SyncProblem }
   | { status: 'given-up' };
 
-/** One page from the platform into the tables: of the locations, and after their last of the variants. */
+/** Brings one page from the platform into the tables: of locations, and after the last of those, of variants. */
 async function nextPage(run: Run, platformShop: PlatformShop): Promise<Page> {
   const { deps, hold, sync, options } = run;
   const { database, platform } = deps;
@@ -161,7 +161,7 @@ async function begin(run: Run): Promise<boolean> {
 }
 
 async function finish(run: Run): Promise<SyncOutcome> {
-  // Whoever lists nothing at all has rather lost the right to see its variants than its variants.
+  // If no variant is listed at all, we have more likely lost the right to see them than the shop its variants.
   const removeGone = run.options.removeGone === true && run.sync.variants.seen > 0;
   const finished = await finishSync(run.deps.database, run.hold, { removeGone });
   return finished === undefined ? lost(run) : { status: 'complete', ...finished, ...told(run) };
@@ -177,7 +177,7 @@ async function interrupt(run: Run): Promise<SyncOutcome> {
   return { status: 'interrupted', sync: run.sync, ...told(run) };
 }
 
-/** The new holder's run is not ours to speak of: nothing is written. */
+/** The run is the new holder's now, so nothing is written about it. */
 function lost(run: Run): SyncOutcome {
   return { status: 'failed', problem: 'lease-lost', sync: run.sync, ...told(run) };
 }

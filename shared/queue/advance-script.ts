@@ -3,14 +3,14 @@ import { clock, makeReady, manyAtOnce, queueOf, returnActive, wakeOne } from './
 /** Busy materials that a lane keeps while others are ready: half of what it holds, so that the other half takes turns. */
 const keptMax = 16;
 
-/** Places in line that one take looks at: those of materials that are no longer ready must not hold up Redis. */
+/** Places in line that one take looks at, so that a line of materials no longer ready cannot hold up Redis. */
 const lookedAtMax = 1_000;
 
 /**
- * Finishes the jobs that were applied, and parts the materials by what is left of them: idle ones lose all of their keys,
- * in one step with the test, so that it is safe beside an enqueue in either order: an earlier one is seen, a later one
- * announces afresh. Of busy ones some are kept, the others go back in line. A job whose hash is gone (a flush in between)
- * is finished like any other.
+ * Finishes the jobs that were applied, and sorts the materials by what is left. An idle one loses all of its keys in
+ * the same step as the test, which is safe beside an enqueue in either order: an earlier one is seen, a later one
+ * announces afresh. Some of the busy ones are kept, the others go back in line. A job whose hash is gone (a flush in
+ * between) is finished like any other.
  */
 const finish = `
   local kept, lost = {}, 0
@@ -55,9 +55,9 @@ const finish = `
   end`;
 
 /**
- * Takes ready materials, no more than there is room for: an equal part of it from each shop of the rotation, and again
- * while there is room and anything is ready. A line may hold a material that is no longer scheduled; should it hold one
- * twice, that is taken once.
+ * Takes ready materials, no more than there is room for: an equal part of the room from each shop in the rotation, then
+ * again while there is room and anything is ready. A line may hold a material that is no longer scheduled, which is
+ * passed over, or one twice, which is taken once.
  */
 const take = `
   local function nextInLine(count)
@@ -128,13 +128,13 @@ const fetch = `
 
 /**
  * A lane's whole step in Redis: finishes the jobs that were applied, lets go of the materials that have no more, takes
- * ready ones into the room, and fetches the jobs of all that it then holds.
+ * ready ones while there is room, and fetches the jobs of all that it then holds.
  *
- * KEYS: scheduled, ready, leases, since, wake. ARGV: how many to hold at most, new token, lease in ms, jobs a material, bytes; then of
- * each material held: its name, its token, how many jobs are finished, their ids.
+ * KEYS: scheduled, ready, leases, since, wake. ARGV: how many to hold at most, new token, lease in ms, jobs a material,
+ * bytes; then for each material held: its name, its token, how many jobs are finished, their ids.
  *
  * Answers the time, how many leases were lost, how many of the materials were held before; then for each material that
- * is held now: its name, and of each of its jobs the id, the data, and how often it was handed out.
+ * is held now: its name, and for each of its jobs the id, the data, and how often it was handed out.
  */
 export const advance = `${clock}${manyAtOnce}${wakeOne}${makeReady}${queueOf}${returnActive}
   local scheduled, ready, leases, since = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { keys, queuePrefix } from './names.js';
 
-/** The queues of the materials that have work, for whoever looks at them; it changes nothing and leaves nothing behind. */
+/** The queues of the materials that have work, to be looked at; looking changes nothing and leaves nothing behind. */
 export interface BusyQueues {
   /** Those whose turn, or whose lease's end, is nearest. */
   list(): Promise<Queue[]>;

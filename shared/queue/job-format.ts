@@ -9,7 +9,7 @@ export interface OperationsJob {
   operations: Operation[];
 }
 
-/** The version that this code writes and understands. Of every version the ids of the operations stand where they are here. */
+/** The version that this code writes and understands. In every version the operations' ids stand where they do here. */
 export const jobVersion = 1;
 
 export function operationsJob(replyTo: string, operations: Operation[]): OperationsJob {
@@ -17,9 +17,9 @@ export function operationsJob(replyTo: string, operations: Operation[]): Operati
 }
 
 /**
- * @param data undefined where the job has lost it
- * @returns undefined where the data is no job of ours at all: without ids there is nothing to put on record. Beyond the
- *   ids nothing is checked; an operation that then cannot be applied fails alone
+ * @param data empty or undefined where the job has lost it
+ * @returns undefined where the data is no job of ours at all: without ids there is nothing to put on record. Only the
+ *   ids are checked; an operation that then cannot be applied fails alone
  */
 export function parseOperationsJob(data: string | undefined): OperationsJob | undefined {
   const job = parseJson(data ?? '') as Partial<OperationsJob> | null | undefined;

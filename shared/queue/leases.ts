@@ -6,7 +6,7 @@ import type { WorkerPresence } from './worker-presence.js';
 import { aheadMsMax } from './scripts.js';
 import { startStopwatch } from './stopwatch.js';
 
-/** A material that a lane holds, by the take that gave it, and its jobs in their order. */
+/** A material that a lane holds, with the token of the take that gave it, and its jobs in their order. */
 export interface HeldMaterial {
   queue: string;
   token: string;
@@ -24,8 +24,8 @@ export interface Held {
   /** Milliseconds of Redis' clock at the take; what tells whether an operation has expired. */
   nowMs: number;
   /**
-   * How long ago that was at most, also where the process or its machine stood still meanwhile: since the take was sent. Since
-   * its answer was read would be less than it is where that has lain in the socket of a process that stood still.
+   * At most how long ago that was, even if the process or its machine stood still meanwhile. Counts from sending the
+   * take; from reading the answer, it would be too low if that had waited in the socket of a process that stood still.
    */
   sinceSentMs: () => number;
   materials: HeldMaterial[];
@@ -44,12 +44,12 @@ export interface WorkedMaterial {
 
 /** How long a worker holds a material without a sign of life (pipeline §2 "Limits"). Renewed at a third. */
 export const leaseMs = 4_000;
-// The sweep would take it for one from before the clock went back, and free what a living worker holds.
+// The sweep would take a longer lease for one from before the clock went back, and free what a living worker holds.
 assert(leaseMs < aheadMsMax, 'a lease lies further ahead than any deadline may');
 
 /** Jobs handed out of one material at once; the rest waits for the next cycle. */
 const jobsPerMaterialMax = 64;
-/** Bytes handed out at once, beyond the first job; Redis holds that many twice while it answers. */
+/** Bytes of an answer after which no further job is handed out; Redis holds that many twice while it answers. */
 const bytesMax = 8 * 1_024 * 1_024;
 
 /** Who takes: every take has a token of its own. */
@@ -70,9 +70,9 @@ export interface SentTake {
 }
 
 /**
- * Adds to a batch the step from one cycle to the next: finish what was done, let idle materials go, keep the rest,
- * and take so many that the lane holds `max` at most. `readAdvanced` understands its answer.
- * The batch is to be sent at once.
+ * Adds to a batch the step from one cycle to the next: finish what was done, let idle materials go, keep busy ones or
+ * put them back in line, and take more until the lane holds `max`. `readAdvanced` understands its answer. Send the
+ * batch at once.
  */
 export function advanceIn(batch: Gathering, taker: Taker, worked: WorkedMaterial[], max: number): SentTake {
   const token = taker.newToken();
@@ -84,7 +84,7 @@ export function advanceIn(batch: Gathering, taker: Taker, worked: WorkedMaterial
   return { token, sinceSentMs: startStopwatch() };
 }
 
-/** @returns what is held now, and of how many materials the lease was lost: they are somebody else's */
+/** @returns what is held now, and how many leases were lost: their materials are somebody else's */
 export function readAdvanced(
   { token, sinceSentMs }: SentTake,
   worked: WorkedMaterial[],
@@ -108,7 +108,7 @@ export async function renewLeases(redis: Redis, held: Lease[]): Promise<void> {
 }
 
 /**
- * Gives materials back, their jobs in order. With a delay some worker's sweep makes them ready.
+ * Gives materials back with their jobs in order: ready at once or, with a delay, when some worker's sweep finds them.
  *
  * @param delivery `uncounted`: nothing of theirs was tried, so it does not count as a delivery
  */

@@ -1,11 +1,11 @@
 import { queuePrefix } from './names.js';
 
 /**
- * What several scripts need, in Lua; each part is text that a script begins with. A call costs Redis some 0.7 µs beside
- * what it does: what is done to many materials is done by one (20 calls a request instead of 37, where each is on another material).
+ * Lua that several scripts need; each part is text that a script begins with. A call costs Redis some 0.7 µs beyond its
+ * work, so one call serves many materials (20 calls a request instead of 37, where each is on another material).
  */
 
-/** `now`, in ms of Redis' own clock, and `inMs`, a moment after it as text: of a number Redis makes the text anew in each call. */
+/** `now` in ms of Redis' clock, and `inMs`, a later moment as text: a number would be formatted anew in each call. */
 export const clock = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
@@ -15,9 +15,9 @@ export const clock = `
 const argumentsPerCallMax = 1_000;
 
 /**
- * `writeAll` runs a command on a key with many arguments (none: not at all) and answers what the last call did; `readAll`
- * asks for many fields or members and answers as many values, `false` for what is not there. `sameScore` and `sameValue`
- * are the arguments that give each name the same.
+ * `writeAll` runs a command on a key with many arguments (not at all with none) and returns the answer of the last
+ * call; `readAll` asks for many fields or members and returns as many values, `false` for what is not there.
+ * `sameScore` and `sameValue` build the arguments that give each name the same score or value.
  */
 export const manyAtOnce = `
   local function writeAll(command, key, arguments)
@@ -55,11 +55,11 @@ export const readyMs = 4_000;
 
 /**
  * Shops take turns: `ready` is the rotation of those that have ready materials, and each has a list of its own, so that
- * the thousand materials of one do not stand before the one of another. A shop stands in the rotation while its list
- * holds anything; standing there without a list costs a look and no more. Needs `clock` and `manyAtOnce`.
+ * the thousand materials of one do not stand before the single one of another. A shop stands in the rotation while its
+ * list holds anything; standing there without a list costs a look and no more. Needs `clock` and `manyAtOnce`.
  *
- * `since` says who stands in line: it is set with the place, and goes with it. Who stands there already gets no other
- * place: while Postgres was away for an hour, a second one every four seconds made a line of 1,500 materials 1.4 million
+ * `since` says which materials stand in line: it comes and goes with the place. A material in line gets no second
+ * place: while Postgres was away for an hour, another one every four seconds made a line of 1,500 materials 1.4 million
  * long, which one take then walked in five seconds. (A line that is not there holds nobody, whatever `since` says.)
  */
 export const makeReady = `

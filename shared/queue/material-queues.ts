@@ -10,15 +10,15 @@ import type { Gathering } from './run-script.js';
  * `test/pipeline/bullmq-layout.test.ts` fails when a new version moves them.
  */
 export interface MaterialQueues {
-  /** Adds the command that adds a job to a transaction of this connection; adding the same id again changes nothing. */
+  /** Adds to a transaction of this connection the command that adds a job; adding the same id again changes nothing. */
   addIn(transaction: Gathering, ref: MaterialRef, id: string, job: OperationsJob): void;
 }
 
 /**
- * To Redis a queue is its keys, and BullMQ adds a job to the queue whose keys it is given, as its flows need it. So one
- * object serves them all. With an object for each material, of which the thousand busiest were kept, a shop of 10,000
- * made one with nearly every request: 12 µs, and 7.3 KB that outlived all but full collections, since the backend in each
- * has getters of its own, whose hidden class is born old and points at it (as the pipelines of ioredis, redis/batch.ts).
+ * To Redis a queue is its keys, and BullMQ adds a job to the queue whose keys it is given, as its flows require. So one
+ * object serves them all. With an object for each material and the thousand busiest kept, a shop of 10,000 made one
+ * with nearly every request: 12 µs, and 7.3 KB that outlived all but full collections. The backend in each has getters
+ * of its own, whose hidden class is born old and points at it (like the pipelines of ioredis, redis/batch.ts).
  *
  * @param redis connected: BullMQ asks it once for its version
  */

@@ -13,8 +13,8 @@ export const keys = {
   /** Sorted set of announced or leased materials; score: the millisecond at which the sweep makes them ready (again). */
   scheduled: `${tag}:scheduled`,
   /**
-   * Rotation of the shops that have materials to be taken; `ready:<shop>` is the list of each, which may hold one that
-   * is no longer scheduled.
+   * Rotation of the shops that have materials to be taken; `ready:<shop>` lists those of each shop, and may hold one
+   * that is no longer scheduled.
    */
   ready: `${tag}:ready`,
   /** Hash of leased materials: the token of the take that holds each. */
@@ -25,7 +25,7 @@ export const keys = {
   wake: `${tag}:wake`,
   /** Sorted set of live workers; score: the millisecond at which each counts as gone. */
   workers: `${tag}:workers`,
-  /** Never written: by it is asked whether a write would be taken. */
+  /** Never written; it serves to ask whether Redis takes writes. */
   nothing: `${tag}:nothing`,
 } as const;
 

@@ -3,15 +3,15 @@ import { clock, makeReady, manyAtOnce, queueOf, readyMs, returnActive, wakeOne }
 import { keys } from './names.js';
 
 /**
- * The scheduling of materials among workers, in Lua (pipeline §2.3–2.9). BullMQ's own script adds the jobs; these say
- * whose turn a material is, and hand its jobs out. All time is Redis' own. A lease is the material's score in `scheduled` with its token in `leases`;
- * every script of an owner checks the token and passes over what is no longer its own.
+ * The scheduling of materials among workers, in Lua (pipeline §2.3–2.9). BullMQ's own script adds the jobs; these
+ * decide whose turn it is and hand jobs out. All time is Redis' own. A lease is the material's score in `scheduled`
+ * with its token in `leases`; every script of an owner checks the token and skips what is no longer its own.
  *
  * Keys beyond KEYS are built from the queue prefix, which carries the same hash tag.
  */
 const scheduling = `${clock}${manyAtOnce}${wakeOne}${makeReady}`;
 
-/** KEYS: scheduled, ready, since, wake. ARGV: materials. Does nothing for those that are scheduled already; answers how many were not. */
+/** KEYS: scheduled, ready, since, wake. ARGV: materials. Announces those not yet scheduled; answers how many. */
 const announce = `${scheduling}
   local deadlines, new = readAll('ZMSCORE', KEYS[1], ARGV), {}
   for i, material in ipairs(ARGV) do
@@ -23,7 +23,7 @@ const announce = `${scheduling}
   end
   return #new`;
 
-/** KEYS: scheduled, ready, since, wake. ARGV: pairs of material and job id. Answers 1 for each job that is queued, which is announced. */
+/** KEYS: scheduled, ready, since, wake. ARGV: pairs of material, job id. Announces those queued; answers 1 for each. */
 const announceQueued = `${scheduling}${queueOf}
   local found, new = {}, {}
   for i = 1, #ARGV, 2 do
@@ -50,8 +50,8 @@ const renew = `${clock}
 
 /**
  * KEYS: scheduled, ready, leases, since, wake. ARGV: delay in ms, whether this counts as a delivery, pairs of material
- * and token. Gives materials back with their jobs in order: ready at once, or, with a delay, when the sweep next passes
- * after it. Not counted is a delivery in which nothing was tried, or a lock held long enough would fail the jobs behind it.
+ * and token. Gives materials back with their jobs in order: ready at once, or, with a delay, at the first sweep after
+ * it. A delivery in which nothing was tried is not counted, or a lock held long enough would fail the jobs behind it.
  */
 const giveBack = `${scheduling}${queueOf}${returnActive}
   local back = {}
@@ -74,8 +74,8 @@ const giveBack = `${scheduling}${queueOf}${returnActive}
 export const aheadMsMax = 2 * readyMs;
 
 /**
- * KEYS: scheduled, ready, leases, since, wake. ARGV: how many at most. Makes ready whose lease, or turn, has run out, or
- * would not for as long as the clock went back; an owner that lives has renewed its lease since, or finds it lost.
+ * KEYS: scheduled, ready, leases, since, wake. ARGV: how many at most. Makes ready materials whose lease or turn has
+ * run out, or ends too far off because the clock went back; a living owner has since renewed it, or finds it lost.
  */
 const sweep = `${scheduling}
   local late = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
@@ -121,14 +121,14 @@ const beat = `${clock}
   redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
   return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
 
-/** A status looks at so many shops of the rotation, which moves on: none is overlooked for long. */
+/** How many shops of the rotation one status looks at; the rotation moves on, so none is overlooked for long. */
 const shopsAskedMax = 256;
 
 /**
- * KEYS: ready, since, workers, nothing. ARGV: the age in ms from which a shop's backlog is late. Answers the time, how many
- * workers live, for how many ms the oldest ready material waits, how many are ready, then the shops that are late. Fails
- * where Redis refuses what is written (READONLY, OOM, MISCONF): nothing can be queued there. Of a key that is not there XX
- * writes nothing, and is refused as any other write.
+ * KEYS: ready, since, workers, nothing. ARGV: the age in ms from which a shop's backlog is late. Answers the time, how
+ * many workers live, for how many ms the oldest ready material waits, how many are ready, then the shops that are late.
+ * Fails if Redis refuses writes (READONLY, OOM, MISCONF), because nothing can be queued then: a SET with XX writes
+ * nothing to a key that is not there, but is refused like any other write.
  */
 const status = `${clock}
   redis.call('SET', KEYS[4], '', 'XX')

@@ -1,7 +1,7 @@
 /**
- * How many ms have passed since: by the clock that says more. The monotonic one stands still while a machine is
- * suspended, and that of the wall may be set back. A clock that is set forward says too much, which at worst expires what
- * could still have been applied.
+ * Tells how many ms have passed since it was started, by the clock that says more: the monotonic one stands still while
+ * a machine is suspended, and the wall clock may be set back. A clock that is set forward says too much, which at worst
+ * expires what could still have been applied.
  */
 export function startStopwatch(clocks: readonly (() => number)[] = [() => performance.now(), Date.now]): () => number {
   const startedMs = clocks.map((now) => now());

@@ -5,9 +5,9 @@ import { runScript } from './run-script.js';
 
 /**
  * A worker's presence in Redis: the number that Redis gave its connection, under which it beats and takes leases. A
- * killed process loses its connection in the same moment, seconds before its heartbeat and its leases run out, and a
- * number is not given twice while Redis runs. So whoever finds it gone frees at once what it held (pipeline §2.9). Where
- * its connection was lost but not the worker, that is as safe as a lease that ran out: what it applies is on record.
+ * killed process loses its connection at once, seconds before its heartbeat and its leases run out, and a number is not
+ * given twice while Redis runs. So whoever finds it gone frees at once what its worker held (pipeline §2.9). If the
+ * worker lives and only its connection was lost, that is as safe as a lease that ran out: what it applies is on record.
  */
 export interface WorkerPresence {
   /** A token for one take, which names its owner. */
@@ -39,7 +39,7 @@ export async function createWorkerPresence(redis: Redis): Promise<WorkerPresence
   }
 
   await beat();
-  // Under the number of a lost connection its leases would count as left behind; without one they only run out.
+  // Leases under the number of a lost connection would be freed as left behind; without a number they only run out.
   redis.on('close', () => (id = undefined));
   redis.on('ready', () => {
     beat().catch(() => undefined);
@@ -59,14 +59,14 @@ export async function createWorkerPresence(redis: Redis): Promise<WorkerPresence
     },
     async leave() {
       hasLeft = true;
-      // One under way would put it on the list again.
+      // A beat under way would put the worker on the list again.
       await lastBeat.catch(() => undefined);
       if (id !== undefined) await runScript(redis, 'rmBeat', id, 0);
     },
   };
 }
 
-/** Of `CLIENT LIST`, which has a line for each connection: `id=8 addr=…`. */
+/** The numbers in the answer of `CLIENT LIST`, which has a line for each connection: `id=8 addr=…`. */
 function connectionIds(list: string): Set<string> {
   return new Set(list.split('\n').flatMap((line) => /^id=(\d+) /.exec(line)?.[1] ?? []));
 }

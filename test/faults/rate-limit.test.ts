@@ -2,11 +2,10 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { counting } from '../support/counting.js';
 import { createDice } from '../support/dice.js';
-import { connectForTest } from '../support/fault-run.js';
 import { request } from '../support/http.js';
 import { sizeOf } from '../support/long-run.js';
 import { materialPath } from '../support/material-paths.js';
-import { startService } from '../support/service.js';
+import { useService } from '../support/service-of-suite.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
@@ -23,18 +22,14 @@ const nextWindowMsMax = 10_000;
 describe('T12: the rate limit over four API processes, REST and MCP together', () => {
   let service: Service;
   let database: Database;
-  before(async () => {
-    service = await startService({
+  useService(
+    {
       apis: 4,
       workers: 1,
       env: { RATE_LIMIT_WINDOW_SECONDS: String(windowMs / 1_000), API_INSTANCES: '4' },
-    });
-    database = connectForTest(service.databaseUrl);
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
+    },
+    (started) => ({ service, database } = started),
+  );
 
   it('admits exactly the limit in each window, each point once', async () => {
     const dice = createDice('T12');

@@ -10,6 +10,7 @@ import type { FaultRound } from '../support/fault-rounds.js';
 import { connectForTest, startFaultRun } from '../support/fault-run.js';
 import { closeConnections, hasIdleConnection } from '../support/http.js';
 import { sizeOf } from '../support/long-run.js';
+import { useService } from '../support/service-of-suite.js';
 import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import type { Proc } from '../support/service-process.js';
@@ -27,14 +28,7 @@ const pauseMsMax = 300;
 describe('T14: rolling restarts of APIs and workers', () => {
   let service: Service;
   let database: Database;
-  before(async () => {
-    service = await startService({ apis: 2, workers: 2 });
-    database = connectForTest(service.databaseUrl);
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
+  useService({ apis: 2, workers: 2 }, (started) => ({ service, database } = started));
 
   it('under load reset no connection and cost no answer: each is one of an execution', async () => {
     const size = sizeOf({ small: 3, long: 200 });

@@ -5,11 +5,10 @@ import { expect } from 'chai';
 import { addOne, totalOf } from '../support/change.js';
 import type { Database } from '../../shared/database/connect.js';
 import { counting } from '../support/counting.js';
-import { connectForTest } from '../support/fault-run.js';
 import { isLongRun, sizeOf } from '../support/long-run.js';
 import { inventoryPath } from '../support/material-paths.js';
 import { timesFigures } from '../support/recovery.js';
-import { startService } from '../support/service.js';
+import { useService } from '../support/service-of-suite.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
@@ -27,14 +26,10 @@ const dripMs = isLongRun ? 1_000 : 200;
 describe('T15: a thousand clients whose heads and bodies drip in', () => {
   let service: Service;
   let database: Database;
-  before(async () => {
-    service = await startService({ apis: 1, workers: 1, apiEnv: isLongRun ? {} : shortBounds });
-    database = connectForTest(service.databaseUrl);
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
+  useService(
+    { apis: 1, workers: 1, apiEnv: isLongRun ? {} : shortBounds },
+    (started) => ({ service, database } = started),
+  );
 
   it('hold up nobody: honest requests are answered, and each of the slow is cut off with a 408', async () => {
     const honest = await createTestShop(database, { materials: 50 });

@@ -1,10 +1,9 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { runFaultRounds } from '../support/fault-rounds.js';
-import { connectForTest } from '../support/fault-run.js';
 import type { FaultRun } from '../support/fault-run.js';
 import { sizeOf } from '../support/long-run.js';
-import { startService } from '../support/service.js';
+import { useService } from '../support/service-of-suite.js';
 import type { Service } from '../support/service.js';
 import { stopProcess } from '../support/service-process.js';
 import type { Proc } from '../support/service-process.js';
@@ -17,14 +16,7 @@ const places = ['after-take', 'after-lock', 'before-commit', 'at-commit', 'after
 describe('T7: workers stopped past their lease that go on afterwards', () => {
   let service: Service;
   let database: Database;
-  before(async () => {
-    service = await startService({ apis: 2, workers: 1 });
-    database = connectForTest(service.databaseUrl);
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
+  useService({ apis: 2, workers: 1 }, (started) => ({ service, database } = started));
 
   it('at five places under load: everything is applied once, in an order that agrees with every answer', async () => {
     const size = sizeOf({ small: 5, long: 300 });

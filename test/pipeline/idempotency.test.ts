@@ -1,10 +1,9 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne, totalOf } from '../support/change.js';
 import { request } from '../support/http.js';
 import type { Answer } from '../support/http.js';
-import { startService } from '../support/service.js';
+import { useService } from '../support/service-of-suite.js';
 import type { Service } from '../support/service.js';
 import { stopProcess } from '../support/service-process.js';
 import { createTestShop } from '../support/shop.js';
@@ -16,15 +15,8 @@ const healthyMsMax = 10_000;
 describe('an Idempotency-Key', () => {
   let service: Service;
   let database: Database;
+  useService({ apis: 2, workers: 2 }, (started) => ({ service, database } = started));
   let shop: TestShop;
-  before(async () => {
-    service = await startService({ apis: 2, workers: 2 });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
   beforeEach(async () => (shop = await createTestShop(database)));
 
   const baseUrl = (index: number) => service.baseUrls[index % service.baseUrls.length] ?? '';

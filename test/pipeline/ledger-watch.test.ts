@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne } from '../support/change.js';
 import { scrape } from '../support/exposition.js';
-import { startService } from '../support/service.js';
+import { useService } from '../support/service-of-suite.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
@@ -16,14 +15,7 @@ const checked = 'raw_materials_ledger_checked_total';
 describe('the background check of the ledger', () => {
   let service: Service;
   let database: Database;
-  before(async () => {
-    service = await startService({ env: { ADMIN_PORT: '0' } });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
+  useService({ env: { ADMIN_PORT: '0' } }, (started) => ({ service, database } = started));
 
   const ofWorker = () => scrape(service.workers[0]?.adminUrl);
   const changeEach = async ({ materialIds, ...shop }: TestShop) => {

@@ -1,11 +1,10 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne } from '../support/change.js';
 import { scrape } from '../support/exposition.js';
 import { request } from '../support/http.js';
 import { pipelineKeys } from '../support/redis-keys.js';
-import { startService } from '../support/service.js';
+import { useService } from '../support/service-of-suite.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import { until } from '../support/until.js';
@@ -15,14 +14,7 @@ const soonMsMax = 15_000;
 describe('the metrics without Redis', () => {
   let service: Service;
   let database: Database;
-  before(async () => {
-    service = await startService({ env: { ADMIN_PORT: '0' } });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
+  useService({ env: { ADMIN_PORT: '0' } }, (started) => ({ service, database } = started));
 
   it('are there all the same: connections that do not work, limits counted in memory, an unknown backlog', async () => {
     const shop = await createTestShop(database);
@@ -55,15 +47,8 @@ describe('the metrics without Redis', () => {
 describe('the metrics of what is lost and made good', () => {
   let service: Service;
   let database: Database;
-  before(async () => {
-    const apiEnv = { WAIT_MS: '3000' };
-    service = await startService({ env: { ADMIN_PORT: '0' }, apiEnv });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
+  const apiEnv = { WAIT_MS: '3000' };
+  useService({ env: { ADMIN_PORT: '0' }, apiEnv }, (started) => ({ service, database } = started));
 
   const untilIdle = () =>
     until(async () => (await pipelineKeys(service.redisUrl)).length === 0, { deadlineMs: soonMsMax, what: 'idle' });

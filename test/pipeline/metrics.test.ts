@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne, adjust } from '../support/change.js';
 import { scrape } from '../support/exposition.js';
@@ -7,7 +6,7 @@ import type { Sample, Scrape } from '../support/exposition.js';
 import { request } from '../support/http.js';
 import { rawUntilClosed } from '../support/raw-exchange.js';
 import { alertExpressions, dashboardExpressions, groupedBy, namedIn } from '../support/promql.js';
-import { startService } from '../support/service.js';
+import { useService } from '../support/service-of-suite.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
@@ -21,15 +20,8 @@ const notOurs = { metrics: ['up'], labels: ['job', 'instance'] };
 describe('the metrics', () => {
   let service: Service;
   let database: Database;
+  useService({ env: { ADMIN_PORT: '0' } }, (started) => ({ service, database } = started));
   let shop: TestShop;
-  before(async () => {
-    service = await startService({ env: { ADMIN_PORT: '0' } });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
   beforeEach(async () => (shop = await createTestShop(database, { materials: 2 })));
 
   const baseUrl = () => service.baseUrls[0] ?? '';

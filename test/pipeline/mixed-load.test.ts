@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { createDice } from '../support/dice.js';
 import { countStatuses } from '../support/history.js';
@@ -7,7 +6,7 @@ import { checkHistory } from '../support/ledger-checker.js';
 import { startRecordedLoad } from '../support/recorded-load.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { watchRefusals } from '../support/refusals.js';
-import { startService } from '../support/service.js';
+import { useService } from '../support/service-of-suite.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import { until } from '../support/until.js';
@@ -18,14 +17,7 @@ const enoughMsMax = 40_000;
 describe('two API processes, two worker processes, 64 clients, one material', () => {
   let service: Service;
   let database: Database;
-  before(async () => {
-    service = await startService({ apis: 2, workers: 2 });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
+  useService({ apis: 2, workers: 2 }, (started) => ({ service, database } = started));
 
   for (const allowNegative of [false, true]) {
     const setting = allowNegative ? 'may be negative' : 'stop at zero';

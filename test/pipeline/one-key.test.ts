@@ -4,10 +4,9 @@ import { adjust, totalOf } from '../support/change.js';
 import { counting } from '../support/counting.js';
 import { createDice } from '../support/dice.js';
 import type { Dice } from '../support/dice.js';
-import { connectForTest } from '../support/fault-run.js';
 import type { Answer } from '../support/http.js';
 import { sizeOf } from '../support/long-run.js';
-import { startService } from '../support/service.js';
+import { useService } from '../support/service-of-suite.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
@@ -26,14 +25,7 @@ interface Round {
 describe('T18: one Idempotency-Key, sent 2 to 16 times at once over two API processes', () => {
   let service: Service;
   let database: Database;
-  before(async () => {
-    service = await startService({ apis: 2, workers: 2 });
-    database = connectForTest(service.databaseUrl);
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
+  useService({ apis: 2, workers: 2 }, (started) => ({ service, database } = started));
 
   it('has one effect and one answer; every other body with it is answered 422', async () => {
     const dice = createDice('T18');

@@ -2,13 +2,12 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { counting } from '../support/counting.js';
 import { createDice } from '../support/dice.js';
-import { connectForTest } from '../support/fault-run.js';
 import { countStatuses } from '../support/history.js';
 import { checkHistory } from '../support/ledger-checker.js';
 import { startRecordedLoad } from '../support/recorded-load.js';
 import { isLongRun, sizeOf } from '../support/long-run.js';
 import { watchRefusals } from '../support/refusals.js';
-import { startService } from '../support/service.js';
+import { useService } from '../support/service-of-suite.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 
@@ -20,14 +19,7 @@ const materials = 2;
 describe('T11: histories of 16 clients over two API and two worker processes', () => {
   let service: Service;
   let database: Database;
-  before(async () => {
-    service = await startService({ apis: 2, workers: 2 });
-    database = connectForTest(service.databaseUrl);
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
+  useService({ apis: 2, workers: 2 }, (started) => ({ service, database } = started));
 
   it('have an order that agrees with every answer, every read and real time', async () => {
     const dice = createDice('T11');

@@ -1,13 +1,12 @@
 import { expect } from 'chai';
 import { revokeKey } from '../../shared/database/api-keys.js';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne, totalOf } from '../support/change.js';
 import { createDice } from '../support/dice.js';
 import { request } from '../support/http.js';
 import { checkHistory } from '../support/ledger-checker.js';
 import { startRecordedLoad } from '../support/recorded-load.js';
-import { startService } from '../support/service.js';
+import { useService } from '../support/service-of-suite.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import { until } from '../support/until.js';
@@ -17,14 +16,7 @@ const soonMsMax = 10_000;
 describe('shops over two API processes', () => {
   let service: Service;
   let database: Database;
-  before(async () => {
-    service = await startService({ apis: 2, workers: 2, env: { API_INSTANCES: '2' } });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
-  });
-  after(async () => {
-    await database.destroy();
-    await service.stop();
-  });
+  useService({ apis: 2, workers: 2, env: { API_INSTANCES: '2' } }, (started) => ({ service, database } = started));
 
   const baseUrl = (index: number) => service.baseUrls[index % 2] ?? '';
 

@@ -4,8 +4,8 @@ import { parseMoment } from './moment.js';
 import { isCleanText, isHttpUrl } from './text-rules.js';
 
 /**
- * The one Ajv of the process. `ownProperties`: a required `toString` is not found on Object.prototype. `strictRequired`
- * is off since the branches of a `oneOf` name properties that stand beside it.
+ * The one Ajv of the process. With `ownProperties` a required `toString` is not found on Object.prototype.
+ * `strictRequired` is off because the branches of a `oneOf` require properties that are declared beside it.
  */
 export const ajv = new Ajv2020({
   allErrors: true,

@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv';
 import type { ErrorDetail, Refusal } from '../domain/errors.js';
 import { fail } from '../domain/errors.js';
 
-/** Faults listed for a whole request; a batch goes beyond it by one for each further bad row (contract §3.2). */
+/** Faults listed for a request; past this number a batch still lists one for each further bad row (contract §3.2). */
 export const detailsMax = 100;
 
 /**
@@ -23,14 +23,14 @@ export function faultsOf(errors: readonly ErrorObject[], base = ''): ErrorDetail
 }
 
 /**
- * A step of a JSON Pointer (RFC 6901), which is Unicode: half of a surrogate pair in a key is U+FFFD here, since strict
- * parsers would refuse the whole answer for it.
+ * A step of a JSON Pointer (RFC 6901). A pointer is Unicode: half of a surrogate pair in a key becomes U+FFFD, because
+ * strict parsers would refuse the whole answer for it.
  */
 export function pointerStep(key: string | number): string {
   return `/${String(key).toWellFormed().replace(/~/g, '~0').replace(/\//g, '~1')}`;
 }
 
-/** The refusal of a request with these faults, of which there must be one (contract §5, INVALID_INPUT). */
+/** The refusal of a request with these faults, at least one (contract §5, INVALID_INPUT). */
 export function refuseInput(what: string, details: ErrorDetail[]): Refusal {
   const number = details.length === 1 ? 'a fault' : `${details.length} faults`;
   return fail('INVALID_INPUT', `The ${what} has ${number}; see details.`, { details });
@@ -51,7 +51,7 @@ function sentenceOf({ keyword, params, message = 'is not valid' }: ErrorObject):
     case 'additionalProperties':
       return 'Is not a known field here.';
     case 'oneOf':
-      // Of what is sent to us only a row of a batch has one.
+      // Of what clients send, only a row of a batch has a `oneOf`.
       return 'Must carry exactly one of delta and absolute.';
     case 'enum':
       return `Must be one of ${(params['allowedValues'] as string[]).join(', ')}.`;

@@ -1,7 +1,7 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { inputMaxUnits, levelMaxUnits } from '../domain/quantity.js';
 
-/** Rows a request (contract §3.1). */
+/** Rows per request (contract §3.1). */
 export const batchRowsMax = 1_000;
 
 /**
@@ -39,5 +39,5 @@ export const inventoryBatchSchema = {
   additionalProperties: false,
 } as const;
 
-/** Without `oneOf`, which would make a union of two types of what is read the same way. */
+/** Without `oneOf`, which would make a union of two types, though both are read the same way. */
 export type InventoryRow = FromSchema<Omit<typeof inventoryRowSchema, 'oneOf'>>;

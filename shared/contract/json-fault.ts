@@ -1,13 +1,13 @@
 import type { ErrorDetail } from '../domain/errors.js';
 import { pointerStep } from './faults.js';
 
-/** Levels of arrays and objects; a batch has three. `JSON.stringify` is recursive and would not come back from 10,000. */
+/** Levels of arrays and objects; a batch has three. `JSON.stringify` is recursive and would fail at 10,000. */
 export const depthMax = 32;
 
 /**
- * What `JSON.parse` takes without a word: an object with the same key twice, of which it would take the last one, and what
- * is more than `depthMax` deep (reliability §1). One pass over a text that is known to be JSON, so only strings and the six
- * structural characters matter.
+ * Finds what `JSON.parse` silently accepts: a key that an object has twice, of which it takes the last one, and nesting
+ * more than `depthMax` deep (reliability §1). One pass over a text that is known to be JSON, so only strings, brackets,
+ * braces and commas matter.
  *
  * @returns the first fault, its place as a JSON Pointer
  */
@@ -60,7 +60,7 @@ const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
 
-/** The closing quote: the next one before which the run of backslashes is even. */
+/** The closing quote: the next one with an even number of backslashes right before it. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end !== -1) {

@@ -35,5 +35,5 @@ export const listQuerySchema = {
   additionalProperties: true,
 } as const;
 
-/** What was sent, valid and without defaults. */
+/** What was sent, validated, with no defaults filled in. */
 export type ListQuery = FromSchema<typeof listQuerySchema, { keepDefaultedPropertiesOptional: true }>;

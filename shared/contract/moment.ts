@@ -1,5 +1,5 @@
 /**
- * A stretch of time that one text of a query names, in whole milliseconds of the epoch, both ends within it. What is
+ * The stretch of time that a text of a query names, in whole milliseconds since the epoch, both ends included. A time
  * between two milliseconds holds none: its first is the later of them, its last the earlier.
  */
 export interface Moment {
@@ -8,15 +8,15 @@ export interface Moment {
 }
 
 /**
- * What an ISO 8601 text names: a date all of its day in UTC, a time with its offset the one millisecond. A time without
- * an offset is refused, since it would mean another moment on every machine. Undefined for anything else.
+ * What an ISO 8601 text names: a date names its whole day in UTC, a time with its offset one millisecond. A time
+ * without an offset is refused, since it would mean another moment on every machine. Undefined for anything else.
  */
 export function parseMoment(text: string): Moment | undefined {
   const isDay = date.test(text);
   if (!isDay && !dateTime.test(text)) return undefined;
   // Cut to milliseconds.
   const atMs = Date.parse(text);
-  // Of a day that its month does not have, Date.parse makes NaN or a day of the next month.
+  // For a day that its month does not have, Date.parse gives NaN or a day of the next month.
   if (Number.isNaN(atMs) || !isDayOfItsMonth(text)) return undefined;
   if (isDay) return { firstMs: atMs, lastMs: atMs + dayMs - 1 };
   return { firstMs: isBetween.test(text) ? atMs + 1 : atMs, lastMs: atMs };
@@ -25,7 +25,7 @@ export function parseMoment(text: string): Moment | undefined {
 const dayMs = 86_400_000;
 const date = /^\d{4}-\d\d-\d\d$/;
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
-/** A fraction of more than milliseconds. */
+/** A fraction that is finer than a millisecond. */
 const isBetween = /\.\d{3}0*[1-9]/;
 
 function isDayOfItsMonth(text: string): boolean {

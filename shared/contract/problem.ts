@@ -1,11 +1,11 @@
 import { errorSchema } from './envelope.js';
 
-/** The content type of an error for who accepts it (contract §7, RFC 9457). */
+/** The content type of an error for clients that accept it (contract §7, RFC 9457). */
 export const problemType = 'application/problem+json';
 
 const { code, details } = errorSchema.properties.error.properties;
 
-/** Every request-level error, for who sends `Accept: application/problem+json` (RFC 9457 §3.1). */
+/** Every request-level error, for clients that send `Accept: application/problem+json` (RFC 9457 §3.1). */
 export const problemSchema = {
   title: 'Problem',
   type: 'object',

@@ -2,9 +2,9 @@
 export type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * What a client is shown in place of the service's own formats (`ajv.ts`), which strict validators refuse: what a pattern
- * can say of them, and never more than is checked. Of `text` that is nothing (the reference's introduction says what it
- * forbids); an `http-url` is what a browser takes for one, which `format: uri` would refuse some of.
+ * What clients are shown in place of the service's own formats (`ajv.ts`), which strict validators refuse: as much as a
+ * pattern can say, and never more than is checked. For `text` that is nothing (the reference's introduction says what
+ * it forbids). An `http-url` is what a browser takes for one; `format: uri` would refuse some of those.
  */
 const keywordsOf: Readonly<Record<string, Schema>> = {
   text: {},
@@ -12,7 +12,7 @@ const keywordsOf: Readonly<Record<string, Schema>> = {
   moment: { pattern: '^\\d{4}-\\d\\d-\\d\\d(T|$)' },
 };
 
-/** Of this schema alone, not of those in it. */
+/** Replaces the format of this schema alone, not of those within it. */
 export function publishFormat(schema: Schema): Schema {
   const { format, ...others } = schema;
   const keywords = typeof format === 'string' && Object.hasOwn(keywordsOf, format) ? keywordsOf[format] : undefined;

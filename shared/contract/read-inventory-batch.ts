@@ -13,11 +13,11 @@ import { isJsonObject } from './json-object.js';
  * The rows of an inventory batch, valid and rounded to millionths, or INVALID_INPUT that names every bad row, so that the
  * client can mend and resend the whole batch (contract §3.1, §3.2). The rows are copies: nothing else that was sent goes on.
  *
- * Rows are checked one by one rather than by the schema of the whole: with all errors of a megabyte of junk rows Ajv
- * would build hundreds of thousands of error objects before the first could be answered.
+ * Rows are checked one by one rather than by the schema of the whole: Ajv, which collects all errors, would build
+ * hundreds of thousands of error objects for a megabyte of junk rows before the first could be answered.
  *
  * @param body the parsed JSON
- * @param variantId the material's id of the path, which a row may only repeat (spec §PATCH inventory, rule 6)
+ * @param variantId the id of the request's material, which a row may only repeat (spec §PATCH inventory, rule 6)
  */
 export function readInventoryBatch(body: unknown, variantId: string): Result<AdjustmentRow[]> {
   const faults = envelopeFaults(body);
@@ -33,7 +33,7 @@ export function readInventoryBatch(body: unknown, variantId: string): Result<Adj
   return faults.length > 0 ? refuseInput('body', faults) : succeed(rows);
 }
 
-/** A batch of which malformed rows were left out. */
+/** A batch whose malformed rows were set apart. */
 export interface LenientBatch {
   /** The valid rows, in their order. */
   rows: AdjustmentRow[];
@@ -66,7 +66,7 @@ function sentencesOf(faults: readonly ErrorDetail[], index: number): string {
     .join(' ');
 }
 
-/** Fields of one object that are looked at; more than these is a fault by itself, whatever they are. */
+/** The most fields of one object that are looked at; more of them, whatever they are, are one fault. */
 export const fieldsMax = 32;
 const tooManyFields = `Has more than ${fieldsMax} fields.`;
 

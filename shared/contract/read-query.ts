@@ -42,8 +42,8 @@ interface QuerySchema {
 }
 
 /**
- * A reader of the parameters that a schema names: their texts become what the schema wants where they are plainly that
- * (`1e2` and ` 1` are no whole numbers), then the schema judges. Parameters that it does not name are ignored.
+ * A reader of the parameters that a schema names. A text that plainly has the wanted type is converted to it (`1e2` and
+ * ` 1` are no whole numbers); then the schema judges. Parameters that it does not name are ignored.
  */
 function queryReader<Query extends object>(schema: QuerySchema): (parameters: QueryParameters) => Result<Query> {
   const isQuery: ValidateFunction<Query> = ajv.compile<Query>(schema);
@@ -64,7 +64,7 @@ function queryReader<Query extends object>(schema: QuerySchema): (parameters: Qu
   };
 }
 
-/** However long: what a double cannot tell apart is far beyond every bound. */
+/** Of any length: numbers that a double cannot tell apart are far beyond every bound. */
 const wholeNumber = /^-?\d+$/;
 
 function parseValue(type: 'string' | 'integer' | 'boolean', text: string): unknown {

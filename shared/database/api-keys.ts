@@ -5,7 +5,7 @@ import type { Shop, ShopRow } from './shops.js';
 /** `write` includes read (contract §5). */
 export type KeyScope = 'read' | 'write';
 
-/** What is stored of a key: never the key, and never its hash where it is shown to people. */
+/** What is stored of a key, as it may be shown to people: neither the key nor its hash. */
 export interface StoredKey {
   id: string;
   shopId: number;
@@ -47,7 +47,7 @@ export async function findKeyWithShop(database: Database, keyId: string): Promis
   return rows[0] && { ...toStoredKey(rows[0]), secretHash: rows[0].secret_hash, shop: toShop(rows[0]) };
 }
 
-/** Notes a use, at most once a minute a key whatever the number of processes (contract §5): the row stays unwritten otherwise. */
+/** Notes a use, but writes a key's row at most once a minute, however many processes there are (contract §5). */
 export async function touchKey(database: Database, keyId: string, at: Date): Promise<void> {
   await database.raw(
     `UPDATE api_keys SET last_used_at = :at
@@ -56,7 +56,7 @@ export async function touchKey(database: Database, keyId: string, at: Date): Pro
   );
 }
 
-/** The shop must exist; a key's id is drawn at random and taken to be new (62¹² of them). */
+/** The shop must exist. The key's id, drawn at random out of 62¹², is taken to be new. */
 export async function insertKey(database: Database, shopId: number, key: NewKey): Promise<ListedKey> {
   const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
     `INSERT INTO api_keys AS k (id, shop_id, label, scope, secret_hash, expires_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -104,7 +104,7 @@ export async function lockKey(transaction: Database, shopId: number, keyId: stri
   return rows[0] && toListedKey(rows[0]);
 }
 
-/** Lets a key expire at this moment, unless it does so earlier by itself. The shop must have it. */
+/** Lets a key expire at `at`, unless it already expires earlier. The shop must have it. */
 export async function expireKey(database: Database, shopId: number, keyId: string, at: Date): Promise<ListedKey> {
   // least() passes over NULL, which stands for never.
   const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(

@@ -8,14 +8,14 @@ import { materialFieldsQuery, toVersionedMaterial } from './material-rows.js';
 import type { VersionedMaterialRow } from './material-rows.js';
 import { toOutcome, toResult } from './outcome-rows.js';
 
-// The first message of the apply step: bounds, the lock of the materials, then, in a later statement, all that the rules
-// need. Later, since a statement that waited for a lock still sees the snapshot from before it waited.
+// The first message of the apply step: bounds, the lock of the materials, then, in a later statement, all that the
+// rules need. Later, because a statement sees only what was committed before it began, and so before it had its locks.
 
 export interface ApplyQuestion {
   materials: MaterialRef[];
   /** Levels that adjustments name. `material` is an index into `materials`. */
   levels: { material: number; locationId: string }[];
-  /** Materials, as indices, with a field update: their fields and the level of the default location are wanted (contract §4). */
+  /** Indices of materials with a field update: their fields and default location's level are wanted (contract §4). */
   updated: number[];
   operationIds: string[];
   /** Hex; the newest execution within `keyMemoryMs` answers. */
@@ -35,9 +35,9 @@ export interface MaterialSnapshot {
   /** Whether we hold its lock. Where another session does, the material is left out of the cycle. */
   isOurs: boolean;
   /**
-   * Time of its ledger entries and of `updatedAt`: the database's clock, but later than every earlier booking, also where
-   * that clock was set back or a cycle took less than a millisecond. The entries of a material that share a time are then
-   * those of one transaction, and times ascend with the sequence of each level, which history searches by.
+   * Time of its ledger entries and of `updatedAt`: the database's clock, but later than every earlier booking, even if
+   * that clock was set back or a cycle took less than a millisecond. So entries of a material that share a time are
+   * those of one transaction, and times ascend with each level's sequence, which history relies on to search.
    */
   atMs: number;
   total: Micros;
@@ -72,9 +72,9 @@ const idleInTransactionTimeoutMs = 2_000;
 export const applyTimeoutMsMax = Math.max(statementTimeoutMs, lockTimeoutMs, idleInTransactionTimeoutMs);
 
 /**
- * SET LOCAL in one statement, so that a pooler in transaction mode stays possible. Postgres plans `unnest($1)` anew at
- * every call unless told otherwise (the read 0.39 → 0.15 ms), and a plan made on an empty table keeps its sequential
- * scans when the table has grown (1,636 → 143 calls a second) (pipeline §1, §5).
+ * SET LOCAL in one statement, so that a pooler in transaction mode stays possible. Unless told otherwise, Postgres
+ * plans `unnest($1)` anew at every call (the read takes 0.39 ms instead of 0.15), and a plan made on an empty table
+ * keeps its sequential scans when the table has grown (143 calls a second instead of 1,636) (pipeline §1, §5).
  */
 const settings: QueryConfig = {
   name: 'apply-settings',
@@ -94,8 +94,8 @@ const lockMaterials = `
   FOR NO KEY UPDATE OF stock SKIP LOCKED`;
 
 /**
- * Likewise the rows that hold the fields, of the materials that are updated: a session that holds one of them alone, as
- * whoever changes its bills does, would have the whole cycle wait.
+ * Likewise for the rows with the fields of the materials that are updated. Otherwise a session that holds only such a
+ * row, as one that changes the material's bills does, would make the whole cycle wait.
  */
 const lockFields = `
   SELECT wanted.ordinal
@@ -106,9 +106,9 @@ const lockFields = `
 
 /**
  * One answer for everything; `kind` tells what the columns hold (see `StateRow`). Separate statements cost 0.1 ms each.
- * Every look-up by key is fenced by OFFSET 0: joined freely, a generic plan on tables without statistics looks a row up by
- * its shop alone and filters (a cycle of 16 materials took 18 ms, and one of 100 rows 34). A level that exists is at a
- * location that the shop has (a foreign key says so), so locations are asked only where there is none.
+ * Every look-up by key is fenced by OFFSET 0: without it, a generic plan on tables without statistics looks a row up by
+ * its shop alone and filters (a cycle of 16 materials took 18 ms, and one of 100 rows 34). An existing level is at a
+ * location of the shop (a foreign key says so), so locations are looked up only for missing levels.
  */
 const readState = `
   SELECT 'clock' AS kind, 0 AS ordinal, (extract(epoch FROM statement_timestamp()) * 1000)::bigint::text AS a,
@@ -229,8 +229,8 @@ export function readSnapshot(question: ApplyQuestion, [, locked, ...answers]: Qu
     recorded: new Map(),
     executedByScope: new Map(),
   };
-  // The parts come in their order, since `nextval` keeps Postgres from running them in parallel: a material is known before
-  // its levels come.
+  // The parts come in the order of the statement, because `nextval` keeps Postgres from running them in parallel. So a
+  // material is known before its levels come.
   for (const row of state?.rows as StateRow[]) readRow(snapshot, row, lockedOrdinals);
   if (fields !== undefined) readFields(question, snapshot, fields);
   return snapshot;

@@ -3,8 +3,8 @@ import type { Micros } from '../domain/quantity.js';
 
 /**
  * Arrays as parameters of a statement, in the form in which Postgres reads them: `{1,NULL,3}`. The driver would do the
- * same to a JavaScript array, but takes every element for a text that may need escaping: on batches of 100 rows that was a
- * sixth of the worker's processor time. (In the binary format Postgres took 1.2 µs less for a row, and the worker 1.1 more.)
+ * same to a JavaScript array, but takes each element as text that may need escaping: on batches of 100 rows that was a
+ * sixth of the worker's CPU time. (In the binary format Postgres took 1.2 µs less for a row, and the worker 1.1 more.)
  *
  * @returns the literal; the statement casts it (`$1::bigint[]`)
  */
@@ -29,5 +29,5 @@ export const uuids = literalOf<string>((value) => value);
 export const decimals = literalOf<Micros>(toDecimal);
 /** Of `timestamptz`, from milliseconds. */
 export const moments = literalOf<number>((ms) => new Date(ms).toISOString());
-/** Of `text` and `json`. Always quoted: a bare `NULL` would be no text, and a bare empty one no element. */
+/** Of `text` and `json`. Always quoted: without quotes, `NULL` would not be a text, nor an empty text an element. */
 export const texts = literalOf<string>((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`);

@@ -7,9 +7,9 @@ const requestBytes = 16;
 const waitMsMax = 2_000;
 
 /**
- * Tells the server to end what a session is at, over a connection that lasts for the message alone. It says nothing of what
- * came of it, and where it cannot be reached it is as if nobody had asked. Where the session is gone the key means nobody;
- * nor does it to a pooler, which forgets it with the connection.
+ * Tells the server to cancel what a session is doing, over a connection that lasts for this message alone. The server
+ * does not say what came of it; if it cannot be reached, nothing happens. The key of a session that is gone means
+ * nobody, not even to a pooler, which forgets it with the connection.
  */
 export function cancelStatement({ host, port, processId, secretKey }: BackendKey): void {
   const request = Buffer.alloc(requestBytes);

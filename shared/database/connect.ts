@@ -16,8 +16,8 @@ export interface ConnectOptions {
   poolMax: number;
   applicationName: string;
   /**
-   * Write queries without waiting for the answers to earlier ones: the apply step's statements go out as two messages, and
-   * awaiting each costs HOT 15 % and the lone request 0.9 ms (pipeline §1). On as well where `answerMsMax` is set.
+   * Write queries without waiting for the answers to earlier ones: the apply step's statements go out as two messages,
+   * and awaiting each costs HOT 15 % and the lone request 0.9 ms (pipeline §1). On by default if `answerMsMax` is set.
    */
   pipeline?: boolean;
   /**
@@ -31,22 +31,22 @@ const connectTimeoutMs = 2_000;
 const acquireTimeoutMs = 3_000;
 
 /**
- * Opens a pool. Nothing is set on the session but the form of dates, which PgBouncer keeps for each of its clients, so that
- * its transaction mode stays possible (pipeline §4): `answerMsMax` is the driver's own.
+ * Opens a pool. Only the form of dates is set on the session, and PgBouncer keeps that for each of its clients; so its
+ * transaction mode stays possible (pipeline §4). `answerMsMax` is the driver's own limit.
  */
 export function connectDatabase(options: ConnectOptions): Database {
   return withSessions(createKnex(knexConfig(options)));
 }
 
-/** A process that starts waits so long for Postgres, for some tries of `connectTimeoutMs`, and then says what is wrong. */
+/** A starting process waits this long for Postgres, some tries of `connectTimeoutMs`, and then says what is wrong. */
 const reachableMsMax = 10_000;
 const againMs = 200;
 
 /**
  * Waits for Postgres to answer.
  *
- * @throws Unavailable at once where it refuses this role; where it cannot be reached, after ten seconds, with what was
- *   in the way at last
+ * @throws Unavailable, with the last reason: at once if Postgres refuses this role, after ten seconds if it cannot be
+ *   reached
  */
 export async function untilReachable(database: Database): Promise<void> {
   const endMs = performance.now() + reachableMsMax;
@@ -67,17 +67,17 @@ export async function untilReachable(database: Database): Promise<void> {
 const silent = () => undefined;
 
 /**
- * Knex knows a connection as gone once its socket has told so, a round of the event loop after the driver has ended it; in
- * between whoever came next, or was waiting for a connection, got it and failed with it.
+ * Knex learns that a connection is gone from its socket, a round of the event loop after the driver has ended it. In
+ * between, whoever came next, or was waiting for a connection, got it and failed with it.
  */
 function isOpen(connection: RawConnection): boolean {
   return !streamOf(connection).destroyed;
 }
 
 /**
- * With a FATAL the server ends the session, and says so before the socket ends: whoever got the connection in between failed
- * with it (520 of 652 that were killed at work). Only a plain ERROR leaves it as it was; another language has another word for
- * both, and then it is opened anew for nothing.
+ * With a FATAL the server ends the session, and says so before the socket ends: whoever got the connection in between
+ * failed with it (520 of 652 that were killed at work). Only a plain ERROR leaves the session as it was. A server in
+ * another language has other words, and connections are then reopened for nothing.
  */
 function giveUpWithSession(connection: RawConnection, done: (error: null, connection: RawConnection) => void): void {
   onServerError(connection, (error) => {
@@ -103,7 +103,7 @@ export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMa
     pool: { min: 0, max: poolMax, validate: isOpen, afterCreate: giveUpWithSession },
     acquireConnectionTimeout: acquireTimeoutMs,
     migrations: { migrationSource },
-    // Knex puts the statement before what the driver said, and would put the values of a client into it: errors are logged.
+    // Errors are logged. Knex would put a client's values into the statement that it puts before the driver's words.
     compileSqlOnError: false,
     // Knex would write some failures to stdout, between the lines of a JSON log; they reach the caller as errors anyway.
     log: { warn: silent, error: silent, deprecate: silent, debug: silent },

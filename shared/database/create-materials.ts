@@ -3,7 +3,7 @@ import { toDecimal, toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import type { Database } from './connect.js';
 
-/** A material to be added; absent fields are null, and what it is worth in stock is not a field of it. */
+/** A material to be added. Absent fields are null, and its quantity in stock is not one of its fields. */
 export interface NewMaterial extends Omit<MaterialChanges, 'inventoryQuantity' | 'productName'> {
   id: string;
   origin: Origin;
@@ -16,8 +16,8 @@ export interface NewMaterial extends Omit<MaterialChanges, 'inventoryQuantity' |
 const newMaterialsMax = 1_000;
 
 /**
- * Adds materials of a shop, each with its row of stock, in one statement; one whose id is taken is left as it is. Fields
- * must have passed the contract's rules; what SQL can hold of them is held by constraints.
+ * Adds materials of a shop, each with its row of stock, in one statement; one whose id is taken is left as it is.
+ * Fields must have passed the contract's rules; constraints enforce as much of them as SQL can express.
  *
  * @param materials at most `newMaterialsMax`, ids distinct
  * @returns the ids of those added

@@ -11,22 +11,22 @@ export class OpenCommit extends Error {
   }
 }
 
-/** How long a session whose client is gone may still be about to commit, and Postgres be away in between. */
+/** How long to ask: a session whose client is gone may still commit, and Postgres may be away in between. */
 const decidedMsMaxDefault = 10_000;
 const askEveryMs = 200;
 
-/** Postgres knows of no such transaction yet: it has recovered from a crash, without this one. */
+/** To Postgres the transaction's number is still to come: it has recovered from a crash, without this one. */
 const unknownTransaction = '22023';
 
 /**
- * A transaction of which it is known in the end whether it was committed: it leaves a row of its own among the
- * operations, and where its connection breaks under the COMMIT that row is looked for, over another one, once Postgres
- * says that the transaction is over (`pg_xact_status`). Its number alone says nothing after a crash of Postgres, which
- * gives a number that never reached the disk to another transaction. For commands, which nobody repeats blindly; what
- * comes through the queue has its operation ids for that.
+ * A transaction whose outcome is known in the end. It leaves a row of its own among the operations. If its connection
+ * breaks under the COMMIT, that row is looked for over another, once Postgres says that the transaction is over
+ * (`pg_xact_status`). The transaction's number alone says nothing after a crash of Postgres, which gives a number that
+ * never reached the disk to another transaction. For commands, which nobody repeats blindly; what comes through the
+ * queue has its operation ids for that.
  *
  * @param options.onCommit called before the COMMIT is sent; from then on the process must not end by itself
- * @throws what failed, and nothing was done; `OpenCommit` where that is not known
+ * @throws what failed, if nothing was done; `OpenCommit` if it is not known whether anything was
  */
 export async function decidedTransaction<T>(
   database: Database,

@@ -1,8 +1,8 @@
 /**
  * Postgres' answers that say nothing against the operation itself and are simply tried again (pipeline §3 "Poison"):
  * serialisation and deadlock, lock and statement timeouts, a read-only or closing server, lost connections (class 08),
- * exhausted resources (53), a database that takes no connections (55000: no statement of ours meets it elsewhere), and
- * trouble of the operating system (58); and what it has against the role.
+ * exhausted resources (53), a database that takes no connections (55000: our statements meet it nowhere else), and
+ * trouble of the operating system (58). Refusals of the role, below, are tried again as well.
  */
 const transientStates = new Set(['40001', '40P01', '55000', '55P03', '57014', '25P03', '25P04', '25006']);
 const transientClasses = ['08', '53', '57P', '58'];
@@ -35,7 +35,7 @@ const socketFailure = new Set([
   'EAI_AGAIN',
 ]);
 
-/** A server without TLS, or whose certificate does not hold (node:tls): somebody has to mend it, and nothing was asked yet. */
+/** A server without TLS, or with a certificate that fails (node:tls). Somebody must mend it; nothing was asked yet. */
 const tlsFailure = /^(?:CERT_|ERR_TLS_|ERR_SSL_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_)/;
 
 /** True where trying the same again may succeed, since the fault lies with the infrastructure and not with the request. */
@@ -44,7 +44,7 @@ export function isInfrastructureError(error: unknown): boolean {
   const { code, constraint } = error as Error & { code?: string; constraint?: string };
   if (code !== undefined) {
     if (transientStates.has(code) || socketFailure.has(code) || tlsFailure.test(code)) return true;
-    // Of a socket in the file system, too, which is not there while its server is not.
+    // This includes a socket in the file system, which does not exist while its server is not there.
     if ((error as NodeJS.ErrnoException).syscall === 'connect') return true;
     if (transientClasses.some((prefix) => code.startsWith(prefix))) return true;
     // Another writer recorded the operation first: the next run finds it on record.
@@ -56,8 +56,8 @@ export function isInfrastructureError(error: unknown): boolean {
 }
 
 /**
- * Whether Postgres has something against our role, and not against what was asked: a password that was changed, a right or a
- * database that was taken away. It passes once somebody has mended it.
+ * Whether Postgres refuses our role, and not what was asked: a password was changed, or a right or a database taken
+ * away. It passes once somebody has mended it.
  */
 export function isRefusalOfRole(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
@@ -66,7 +66,7 @@ export function isRefusalOfRole(error: unknown): boolean {
   return refusalsOfRole.has(code) || code.startsWith(refusedSessionClass);
 }
 
-/** Whether a statement took longer than it may, or waited longer for a lock: what is smaller, or without it, may pass. */
+/** Whether a statement, or its wait for a lock, took too long: a smaller one, or one without that lock, may pass. */
 export function isTimeout(error: unknown): boolean {
   return ['57014', '55P03'].includes((error as { code?: string } | null)?.code ?? '');
 }
@@ -74,8 +74,8 @@ export function isTimeout(error: unknown): boolean {
 const lostNames: ReadonlySet<unknown> = new Set(['0A000', '26000', '42P05']);
 
 /**
- * Whether a connection was asked for a statement by a name whose plan no longer fits, since a newer version has changed a
- * column; or that is not there, or is taken, behind a pooler that does not keep names. A new connection has no such names.
+ * Whether a statement's name failed on its connection: its plan no longer fits, since a newer version has changed a
+ * column; or, behind a pooler that does not keep names, it is missing or taken. A new connection has no such names.
  */
 export function isLostName(error: unknown): boolean {
   return lostNames.has((error as { code?: unknown } | null)?.code);
@@ -87,8 +87,8 @@ export function isOverstay(error: unknown): boolean {
 }
 
 /**
- * Read-only, a full disk, no connection left, none let in: what Postgres refuses everybody, so that it says nothing of what
- * was sent.
+ * Read-only, a full disk, no connection left, none let in: Postgres then refuses everybody, so it says nothing about
+ * what was sent.
  */
 const refusalsOfAll = new Set(['25006', '53100', '53300', '55000']);
 

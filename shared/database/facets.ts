@@ -21,7 +21,7 @@ export interface MatchedFacets {
   groupCount: number;
   /** Every distinct vendor of the shop whatever the filters, sorted without regard to case (contract §2 `availableVendors`). */
   vendors: string[];
-  /** What the shop has of the materials of all shops, about 0 to 1, whatever the filters; 0 until the table was analysed. */
+  /** The shop's part of all shops' materials, about 0 to 1, whatever the filters; 0 until the table was analysed. */
   tablePart: number;
 }
 

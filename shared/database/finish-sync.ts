@@ -16,7 +16,7 @@ export interface Gone {
 
 export interface FinishedSync {
   sync: PlatformSync;
-  /** How many are gone in all, those removed not among them, and the first `goneShownMax`. */
+  /** How many are gone in all, without those removed; `gone` has the first `goneShownMax` of them. */
   goneCount: number;
   gone: Gone[];
   /** Variants removed by this call. */
@@ -42,7 +42,7 @@ export async function finishSync(
 ): Promise<FinishedSync | undefined> {
   return whileHeld(database, hold, async (transaction, generation) => {
     const { shopId } = hold;
-    // One that was mirrored before sightings were kept was never seen in any run.
+    // A variant without a sighting was mirrored before sightings were kept, and no run has seen it since.
     await transaction.raw(
       `INSERT INTO platform_sightings (shop_id, kind, id, generation, gone_since)
        SELECT m.shop_id, 'variant', m.id, 0, now() FROM materials m
@@ -78,7 +78,7 @@ async function markGone(transaction: Database, shopId: number, generation: numbe
   }
 }
 
-/** The last that the batch marked; nothing where there was none left. */
+/** Marks a batch and returns its last row; no row if none was left. */
 const markBatch = `
   WITH unseen AS MATERIALIZED (
     SELECT s.kind, s.id FROM platform_sightings s
@@ -92,7 +92,7 @@ const markBatch = `
   )
   SELECT kind, id FROM unseen ORDER BY kind DESC, id DESC LIMIT 1`;
 
-/** In batches, so that no statement reaches its timeout, yet in one transaction: all of them, or none. As `markGone`. */
+/** In batches like `markGone`, so that no statement reaches its timeout, yet in one transaction: all, or none. */
 async function removeUnused(transaction: Database, shopId: number): Promise<number> {
   let removedCount = 0;
   let afterId = '';
@@ -111,8 +111,8 @@ const isUsed = `EXISTS (SELECT 1 FROM bill_components c WHERE c.shop_id = s.shop
 /**
  * A platform material has no levels; one that had some all the same would have a history and stay.
  *
- * The ids as an array, by which each table is entered at its primary key: where they were joined, all of the shop's
- * sightings were read for each batch and held against each id of it: 2.5 s a batch of 100,000, and 0.1 in this form.
+ * The ids are an array, by which each table is entered at its primary key. With joins, all of the shop's sightings were
+ * read for each batch and compared with each of its ids: 2.5 s a batch at 100,000, and 0.1 in this form.
  */
 const removeBatch = `
   WITH doomed AS MATERIALIZED (
@@ -132,8 +132,8 @@ const removeBatch = `
   SELECT count(*)::integer AS count, max(id) AS last FROM doomed`;
 
 /**
- * Names are looked up for what is shown alone: where half a million had just been marked, which the planner's statistics
- * do not know yet, it joined them one by one, for 20 s.
+ * Names are looked up only for what is shown. When half a million had just been marked, which the planner's statistics
+ * did not know yet, it joined them one by one, for 20 s.
  */
 async function readGone(transaction: Database, shopId: number): Promise<{ goneCount: number; gone: Gone[] }> {
   const { rows } = await transaction.raw<{ rows: GoneRow[] }>(

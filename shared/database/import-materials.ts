@@ -21,15 +21,15 @@ const rowsPerOperation = 1_000;
 export const importBatchSize = 5_000;
 
 /**
- * From so many levels on a statement has enough: a million of them, of 5,000 materials at 200 locations each, took the
- * process to 1.1 GiB.
+ * With this many levels a statement takes no more materials: a million levels, 5,000 materials at 200 locations each,
+ * took the process to 1.1 GiB.
  */
 export const importLevelsMax = 20_000;
 
 /**
- * The search index collects new entries in a list and sorts them in when that is full: the larger, the cheaper, and the
- * longer everybody's searches read it from end to end meanwhile. At 4 MB (the default) an import is a fifth slower, and
- * at 64 MB hardly faster.
+ * The search index collects new entries in a list and sorts them in when that is full. A larger list makes an import
+ * cheaper, but meanwhile everybody's searches take longer to read it from end to end. At 4 MB (the default) an import
+ * is a fifth slower, and at 64 MB hardly faster.
  */
 const pendingListKb = 16_384;
 
@@ -40,7 +40,7 @@ export async function beginImport(transaction: Database): Promise<void> {
   );
 }
 
-/** Those of the ids that materials of the shop have. */
+/** The ids among these that materials of the shop already have. */
 export async function takenIds(database: Database, shopId: number, ids: readonly string[]): Promise<Set<string>> {
   const { rows } = await database.raw<{ rows: { id: string }[] }>(
     'SELECT m.id FROM unnest(CAST(:ids AS text[])) AS given (id) JOIN materials m ON m.shop_id = :shopId AND m.id = given.id',
@@ -50,8 +50,8 @@ export async function takenIds(database: Database, shopId: number, ids: readonly
 }
 
 /**
- * The facets (migration 0003) of virtual materials of these vendors, not yet used by a bill; made where they are new. Not
- * for the import's own transaction: until it ends, nobody else could add a material of a vendor that it has made.
+ * The facets (migration 0003) of virtual materials of these vendors, not yet used by a bill; made where they are new.
+ * Not for the import's own transaction: until it ends, nobody else could add a material of the same new vendor.
  */
 export async function facetsOfVendors(
   database: Database,
@@ -70,10 +70,10 @@ export async function facetsOfVendors(
 export type ImportParameters = Readonly<Record<string, string | number>>;
 
 /**
- * Apart from `insertMaterialsWithStock`, so that they are made while Postgres writes the batch before: made in between, they were
- * a tenth of an import.
+ * Apart from `insertMaterialsWithStock`, so that they are made while Postgres writes the previous batch: made between
+ * two batches, they took a tenth of an import.
  *
- * @param channel whom the ledger names: an import, or an operator's single material
+ * @param channel as the ledger names it: an import, or an operator's single material
  * @param materials at most `importBatchSize`, each with its facet beside it
  */
 export function importParameters(
@@ -111,12 +111,12 @@ export function importParameters(
   };
 }
 
-/** Each with the operation that the ledger names for it: one of its own for each `rowsPerOperation` of a material. */
+/** Each level with the operation that the ledger names for it: a new one for every `rowsPerOperation` of a material. */
 function levelRows({ id, levels }: ImportedMaterial): LevelRow[] {
   let operationId = '';
   return levels.map((level, place) => {
     const index = place % rowsPerOperation;
-    // Ids that ascend: at a million rows, random ones would have each key's index read and written all over.
+    // These ids ascend: at a million rows, random ones would make Postgres read and write their index all over.
     if (index === 0) operationId = uuidv7();
     return { ...level, id, index, operationId };
   });
@@ -164,14 +164,14 @@ function microsOrNull(units: number | null | undefined): Micros | null {
   return units === null || units === undefined ? null : toMicros(units);
 }
 
-/** Of SQLSTATE: the word for it is in the server's language. */
+/** The class of warnings in SQLSTATE; the word for it is in the server's language. */
 const warningClass = '01';
 
 /**
  * After a large import: sorts in what the search index has collected, and makes statistics and the visibility map, by
  * which the list reads its indexes alone. Autovacuum would do the same, a minute later and more slowly.
  *
- * @throws also where a table was left out, as of a role that does not own it and has no MAINTAIN (Postgres 17) on it
+ * @throws also if a table was left out, as for a role that neither owns it nor has MAINTAIN (Postgres 17) on it
  * @param abort ends the connection; Postgres notices it after the VACUUM
  */
 export async function settleImport(database: Database, abort?: AbortSignal): Promise<void> {
@@ -189,7 +189,7 @@ export async function settleImport(database: Database, abort?: AbortSignal): Pro
     await database
       .raw('VACUUM (ANALYZE) materials, stock, levels, ledger, facets, facet_counts')
       .connection(connection);
-    // A table that is not its role's Postgres leaves out with a warning, and calls the whole a success.
+    // Postgres leaves out a table that is not the role's with a warning, and calls the whole a success.
     if (refusal !== undefined) throw new Error(refusal);
   } finally {
     connection.off('notice', hear);

@@ -79,7 +79,7 @@ async function shopIds(database: Database, only: number | undefined): Promise<nu
   return rows.map(({ id }) => id);
 }
 
-/** Of levels and totals, never 0. They stand for all of the work: what it takes is the reading of each level's entries. */
+/** Counts levels and totals; never 0. They stand for all of the work, which is mainly reading each level's entries. */
 async function countRows(database: Database, shopId: number | undefined): Promise<number> {
   const ofShop = shopId === undefined ? '' : 'WHERE shop_id = :shopId';
   const { rows } = await database.raw<{ rows: { total: string }[] }>(

@@ -21,7 +21,7 @@ export interface LedgerRecord extends LedgerPlace {
   reference: string | null;
 }
 
-/** Which entries of a material are wanted; what is undefined filters nothing. Times are milliseconds of the epoch, both within. */
+/** Which entries of a material are wanted; undefined filters nothing. Times are inclusive, in epoch milliseconds. */
 export interface LedgerFilter {
   locationId: string | undefined;
   requestId: string | undefined;
@@ -43,10 +43,10 @@ export interface LedgerPage {
 }
 
 /**
- * A page of a material's ledger. What it costs does not grow with the ledger: the entries are reached through the primary
- * key, level by level, and a time is found among the entries of a level by halving, since times ascend with the sequence
- * (apply-read, `atMs`). Rows that are booked meanwhile are newer than any position, so they shift no later page.
- * Empty for a material that the shop does not have.
+ * A page of a material's ledger. Its cost does not grow with the ledger: the entries are reached through the primary
+ * key, level by level, and a time is found among a level's entries by bisection, because times ascend with the sequence
+ * (apply-read, `atMs`). Rows that are booked meanwhile are newer than any position, so they shift no later page. Empty
+ * for a material that the shop does not have.
  */
 export async function readLedger(
   database: Database,
@@ -87,9 +87,9 @@ const columns = `g.sequence, g.op_id, g.row_index, g.requested_delta, g.requeste
   g.level_after, g.clamped, g.at, g.channel, g.key_id, g.request_id, g.reason, g.reference`;
 
 /**
- * For each level the numbers of its last entry not after `until`, of its last one before that time, and of its last one
- * before `since`; then from each as many as the page can need. Sequences have no gaps, so a range of them is a count.
- * WITH TIES: what shares the time of the last one is needed to put it in order.
+ * For each level it finds the sequences of the last entry not after `until`, of the last one before that time, and of
+ * the last one before `since`; then it takes from each as many as the page can need. Sequences have no gaps, so a range
+ * of them is a count. WITH TIES, because entries that share the time of the last one are needed to order it.
  */
 const entriesOfMaterial = `
   WITH RECURSIVE wanted AS (
@@ -135,9 +135,9 @@ const entriesOfMaterial = `
   ORDER BY g.at DESC FETCH FIRST :wanted ROWS WITH TIES`;
 
 /**
- * A look-up: of a request that came over REST or MCP the id is the operation's. All of its rows share one time. Fenced by
- * OFFSET 0: on tables without statistics the planner would go through all of the material's entries instead (50 ms for
- * 300,000, and 0.5 ms this way).
+ * A look-up: the id of a request that came over REST or MCP is also its operation's. All of its rows share one time.
+ * Fenced by OFFSET 0: on tables without statistics the planner would go through all of the material's entries instead
+ * (50 ms for 300,000, and 0.5 ms this way).
  */
 const entriesOfRequest = `
   SELECT place.id AS level_id, place.location_id, ${columns}

@@ -31,11 +31,11 @@ export interface MaterialPage {
 
 /**
  * A page of a shop's materials. Nulls come last in both directions, and ties go by id, ascending, so that pages neither
- * overlap nor leave out.
+ * overlap nor leave anything out.
  *
- * Without a search the number of matches is read from counters (migration 0003), and the page is a later statement, since
- * the number says how it is found best: what is created or deleted in between shows in the page and not in the number.
- * With a search all matches are visited, once, for the number and the page.
+ * Without a search the number of matches is read from counters (migration 0003). The page is a later statement, because
+ * the number decides how it is best found; what is created or deleted in between shows only in the page. With a search
+ * all matches are visited, once, for the number and the page.
  */
 export async function listMaterials(
   database: Database,
@@ -58,8 +58,8 @@ export async function listMaterials(
   const pageIds = isWalked(shape, counts)
     ? walkSql(shape, nextPowerOfTwo(toPageEnd))
     : pageOfSql(`(${gatherSql(shape)}) gathered`, sortOrder);
-  // With the size in it the planner knows how few rows a page has, whatever the values. Not so for vendors: how many
-  // materials they have is what says how theirs are found best.
+  // With the size as a literal, the planner knows how few rows a page has, whatever the values. For vendors that is not
+  // enough: how many materials they have decides how these are best found.
   const sql = itemsSql(pageIds, shape).replaceAll(':pageSize', String(pageSize));
   const rows = await readRows<MaterialRow>(database, sql, bindings, { planEachTime: shape.byVendor });
   return { ...found, items: rows.map(toMaterial) };
@@ -74,13 +74,13 @@ async function searchPage(
   bindings: Bindings,
 ): Promise<Pick<MaterialPage, 'items' | 'totalCount'>> {
   type Row = { total_count: number } & (MaterialRow | { id: null });
-  // How common the text is says what is cheapest, and only a plan for this text can know.
+  // How common the text is decides what is cheapest, and only a plan for this text can know that.
   const rows = await readRows<Row>(database, searchSql(shape), bindings, { planEachTime: true });
   const items = rows.filter((row): row is Row & MaterialRow => row.id !== null);
   return { items: items.map(toMaterial), totalCount: rows[0]?.total_count ?? 0 };
 }
 
-/** A row with the number alone where the page is empty. */
+/** If the page is empty, one row with the number alone. */
 const searchSql = (shape: PageShape) => `
   WITH gathered AS MATERIALIZED (${gatherSql(shape)})
   SELECT counted.total_count, items.*
@@ -101,12 +101,12 @@ const itemsOfPage = (pageIds: string) => `
 const inPageOrder = ({ sortOrder }: PageShape) =>
   `ORDER BY ${pageOrder(sortOrder).replaceAll(/\b(key|id)\b/g, 'items.$1')}`;
 
-/** A text that is searched has at most 255 characters, and in lower case, by some rules of case, twice as many (`İ`). */
+/** A searched text has at most 255 characters, and in lower case, by some rules of case, twice as many (`İ`). */
 const searchCharactersMax = 2 * 255;
 
 /**
- * Postgres makes the lower case of the pattern anew for each text that it looks at: 15,000 characters took more than the
- * five seconds of a read in a shop of 20,000 materials, and went on in Postgres after that.
+ * Postgres lower-cases the pattern anew for each text that it looks at. In a shop of 20,000 materials, 15,000
+ * characters took longer than the five seconds of a read, and went on in Postgres after that.
  */
 function isLongerThanAnyText(search: string): boolean {
   return search.length > searchCharactersMax && Array.from(search).length > searchCharactersMax;

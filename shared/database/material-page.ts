@@ -3,17 +3,17 @@ import { descendingSql } from './material-walk.js';
 import type { Walk } from './material-walk.js';
 
 /**
- * The ids of a page of the list, as SQL. There are two ways to them, and which is cheaper depends on how many materials
- * match, which is known by then but for a search:
+ * The ids of a page of the list, as SQL. There are two ways to find them. Which is cheaper depends on how many
+ * materials match, which is known by then except for a search:
  *
  * - *walk* along the indexes of the sort key until the page is full, past everything that the page skips and, where
  *   vendors are asked for, all that does not match. No table is read.
  * - *gather* everything that matches, by an index of the facets or of the search, and sort it. Without a search no table
  *   is read here either; a search always gathers, since its matches must be visited anyway to be counted.
  *
- * The planner could choose by itself, but only as well as its statistics are; so each way is written so that the other is
- * out of its reach: `OFFSET 0` fences a subquery, and the indexes of facets and of the search answer to conditions that a
- * walk does not use.
+ * The planner could choose by itself, but only as well as its statistics are. So each way is written so that the
+ * planner cannot take the other: `OFFSET 0` fences a subquery, and the indexes of facets and search need conditions
+ * that a walk does not use.
  */
 
 export type SortKey = keyof typeof sortColumns;
@@ -35,7 +35,7 @@ export const sortKeys = Object.keys(sortColumns) as SortKey[];
 export interface PageShape {
   sortBy: SortKey;
   sortOrder: 'asc' | 'desc';
-  /** The groups of facets (migration 0003) that are asked for: 0 to 3. */
+  /** The groups of facets (migration 0003) that are asked for, each a number from 0 to 3. */
   groups: readonly number[];
   /** Whether only some facets are asked for, `:facetIds`. */
   byFacet: boolean;
@@ -43,7 +43,7 @@ export interface PageShape {
   byVendor: boolean;
   /** Whether only what holds `:pattern` is asked for. */
   bySearch: boolean;
-  /** Whether that is too short for the trigram index. */
+  /** Whether the search is too short for the trigram index. */
   isShortSearch: boolean;
   /** Whether the shop has most of the materials of all shops. */
   hasMostOfTable: boolean;
@@ -53,9 +53,9 @@ export interface PageShape {
 const trigramLength = 3;
 
 /**
- * From here on a search looks for the texts in all shops and then leaves out what is another's. The trigram index leads
- * to a shop by the list of all its materials: at a million that is 13 of the 17 ms of a search that finds 1,200. In a
- * shop with less, what others have of a common text costs more than that.
+ * From this part on, a search looks for the texts in all shops and then leaves out what is another's. The trigram index
+ * reads the list of all of a shop's materials to keep to that shop: at a million that is 13 of the 17 ms of a search
+ * that finds 1,200. With a smaller part, the other shops' matches of a common text cost more than that.
  */
 const mostOfTable = 0.8;
 
@@ -73,17 +73,17 @@ export function shapeOf(
 }
 
 /**
- * The shop once more, as a value that the planner does not see. Of a shop it has no statistics of yet it expects one row,
- * takes any index that is led by the shop for as good as the primary key, and then reads all of the shop's rows for one,
- * or, in a join, for each. A new shop with 50,000 materials: a page of 1,000 in 3.8 s, and in 0.04 s this way; a single
- * read in 3.9 ms, and in 0.5 ms.
+ * The shop once more, as a value that the planner does not see. Of a shop without statistics it expects one row. So it
+ * takes any index that is led by the shop for as good as the primary key, and reads all of the shop's rows for one, or,
+ * in a join, for each. In a new shop with 50,000 materials a page of 1,000 took 3.8 s, and 0.04 s this way; a single
+ * read 3.9 ms, and 0.5 ms this way.
  */
 export const sameShop = '(SELECT CAST(:shopId AS integer))';
 
 /** Nulls come last in both directions, and ties go by id, ascending in both. */
 export const pageOrder = (sortOrder: 'asc' | 'desc') => (sortOrder === 'desc' ? 'key DESC NULLS LAST, id' : 'key, id');
 
-/** Of the shop, by the indexes of the facets, which are on these expressions and have the keys beside them (migration 0006). */
+/** Of the shop, by the indexes of the facets, which are on these expressions and include the keys (migration 0006). */
 const facetCondition = (alias: 'm' | 's') =>
   `${alias}.shop_id + 0 = ${sameShop} AND ${alias}.facet_id + 0 = ANY(CAST(:facetIds AS integer[]))`;
 
@@ -91,7 +91,7 @@ const facetCondition = (alias: 'm' | 's') =>
 const searchCondition = `(m.product_name ILIKE :pattern OR m.variant_name ILIKE :pattern
   OR m.sku ILIKE :pattern OR m.vendor ILIKE :pattern)`;
 
-/** Where that index is of no use: the same by the lower-case copies, which need not be made for each row, at half the price. */
+/** The same where that index is of no use, by the lower-case copies: not made for each row, they halve the cost. */
 const shortSearchCondition = `(m.product_name_order LIKE lower(:pattern) OR m.variant_name_order LIKE lower(:pattern)
   OR m.sku_order LIKE lower(:pattern) OR m.vendor_order LIKE lower(:pattern))`;
 
@@ -99,8 +99,8 @@ const shortSearchCondition = `(m.product_name_order LIKE lower(:pattern) OR m.va
 const ownCondition = `m.shop_id - 0 = ${sameShop}`;
 
 /**
- * What a row costs each way, in µs at a million materials; only the relation counts. To walk past one is 0.08 to 0.1; to
- * gather and sort one 0.14 to 0.45, the less the more there are and the nearer the page is to the first.
+ * What a row costs each way, in µs at a million materials; only the ratio counts. To walk past one costs 0.08 to 0.1;
+ * to gather and sort one 0.14 to 0.45: less if there are more of them, and if the page is nearer to the first.
  */
 const costs = { walked: 0.1, gathered: 0.25 };
 
@@ -130,8 +130,8 @@ export function gatherSql(shape: PageShape): string {
 }
 
 /**
- * The key as what is cheapest to sort in the same order: as decimals 30,000 take a tenth longer. Two of them in their
- * bounds (±8e9 in millionths) are never the same as doubles, which are 9.5e-7 apart there.
+ * The key in the form that sorts the same at the least cost: as decimals, 30,000 take a tenth longer. Two different
+ * ones within their bounds (±8e9 in millionths) never become the same double, because doubles are 9.5e-7 apart there.
  */
 function comparable(sortBy: SortKey): string {
   const { key } = sortColumns[sortBy];
@@ -172,11 +172,11 @@ function walker({ sortBy, groups, byVendor }: PageShape, reach: number): Walk {
   const [alias, id] = table === 'stock' ? ['s', 's.material_id'] : ['m', 'm.id'];
   const filters: string[] = [];
   if (byVendor) filters.push(`${alias}.facet_id = ANY(CAST(:facetIds AS integer[]))`);
-  // All of a vendor's materials stand together in this order: without its bounds the walk would look for them.
+  // In this order all of a vendor's materials stand together. Without these bounds the walk would search for them.
   if (byVendor && sortBy === 'vendor') filters.push(`${key} BETWEEN ${vendorBound('min')} AND ${vendorBound('max')}`);
   return (condition, order) => {
-    // No arm gives more to a page than all rows up to its end. The planner is told so by a number: of a value it would
-    // expect a tenth of all rows, and rather read the tables.
+    // No arm gives more to a page than all rows up to its end. The planner is told so by a literal: for a parameter it
+    // would expect a tenth of all rows, and prefer to read the tables.
     const arms = groups.map((group) => {
       const conditions = [`${alias}.shop_id = ${sameShop}`, `(${alias}.facet_id & 3) = ${group}`, ...filters];
       if (condition !== '') conditions.push(condition);

@@ -8,10 +8,10 @@ export type Walk = (condition: string, order: string) => string;
 /**
  * A page in descending order: keys from the largest, nulls last, ties by id from the smallest.
  *
- * Backwards an index gives ties by id in descending order, and nulls first. So it is walked backwards only for the keys:
- * which key the page begins with and which it ends with, whatever the order within each. Then the rows of the first key
- * (without those that earlier pages have), of the keys between, and of the last one, each from the index forwards; and
- * the nulls, where the page goes beyond the keys. A second index for each key would cost each adjustment two more.
+ * Backwards, an index gives ties by id in descending order, and nulls first. So a first walk backwards finds only which
+ * keys the page begins and ends with. Then come, from the index forwards, the rows of the first key (without those that
+ * earlier pages have) and of the last; the rows of the keys between, in any order, since all are on the page; and the
+ * nulls, if the page goes beyond the keys. A second index for each key would cost each adjustment two more entries.
  */
 export function descendingSql(walk: Walk, { key, isNullable }: { key: string; isNullable: boolean }): string {
   const [first, last] = ['(SELECT first_key FROM edge)', '(SELECT last_key FROM edge)'];
@@ -22,7 +22,7 @@ export function descendingSql(walk: Walk, { key, isNullable }: { key: string; is
   ];
   if (isNullable) {
     const places = '(SELECT places FROM edge)';
-    // Without a limit of 0 the nulls would be searched for what the page does not need.
+    // Without the limit of 0, nulls that the page does not need would be searched for.
     const size = `LIMIT CASE WHEN ${places} < ${toPageEnd} THEN CAST(:pageSize AS integer) ELSE 0 END`;
     parts.push(`${walk(`${key} IS NULL`, 'key, id')} ${size} OFFSET greatest(0, ${skipped} - ${places})`);
   }

@@ -10,7 +10,7 @@ import { readRows } from './read-rows.js';
 export interface Connection {
   id: string;
   name: string;
-  /** How much of the material one of it takes, in units. */
+  /** How much of the material goes into one of it, in units. */
   quantity: number;
 }
 

@@ -5,11 +5,11 @@ import { elsewhereProblem, newerSchemaProblem, readSchemaState } from './schema-
 const lockNumber = 7_261_977;
 
 /**
- * Brings a database to the newest schema, through Knex. One at a time: Knex' own lock is a table, and of three at once
- * on an empty database one failed to make it. The lock lasts for a transaction, so that a pooler does not lose it.
+ * Brings a database to the newest schema, through Knex, one process at a time. Knex' own lock is a table: of three at
+ * once on an empty database, one failed to make it. Ours lasts for a transaction, so that a pooler does not lose it.
  *
- * A database that a newer version has migrated is left as it is. Knex would refuse it as well, but as a folder of
- * migrations that is "corrupt".
+ * A database that a newer version has migrated is left as it is. Knex would refuse it as well, but would call the
+ * folder of migrations "corrupt".
  *
  * @param say told each migration that was run, a line each
  * @returns a problem, for a person, where the schema is newer than this version, or new tables would come into another

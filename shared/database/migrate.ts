@@ -27,7 +27,7 @@ const settings = {
 takeNoArguments('npm run migrate', 'Brings the database to the schema of this version.', settings);
 const { DATABASE_URL: url } = settingsOrExit(settings, process.env);
 
-// What was migrated is, also where nobody reads of it (`| head`, a full disk): a deployment goes by the exit code.
+// A migration stands even if its output is lost (`| head`, a full disk): a deployment goes by the exit code.
 process.stdout.on('error', () => undefined);
 
 try {
@@ -37,13 +37,13 @@ try {
     process.stderr.write(`${migrated.problem}\n`);
   }
 } catch (error) {
-  // What it has against the role does not pass by itself.
+  // A refusal of the role does not pass by itself.
   const mayPass = isInfrastructureError(error) && !isRefusalOfRole(error);
   process.exitCode = mayPass ? exitCodes.unavailable : exitCodes.fault;
   process.stderr.write(`${mayPass ? unavailable(error) : `The migration failed: ${reasonOf(error)}`}\n`);
 }
 
-/** One that answers is looked at for what it says, as a standby or a full disk, and not for the way to it. */
+/** If the database answers, the fault is in what it says (a standby, a full disk), and not in the way to it. */
 function unavailable(error: unknown): string {
   const what = isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
   return `The database ${what}: ${reasonWithoutStatement(error)}`;

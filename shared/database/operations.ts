@@ -29,7 +29,7 @@ export async function findOutcomes(database: Database, operationIds: string[]): 
 }
 
 /**
- * Puts an operator's command on record, of no shop, within its own transaction.
+ * Puts an operator's command on record, under no shop, in the command's own transaction.
  *
  * @param commandId a UUIDv7, as every id here: the old ones are found by it (`pruneOperations`)
  * @returns the id of that transaction
@@ -67,7 +67,7 @@ async function settle(
   const shopIds = operations.map(({ shopId }) => shopId);
   const materialIds = operations.map(({ materialId }) => materialId);
   return database.transaction(async (transaction) => {
-    // Of a process that stands still, or whose host is gone, Postgres lets go of the locks by itself.
+    // If this process stands still, or its host is gone, Postgres lets go of the locks by itself.
     await transaction.raw(
       `SELECT set_config('statement_timeout', :ms, true), set_config('idle_in_transaction_session_timeout', :ms, true)`,
       { ms: String(settleTimeoutMs) },
@@ -111,11 +111,11 @@ async function settle(
 }
 
 /**
- * Deletes a batch of operations that are older than anyone can still ask for; the ledger stays. Beside full load, and
- * beside another process that does the same: rows that someone holds are skipped.
+ * Deletes a batch of operations that are older than anyone can still ask for; the ledger stays. It can run beside full
+ * load and beside another process that does the same, because rows that someone holds are skipped.
  *
- * All of it by Postgres' clock. An id is dated by the clock of the API process that made it, which may be wrong (a machine
- * that woke up in 1970): such an operation was on record for a minute, and its key forgotten with it.
+ * Age is by Postgres' clock (`recorded_at`), not by the id alone. An API process dates the id by its own clock, which
+ * may be wrong: an operation of a machine that woke up in 1970 was on record, and its key remembered, for a minute.
  *
  * @param after the last id of the batch before this one: a scan from the start would walk over what it deleted, until
  *   the next vacuum

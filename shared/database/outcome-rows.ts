@@ -5,8 +5,8 @@ export function toOutcome(status: string, result: string | null): OperationOutco
   switch (status) {
     case 'executed':
     case 'replayed':
-      // The original of a replay is kept a day longer than anyone waits for the replay; but its job may come once more, out
-      // of an old file of Redis. By itself it has applied nothing.
+      // The original is kept a day longer than anyone waits for its replay, but the replay's job may come once more
+      // after that, out of an old file of Redis. The replay itself has applied nothing.
       if (result === null) return { status: 'expired' };
       return { status: 'executed', result: toResult(result), replayed: status === 'replayed' };
     case 'key-reused':

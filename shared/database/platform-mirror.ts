@@ -38,8 +38,8 @@ export interface RecordedPage {
 }
 
 /**
- * Brings a page of locations into the shop's: the new are added, others get the platform's name. Together with where the
- * run then stands, so that a page is never half in, nor in and forgotten.
+ * Brings a page of locations into the shop's: new ones are added, others get the platform's name. It commits together
+ * with where the run then stands, so that a page is never half in, nor in and forgotten.
  *
  * @param locations ids distinct
  * @returns undefined where the hold is lost: then nothing was written
@@ -130,7 +130,7 @@ interface WrittenRow {
   changed: number;
 }
 
-/** Marks the page as seen in this run; the rows that come back had not been before. */
+/** Marks the page as seen in this run; returns the rows that this run had not seen before. */
 const markSeen = (kind: 'location' | 'variant') => `
   seen AS (
     INSERT INTO platform_sightings AS s (shop_id, kind, id, generation)
@@ -156,7 +156,7 @@ const writeLocations = `
          (SELECT count(*) FROM written WHERE id NOT IN (SELECT id FROM known))::integer AS added,
          (SELECT count(*) FROM written WHERE id IN (SELECT id FROM known))::integer AS changed`;
 
-/** The row of stock is written wherever the fields were, since it carries when the material changed last. */
+/** The row of stock is also written if only the fields changed, since it says when the material last changed. */
 const writeVariants = `
   WITH given AS (
     SELECT * FROM jsonb_to_recordset(CAST(:given AS jsonb)) AS r (

@@ -23,7 +23,7 @@ export interface PlatformSync {
   locations: SyncCount;
   variants: SyncCount;
   startedAt: string | null;
-  /** The end of the last run that came to its end. */
+  /** When a run last came to its end. */
   syncedAt: string | null;
   /** The code of what went wrong last, until a run comes to its end. */
   problem: string | null;
@@ -41,14 +41,14 @@ export interface SyncHold {
 /** A hold that is not renewed for this long is over; so is the wait after a kill −9. */
 export const syncLeaseMs = 10_000;
 
-/** A run that was cut off goes on where it stood within this time; later it begins anew, since most may have changed. */
+/** Until this long after its start, a run that was cut off goes on; later most may have changed, and it begins anew. */
 const resumableMsMax = 24 * 3_600_000;
 
 /**
  * Takes the sync of a shop, unless another holds it, or it is not due.
  *
  * @param everyMs how long after the last attempt it is due; 0: at once
- * @returns undefined where it was not to be had. `isResumable`: the run was cut off not long ago, on the same domain
+ * @returns undefined if not to be had. `isResumable`: the run began not long ago, on this domain, and was cut off
  */
 export async function takeSync(
   database: Database,
@@ -97,8 +97,8 @@ export async function renewSync(database: Database, { shopId, token }: SyncHold)
 }
 
 /**
- * Gives up the hold before the end of the run, which goes on where it stands; with `abandon` the next one begins anew.
- * Without a problem it was merely interrupted and is due at once; with one, when its time comes round.
+ * Gives up the hold before the end of the run. The next hold goes on where the run stands, or begins anew with
+ * `abandon`. Without a problem the run was merely interrupted and is due at once; with one, when its time comes round.
  */
 export async function releaseSync(
   database: Database,
@@ -179,8 +179,8 @@ export function toSync(row: SyncRow): PlatformSync {
 const isFree = '(p.lease_until IS NULL OR p.lease_until <= now())';
 
 /**
- * Its time has come round, it was cut off without fault of the platform, or the shop has another platform since. A
- * problem from before the last attempt is not that attempt's: it stands until a run comes to its end.
+ * Its time has come round, it was cut off without a problem, or the shop now has another platform. A problem from
+ * before the last attempt is not that attempt's, because a problem stands until a run comes to its end.
  */
 function isDue(domain: string): string {
   return `(p.attempted_at <= now() - ${ms('everyMs')}

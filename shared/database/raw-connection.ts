@@ -2,7 +2,7 @@ import type { Socket } from 'node:net';
 import type { Knex } from 'knex';
 import type { Client } from 'pg';
 
-/** A connection as node-postgres has it. With a fault on it Knex closes it instead of giving it out again. */
+/** A connection of node-postgres. Once `__knex__disposed` is set, Knex closes it instead of giving it out again. */
 export type RawConnection = Client & { __knex__disposed?: unknown };
 
 export interface ConnectionPool {
@@ -25,7 +25,7 @@ export function onServerError(connection: Client, tell: (error: { severity?: str
   protocolOf(connection).on('errorMessage', tell);
 }
 
-/** Ends the socket with the first fault of the connection itself; an answer that is an error is none. */
+/** Destroys the socket at the first fault of the connection itself; an error that the server answers is not one. */
 export function endOnFault(connection: Client): void {
   const protocol = protocolOf(connection);
   protocol.once('error', () => protocol.stream.destroy());
@@ -41,7 +41,7 @@ function protocolOf(connection: Client): Protocol {
   return (connection as unknown as { connection: Protocol }).connection;
 }
 
-/** Of a session, by which another connection may cancel what it is at. */
+/** The key of a session, by which another connection may cancel what it is doing. */
 export interface BackendKey {
   /** A name, an address, or the folder of a socket. */
   host: string;

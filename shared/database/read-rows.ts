@@ -5,23 +5,23 @@ import { isInfrastructureError, isLostName, isOverstay } from './errors.js';
 import { backendKeyOf, connectionPool } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
 
-/** By the names that stand in the statement as `:name`; one that does not stand there is left out. */
+/** Values by name, for each `:name` in the statement; names that it does not contain are ignored. */
 export type Bindings = Readonly<Record<string, string | number | boolean | null | readonly (string | number)[]>>;
 
 export interface ReadOptions {
   /**
-   * Plan the statement anew for the values of each call: where they decide how its rows are found best, as the text of a
-   * search does.
+   * Plan the statement anew for each call: for values that decide how its rows are best found, as the text of a search
+   * does.
    */
   planEachTime?: boolean;
 }
 
 /**
- * The rows that a statement reads. Postgres parses it once a connection and keeps its plan for some seconds: parsing and
- * planning at each call was four fifths of reading a material (1.16 ms instead of 0.25), and half of a list. It goes past Knex, which
- * costs the process up to half as much again, and has no names for statements.
+ * The rows that a statement reads. Postgres parses it once a connection and keeps its plan for some seconds: parsing
+ * and planning at each call was four fifths of reading a material (1.16 ms instead of 0.25), and half of a list. This
+ * goes past Knex, which costs the process up to half as much again and cannot name statements.
  *
- * @throws what Postgres or the pool has against it
+ * @throws the error of Postgres or of the pool
  */
 export async function readRows<Row extends object>(
   database: Database,
@@ -36,9 +36,9 @@ export async function readRows<Row extends object>(
     const values = statement.keys.map((key) => valueOf(bindings, key));
     return await ask<Row>(connection, statement, values);
   } catch (error) {
-    // Or each takes a session of Postgres until it is done: behind a lock there were five more every five seconds.
+    // Otherwise each keeps a Postgres session until it is done: behind a lock there were five more every five seconds.
     if (isOverstay(error)) cancelStatement(backendKeyOf(connection));
-    // What is asked next must not meet the same connection, should that be at fault.
+    // The next statement must not get the same connection, in case that is at fault.
     if (!isInfrastructureError(error)) connection.__knex__disposed = error;
     throw error;
   } finally {
@@ -50,13 +50,13 @@ interface Statement {
   /** Absent where it is planned each time. */
   name?: string;
   text: string;
-  /** Whose value stands at $1, $2 and so on. */
+  /** The names of the bindings at $1, $2 and so on. */
   keys: readonly string[];
 }
 
 /**
- * Of a connection. Each takes Postgres some 250 KB, and a list has hundreds of shapes (sort, direction, filters, size, what
- * the shop has): those that come first keep their plans, and the others are planned as they come.
+ * Of a connection. Each takes Postgres some 250 KB, and a list has hundreds of shapes (sort, direction, filters, size,
+ * what the shop has). The first to come keep their plans, and the others are planned at each call.
  */
 const keptMax = 48;
 /** What a plan was made for may have grown a thousandfold since, and until the next ANALYZE nobody tells Postgres. */
@@ -76,7 +76,7 @@ function keptStatement(connection: RawConnection, sql: string): Statement {
   if (known !== undefined) return known;
   const { text, keys } = toStatement(sql);
   if (statements.size >= keptMax) return { text, keys };
-  // By what it says: where a pooler in between mixes up the statements of two clients, the name still means the same.
+  // Named by its text: if a pooler mixes up the statements of two clients, the name still means the same.
   const name = `read-${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
   statements.set(sql, { name, text, keys });
   return { name, text, keys };
@@ -118,7 +118,7 @@ async function ask<Row extends object>(
     return rows;
   } catch (error) {
     if (!isLostName(error)) throw error;
-    // Without its name now, and the others that this connection knows may be lost as well.
+    // Again, without the name. The other names that this connection knows may be lost as well.
     connection.__knex__disposed = error;
     return (await connection.query<Row>({ text, values })).rows;
   }

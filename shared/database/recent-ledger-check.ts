@@ -18,10 +18,10 @@ export interface RecentLedgerBounds {
 
 /**
  * Recomputes the ends of some materials' ledgers: that the last entries of each level are numbered without a gap, that
- * each starts from what the one before it left, that the last left what the level says, and that the total is the sum of
- * the levels. An unbroken chain from 0 is a sum, so over time this sees what `checkLedger` sees, at a cost that does not
- * grow with the ledger: it reads at most `levelsMax * entriesPerLevelMax` entries, by the ledger's primary key. Where an
- * end is not found by what the level says of it, it counts as missing.
+ * each starts from what the one before it left, that the last left what the level says, and that the total is the sum
+ * of the levels. An unbroken chain from 0 is a sum, so over time this sees what `checkLedger` sees, at a cost that does
+ * not grow with the ledger: it reads at most `levelsMax * entriesPerLevelMax` entries, by the ledger's primary key. A
+ * level's sequence says where its end is; an end that is not there counts as missing.
  *
  * One statement for levels and one for totals, each its own snapshot and right beside live traffic; nothing is locked.
  * Differences are data; this throws only where the database fails.
@@ -49,11 +49,11 @@ export async function checkRecentLedger(
 }
 
 /**
- * The entry before the first that is read is unknown, so that one's start is judged only where it is the ledger's first.
+ * The entry before the first one read is unknown, so the first one's start is judged only if it is the level's first.
  *
- * From the sequence on at which the end begins by the level: with the order and the limit alone, a table without
- * statistics was read by all entries of a level and sorted, each second (a hot material's 200,000: nearly half of all that
- * Postgres did for its adjustments).
+ * It reads from the sequence at which, by the level, the end begins. With the order and the limit alone, on a table
+ * without statistics all entries of a level were read and sorted, each second (a hot material's 200,000: nearly half of
+ * all that Postgres did for its adjustments).
  */
 const recentLevels = `
   SELECT l.shop_id, l.material_id, l.location_id, l.id, l.quantity, l.sequence, e.entries, e.last_sequence, e.last_level,

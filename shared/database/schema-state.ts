@@ -1,13 +1,13 @@
 import type { Database } from './connect.js';
 import { migrationSource } from './migration-source.js';
 
-/** How the schema of a database stands to this version of the service; both empty where they fit. */
+/** How the schema of a database compares with this version of the service; both lists are empty if they match. */
 export interface SchemaState {
   /** Migrations of this version that the database does not have yet. */
   pending: string[];
   /** Migrations of the database that this version does not know: a newer one has been here. */
   unknown: string[];
-  /** The schema that the tables are in, where new ones would come into another (`search_path`). */
+  /** The schema that the tables are in, and the one that new tables would go into, if they differ (`search_path`). */
   elsewhere?: { found: string; wanted: string };
 }
 
@@ -50,7 +50,7 @@ export function newerSchemaProblem(unknown: readonly string[]): string {
   );
 }
 
-/** What an operator is told where new tables would not come to those that are there. */
+/** What an operator is told if new tables would not go where the existing ones are. */
 export function elsewhereProblem({ found, wanted }: { found: string; wanted: string }): string {
   return (
     `The tables are in the schema ${found}, and new ones would come into ${wanted}. Nothing was changed.\n` +

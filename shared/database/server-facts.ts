@@ -9,16 +9,16 @@ export interface ServerFacts {
   /** 4 of 18.4. */
   minor: number;
   database: string;
-  /** Of these sessions: `on` or stricter, or a commit that was answered may be lost with the machine. */
+  /** Of these sessions. Unless it is `on` or stricter, an answered commit may be lost with the machine. */
   synchronousCommit: string;
-  /** Whether a transaction that is begun now could not write: a server in recovery, or so set for the role or database. */
+  /** Whether a transaction begun now could not write: in recovery, or read-only as set for the role or database. */
   readOnly: boolean;
   fsync: string;
   /** Whether a page that a crash tore can be mended. */
   fullPageWrites: boolean;
-  /** Whether the triggers run that keep the counts of the lists: a session may be told that it replays another's changes. */
+  /** Whether the triggers that keep the lists' counts run; not so in a session set to replay another's changes. */
   runsTriggers: boolean;
-  /** Whether NULL in the text of an array is one, as the statements that write need it. */
+  /** Whether NULL in the text of an array is read as a null, as the statements that write need it. */
   arrayNulls: boolean;
   /** Of the database; in any but `UTF8` a character is not what the contract counts, or cannot be stored. */
   encoding: string;

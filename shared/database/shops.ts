@@ -17,7 +17,7 @@ export interface Shop {
 
 export interface ShopPlatform {
   domain: string;
-  /** The bytes of what `TokenCipher.seal` returns as base64url text: `tokenSealed.toString('base64url')` opens. */
+  /** The bytes that `TokenCipher.seal` returns as base64url text; `TokenCipher.open` takes that text again. */
   tokenSealed: Buffer;
 }
 
@@ -46,7 +46,7 @@ export async function listShops(database: Database): Promise<Shop[]> {
   return rows.map(toShop);
 }
 
-/** A shop without locations and so without a default one; the platform is connected by `updateShop`, since a token is sealed for the shop's id. */
+/** Without locations, so without a default one. `updateShop` connects a platform: a token is sealed for a shop's id. */
 export async function createShop(database: Database, shop: NewShop): Promise<Shop> {
   const { name, plan, allowNegativeInventory = false, rateLimitPoints = null } = shop;
   const { rows } = await database.raw<{ rows: ShopRow[] }>(

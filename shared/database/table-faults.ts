@@ -1,10 +1,10 @@
 import type { Database } from './connect.js';
 
-/** Tables and sequences that are there, and not as the service needs them; both empty where all are. */
+/** Tables and sequences that exist, but not as the service needs them; both lists are empty if all are as needed. */
 export interface TableFaults {
-  /** To which the role lacks a right that the processes use. */
+  /** Those on which the role lacks a right that the processes use. */
   refused: string[];
-  /** Which Postgres empties when it recovers from a crash. */
+  /** Those that Postgres empties when it recovers from a crash. */
   unlogged: string[];
 }
 
@@ -28,7 +28,7 @@ export const ours = [
   'stock',
 ];
 
-/** Of the role that asks, as the processes have it from the same address. */
+/** Judges by the role that asks, which the processes have too if they use the same address. */
 export async function readTableFaults(database: Database): Promise<TableFaults> {
   const { rows } = await database.raw<{ rows: [TableFaults] }>(
     `WITH found AS (

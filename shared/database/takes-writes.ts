@@ -18,8 +18,8 @@ export async function assertTakesWrites(database: Database): Promise<void> {
 }
 
 /**
- * Makes a question to be asked again and again: `assertTakesWrites`, and whether the schema of this version is there. That
- * is asked until it was, and anew after a failure: behind it may be another database, as one that is being restored.
+ * Makes a question to be asked again and again: `assertTakesWrites`, and whether this version's schema is there. That
+ * is asked until it is, and again after a failure: by then there may be another database, as one being restored.
  */
 export function createWriteQuestion(database: Database): () => Promise<void> {
   let isMigrated = false;

@@ -57,12 +57,12 @@ export function adjustLevel(row: AdjustmentRow, before: StockBefore): RowOutcome
 }
 
 /**
- * The clamp (contract §3.5): where negative inventory is not allowed a negative delta stops at zero, and never raises
- * a level that is already below it, since the shop's setting may have been switched.
+ * The clamp (contract §3.5): if negative inventory is not allowed, a negative delta stops at zero. It never raises a
+ * level that is already below zero, as it may be if the shop's setting was switched.
  */
 function appliedDelta(delta: Micros, { level, allowNegative }: StockBefore): Micros {
   if (allowNegative) return delta;
-  // `0 -` and not a unary minus, which would make a negative zero of an empty level.
+  // `0 -` and not a unary minus, which would turn an empty level into negative zero.
   return Math.max(delta, 0 - Math.max(level, 0));
 }
 
@@ -70,7 +70,7 @@ function appliedDelta(delta: Micros, { level, allowNegative }: StockBefore): Mic
  * The row that makes a material's total `target` by setting the level of the shop's default location to what the other
  * levels leave over (contract §4).
  *
- * @returns the absolute row, or why it cannot be
+ * @returns the absolute row, or why there can be none
  */
 export function rowForTotal(
   target: Micros,

@@ -39,10 +39,10 @@ export interface RowReport {
 }
 
 /**
- * The answer to a batch: an entry a row, or, where every row failed with the same code, one request-level error of
+ * The answer to a batch: an entry for each row, or, if every row failed with the same code, one request-level error of
  * that code with the rows' messages as details (spec §PATCH inventory "Collapse rule", contract §3.7).
  *
- * @param changes where they were asked for: one for each row that is ok, reported beside it
+ * @param changes if they were asked for: what each ok row did, reported with it
  */
 export function batchResult(
   materialId: string,

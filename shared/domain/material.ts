@@ -29,7 +29,7 @@ export interface Material extends EditableFields {
   updatedAt: string;
 }
 
-/** A material and how often its fields were changed: from 1, one more for each change; stock does not move it (contract §7). */
+/** A material and the version of its fields: from 1, one more for each change; stock does not move it (contract §7). */
 export interface VersionedMaterial {
   material: Material;
   version: number;

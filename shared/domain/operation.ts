@@ -23,7 +23,7 @@ export interface AdjustCommand {
 export interface UpdateCommand {
   kind: 'update';
   changes: MaterialChanges;
-  /** Apply only while the version of the fields is one of these; none matches an empty list (contract §7 `If-Match`). */
+  /** Applied only at one of these versions of the fields; an empty list matches none (contract §7 `If-Match`). */
   ifVersions?: number[];
 }
 
@@ -76,5 +76,5 @@ export type OperationOutcome =
   | { status: 'expired' }
   /** Withdrawn by the API before a worker came to it; certainly not applied, ever. */
   | { status: 'cancelled' }
-  /** Our own fault, twice; not applied, and not remembered for a key. */
+  /** Our own fault: it failed alone twice, or its job was given up. Not applied, and not remembered for a key. */
   | { status: 'failed' };

@@ -31,7 +31,7 @@ export function toMicros(value: number): Micros {
   const digits = whole + fraction;
   const kept = whole.length + Number(exponent) + decimalPlaces;
   const truncated = Number(digits.slice(0, Math.max(kept, 0)).padEnd(kept, '0'));
-  // Before the first digit there is none, which rounds down.
+  // If `kept` is negative there is no digit there, which rounds down.
   const roundsUp = digits.charAt(kept) >= '5';
   const micros = truncated + (roundsUp ? 1 : 0);
   return assertSafe(sign === '-' && micros !== 0 ? -micros : micros, value);

@@ -16,27 +16,27 @@ export interface ApplyReport {
   leftOut: MaterialRef[];
   /** What this transaction itself put on record, not what it found there. */
   records: OperationRecord[];
-  /** Rows that stopped at zero, of those that were booked. */
+  /** Booked rows that stopped at zero. */
   clampedRows: number;
 }
 
 export interface ApplyOptions {
   /** Milliseconds in the clock of `acceptedAtMs`. */
   nowMs: number;
-  /** How long ago that was at most: until they are decided the operations grow older. Absent: just now. */
+  /** At most how long ago `nowMs` was: operations grow older until they are decided. Absent means just now. */
   sinceSentMs?: () => number;
   /** How long an `Idempotency-Key` is remembered (contract §7). */
   keyMemoryMs?: number;
 }
 
 /**
- * The apply step, which alone changes levels; a new material may come with its first ones (`openStock`). One Postgres
- * transaction takes the operations of some materials, and leaves levels, totals, the ledger and one row an operation
+ * The apply step. It alone changes levels, but a new material may come with its first ones (`openStock`). One Postgres
+ * transaction takes the operations of some materials, and writes levels, totals, the ledger and one row an operation
  * (pipeline §2.6). An operation that is on record is never applied again, whoever runs it and however often.
  *
  * @param database opened with `pipeline: true`
  * @param groups one for each material, no material twice
- * @throws what Postgres answers; then nothing was applied, or, where the connection broke, the whole of it or nothing
+ * @throws what Postgres answers; then nothing was applied, or, if the connection broke, either all or nothing
  */
 export async function applyOperations(
   database: Database,
@@ -46,7 +46,7 @@ export async function applyOperations(
   if (groups.length === 0) return { outcomes: new Map(), leftOut: [], records: [], clampedRows: 0 };
   const question = ask(groups, keyMemoryMs);
   return pipelinedTransaction(database, openingQueries(question), (answers) => {
-    // A process that stood still since the take must not apply by then what has expired meanwhile, and been told so.
+    // What expired while the process stood still must not be applied: clients were told that it never will be.
     const { outcomes, leftOut, writes } = decide(
       groups,
       readSnapshot(question, answers),
@@ -67,7 +67,7 @@ export async function applyOperations(
   });
 }
 
-/** Of operations that could not be locked, whoever came first decided. */
+/** Gives the operations that could not be locked the outcomes on record: whoever came first decided. */
 function withOutcomes(records: OperationRecord[], outcomes: ApplyReport['outcomes']): OperationRecord[] {
   return records.map((record) => ({ ...record, outcome: outcomes.get(record.operation.id) ?? record.outcome }));
 }

@@ -18,10 +18,10 @@ export interface Decision {
 }
 
 /**
- * Decides every operation of a cycle, in order, from what was read under the locks (pipeline §2.6): on record already;
- * its key executed before; expired; else run. Pure but for the states it folds.
+ * Decides every operation of a cycle, in order, from what was read under the locks (pipeline §2.6): it is on record
+ * already, its key was executed before, it has expired, or else it runs. Pure except for the states it folds.
  *
- * @param nowMs now, in the clock of Redis, which is the clock of `acceptedAtMs`: that of the take and what has gone by since
+ * @param nowMs now, in Redis' clock, as `acceptedAtMs` is: the time of the take plus what has gone by since
  */
 export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs: number): Decision {
   const cycle: Cycle = { snapshot, nowMs, outcomes: new Map(), executed: new Map(snapshot.executedByScope) };
@@ -46,7 +46,7 @@ interface Cycle {
   snapshot: ApplySnapshot;
   nowMs: number;
   outcomes: Map<string, OperationOutcome>;
-  /** By key scope: executed on record, and executed in this cycle. */
+  /** By key scope: executions on record, and those of this cycle. */
   executed: Map<string, ExecutedRecord>;
 }
 

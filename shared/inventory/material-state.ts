@@ -110,7 +110,7 @@ function foldUpdate(
     state.fieldsChanged = true;
   }
   const { material, version } = state.fields;
-  // An update of nothing comes this way for its key alone: its material is as old as the last change before it.
+  // An update of no field comes here only for its key: its `updatedAt` is that of the last change before it.
   const updatedAt =
     state.stockChanged || state.fieldsChanged ? new Date(state.snapshot.atMs).toISOString() : material.updatedAt;
   return { kind: 'updated', material: { ...material, inventoryQuantity: toUnits(state.total), updatedAt }, version };
@@ -127,7 +127,7 @@ function foldTotal(state: MaterialState, operation: Operation, target: number): 
   return { kind: 'rejected', code: 'INVALID_INPUT', message, details: [{ path: '/inventoryQuantity', message }] };
 }
 
-/** The levels that the cycle leaves changed, sorted as they are locked. */
+/** The levels that the cycle leaves changed, sorted by location. */
 export function levelWrites({ shopId, materialId, snapshot: { atMs }, touchedLevels }: MaterialState): LevelWrite[] {
   return [...touchedLevels]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))

@@ -14,12 +14,12 @@ export interface OpenedStock {
 }
 
 /**
- * What the first stock of a material that does not exist yet comes to, by the rules of every other booking: each row is
- * absolute and meets a level of 0. For an import and for `materials create`, which write a material together with its stock;
- * nobody can hold a material that is not there, so no lock is needed.
+ * Decides the first stock of a material that does not exist yet, by the rules of every other booking: each row is
+ * absolute and meets a level of 0. For an import and for `materials create`, which write a material together with its
+ * stock; nobody can hold a material that is not there, so no lock is needed.
  *
  * @param levels each location once
- * @returns the sentence of the rule that a row breaks
+ * @returns the stock, or the sentence of the rule that a row breaks
  */
 export function openStock(
   levels: readonly OpeningLevel[],

@@ -4,9 +4,9 @@ import type { AddressInfo } from 'node:net';
 import type { Registry } from 'prom-client';
 
 export interface AdminServer {
-  /** The port it listens on, which was free where 0 was asked for. */
+  /** The port it listens on; a free one if 0 was asked for. */
   port: number;
-  /** Ends at once, with what is under way. */
+  /** Ends at once, and cuts off what is under way. */
   close(): Promise<void>;
 }
 
@@ -14,7 +14,7 @@ export interface AdminServerOptions {
   host: string;
   port: number;
   registry: Registry;
-  /** Whoever may answer another path than those below: returns false where it does not. */
+  /** Answers paths beyond `/metrics` and `/healthz`; returns false if it has not answered. */
   handle?: (req: IncomingMessage, res: ServerResponse) => boolean;
 }
 
@@ -66,7 +66,7 @@ async function answer(registry: Registry, req: IncomingMessage, res: ServerRespo
   try {
     sendText(res, 200, registry.contentType, await registry.metrics());
   } catch (error) {
-    // One gauge that cannot be read must be seen as what it is, and not as a process that has gone away.
+    // A gauge that cannot be read must be seen as just that, not as a process that has gone away.
     sendText(res, 500, text, `The metrics could not be read: ${(error as Error).message}\n`);
   }
 }

@@ -1,7 +1,7 @@
 import { collectDefaultMetrics, Gauge } from 'prom-client';
 import type { Registry } from 'prom-client';
 
-/** What a process is made of, by the names that every dashboard knows: CPU, memory, garbage collection, event-loop delay. */
+/** Measures the process, by the names that every dashboard knows: CPU, memory, garbage collection, event-loop delay. */
 export function watchProcess(registry: Registry): void {
   collectDefaultMetrics({ register: registry });
 }
@@ -9,7 +9,7 @@ export function watchProcess(registry: Registry): void {
 /**
  * A gauge that is read when it is asked for, so that between two scrapes it costs nothing.
  *
- * @param read the value by label, or one alone; undefined while it is not known, which leaves the gauge out
+ * @param read the values by label, or one value alone; undefined while unknown, which leaves the gauge out
  */
 export function addGauge(
   registry: Registry,
@@ -49,7 +49,7 @@ export function watchPool(registry: Registry, read: () => PoolUse): void {
   addGauge(registry, waiting, () => read().waiting);
 }
 
-/** @param read by the name of each connection, whether it can be used now */
+/** @param read whether each connection, by its name, can be used now */
 export function watchRedis(registry: Registry, read: () => Readonly<Record<string, boolean>>): void {
   const name = 'raw_materials_redis_connected';
   addGauge(registry, { name, help: 'Whether a Redis connection can be used: 1 or 0.', label: 'connection' }, () =>

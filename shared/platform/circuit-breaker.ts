@@ -2,8 +2,8 @@ export interface CircuitBreaker {
   /** Whether a call begun now would get through. */
   admits(): boolean;
   /**
-   * Runs the call if the circuit lets it through, else answers `open` without calling. Closed: every call. Open: none
-   * until the cool-down is over. Then one probe, and none beside it, decides between closed and open again.
+   * Runs the call if the circuit lets it through, else answers `open` without calling. Closed: every call goes through.
+   * Open: none does until the cool-down is over; then a single probe decides between closed and open again.
    */
   run<T>(
     call: () => Promise<T>,

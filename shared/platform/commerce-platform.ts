@@ -12,8 +12,8 @@ export interface CommercePlatform {
   readLevels(shop: PlatformShop, variantId: string): Promise<PlatformResult<{ levels: PlatformLevel[] }>>;
 
   /**
-   * The shop's active locations, a page a call: from the first, or from where an earlier page's `next` points, be it a
-   * day later. A list for the mirror: it may wait a minute, so that reads for somebody who waits are not throttled.
+   * The shop's active locations, a page a call: the first, or the one that an earlier page's `next` points to, even a
+   * day later. It serves the mirror: a call may wait a minute, so that reads for somebody who waits are not throttled.
    *
    * @throws the reason of `signal`, when the caller gives up
    */

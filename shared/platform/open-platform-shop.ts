@@ -1,7 +1,7 @@
 import type { PlatformShop } from './commerce-platform.js';
 import type { TokenCipher } from './token-cipher.js';
 
-/** Of a shop as it is stored: where its platform is, null for one that is not connected. */
+/** A shop as it is stored; `platform` is null if it is not connected. */
 interface ConnectedShop {
   id: number;
   platform: { domain: string; tokenSealed: Buffer } | null;

@@ -1,6 +1,6 @@
 import { tokenKeyProblem } from './token-cipher.js';
 
-/** What every process reads that calls a commerce platform; declared as for `shared/runtime/settings.ts`. */
+/** What every process that calls a commerce platform reads; declared as for `shared/runtime/settings.ts`. */
 export const platformSettings = {
   PLATFORM_TOKEN_KEY: {
     type: 'string',

@@ -25,7 +25,7 @@ export function createTokenCipher(key: string): TokenCipher {
     },
     open(sealed, shopId) {
       const bytes = Buffer.from(sealed, 'base64url');
-      // Comparing the text back refuses what Buffer.from silently skips: one token has one sealed spelling.
+      // Comparing the text back refuses what Buffer.from silently skips: a sealed token has one spelling.
       const isWellFormed = bytes.length >= headBytes && bytes[0] === version && bytes.toString('base64url') === sealed;
       if (!isWellFormed) return { ok: false, error: 'unreadable' };
       const decipher = createDecipheriv(algorithm, keyBytes, bytes.subarray(1, 1 + nonceBytes), {

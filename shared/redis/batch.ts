@@ -7,10 +7,10 @@ export type Answer = [error: Error | null, answer?: unknown];
 /**
  * Commands that are gathered and go out together, in one write.
  *
- * They are sent as what they are, and not on a pipeline of ioredis: each of those is an object with every script of its
- * connection (10 KB on BullMQ's), and with a getter of its own, for which V8 makes it a hidden class of its own. That is
- * born old and points to it, so it outlives every collection but a full one, and with it whatever waits for its answers:
- * of an adjustment all there was, 17 KB, and every few thousand of them the process stopped for a full collection.
+ * They are sent as plain commands, not on an ioredis pipeline. A pipeline is an object with every script of its
+ * connection (10 KB on BullMQ's) and a getter of its own, for which V8 makes it a hidden class of its own. That class
+ * is born old and points to the pipeline, which so outlives every collection but a full one, with all that waits for
+ * its answers: all of an adjustment, 17 KB. Every few thousand adjustments the process stopped for a full collection.
  */
 export interface Batch {
   /** @param command sends itself on the connection it is given */
@@ -40,11 +40,11 @@ export function createBatch(redis: Redis): Batch {
 const answered = (answer: unknown): Answer => [null, answer];
 const failed = (error: Error): Answer => [error];
 
-/** Likewise, between MULTI and EXEC: nothing of others comes between them, and none is done where Redis refuses one. */
+/** A batch between MULTI and EXEC: no command of others comes between, and none is executed if Redis refuses one. */
 export interface Transaction extends Pick<Batch, 'add'> {
   /**
-   * @returns null where Redis did nothing
-   * @throws what Redis had against the first command that it did not take, or what befell the connection
+   * @returns null if Redis did nothing
+   * @throws the error of the first command that Redis refused, or what befell the connection
    */
   exec: () => Promise<Answer[] | null>;
 }

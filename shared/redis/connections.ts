@@ -5,12 +5,12 @@ import { Unavailable } from '../domain/unavailable.js';
 /**
  * The Redis connections of a process, named for their use; their number never grows with the number of materials.
  *
- * Common to all: a lost connection comes back within half a second (ioredis and BullMQ grow to 20 s), commands are
- * never sent twice (a fetch that is sent again takes a second job ahead of the first, pipeline §2.5), and a socket that
- * owes an answer and is silent for two seconds is given up, which also ends half-open connections.
+ * Common to all: a lost connection is tried again within half a second (ioredis' own pauses grow to 5 s, BullMQ's to
+ * 20), commands are never sent twice (a fetch that is sent again takes a second job ahead of the first, pipeline §2.5),
+ * and a socket that owes an answer and is silent for two seconds is given up, which also ends half-open connections.
  */
 interface Options extends Omit<CommonRedisOptions, 'replyMapping'> {
-  /** Another bound than the two seconds. */
+  /** Replaces the bound of two seconds. */
   silenceMs?: number;
 }
 
@@ -19,12 +19,12 @@ const silenceMsMax = 2_000;
 
 const common: Options = {
   retryStrategy: (attempt) => Math.min(attempt * 50, reconnectMsMax),
-  // A Redis that loads its file estimates the rest by bytes, which is too long where small keys come first, and ioredis would
-  // wait up to 10 s (it was ready after 5.9 s, and had its first command after 11.2).
+  // While Redis loads its file it estimates the rest by bytes, which is too long if small keys come first, and ioredis
+  // would wait up to 10 s (Redis was ready after 5.9 s, and had its first command after 11.2).
   maxLoadingRetryTime: reconnectMsMax,
   autoResendUnfulfilledCommands: false,
   connectTimeout: 2_000,
-  // Not null: with it, and without resending, ioredis forgets the commands in flight on a lost connection, and their
+  // Not null: with null, and without resending, ioredis forgets the commands in flight on a lost connection, and their
   // promises never settle (closeHandler in redis/event_handler.js). 0 rejects them at every loss.
   maxRetriesPerRequest: 0,
 };
@@ -40,8 +40,8 @@ export function connectProducerRedis(url: string, onError: OnError): Redis {
 }
 
 /**
- * The API's subscription to its reply channel. Its user subscribes at each `ready`: what ioredis would send by itself nobody
- * could catch, and where Redis refuses it (its rights) that ended the process.
+ * The API's subscription to its reply channel. Its user subscribes at each `ready`: if ioredis does so by itself,
+ * nobody can catch a refusal by Redis (missing rights), and one ended the process.
  */
 export function connectRepliesRedis(url: string, onError: OnError): Redis {
   return connect(url, { ...common, autoResubscribe: false, connectionName: 'raw-materials-replies' }, onError);
@@ -57,7 +57,7 @@ export function connectWorkerRedis(url: string, onError: OnError): Redis {
   return connect(url, { ...failFast, connectionName: 'raw-materials-worker' }, onError);
 }
 
-/** The worker's connection that waits for work; its silence is bounded by the wait itself. */
+/** The worker's connection that waits for work. A wait is silent, so its bound is twice that of the others. */
 export function connectWakeRedis(url: string, onError: OnError): Redis {
   return connect(url, { ...failFast, silenceMs: 2 * silenceMsMax, connectionName: 'raw-materials-wake' }, onError);
 }
@@ -67,13 +67,13 @@ export function connectQueuePageRedis(url: string, onError: OnError): Redis {
   return connect(url, { ...failFast, connectionName: 'raw-materials-queue-page' }, onError);
 }
 
-/** Redis 6.2 puts what a script ran into behind the place in the script, and a dash. */
+/** For an error in a script, Redis 6.2 puts the place in the script and a dash before it. */
 const refusesWrites = /^(?:.* -)?READONLY /;
 
 /**
- * A primary that was demoted keeps its connections and refuses every write on them, for ever; where its address leads to
- * the new primary by now, a new connection does. Not oftener than it is tried where there is none, since as long as the
- * address leads to a replica it helps nothing.
+ * A demoted primary keeps its connections and refuses every write on them, for ever; if its address now leads to the
+ * new primary, a new connection helps. One is made no oftener than when Redis is away, because it helps nothing as long
+ * as the address leads to a replica.
  */
 function leaveReplica(): (error: Error) => boolean {
   let leftAtMs = -Infinity;
@@ -87,9 +87,9 @@ function leaveReplica(): (error: Error) => boolean {
 const lookEveryMs = 100;
 
 /**
- * Gives a connection up whose socket owes an answer and is silent, counted in looks: ioredis' own `socketTimeout` ends
- * those of a process that stood still at once, before it has read the answers that lie there, and all that is in flight
- * is lost.
+ * Gives up a connection whose socket owes an answer and is silent. Silence is counted in looks: if a process stood
+ * still, ioredis' own `socketTimeout` ends the connection at once, before the answers that lie there are read, and all
+ * that is in flight is lost.
  */
 function endSilence(redis: Redis, silenceMs: number): void {
   let heardBytes = 0;
@@ -104,7 +104,7 @@ function endSilence(redis: Redis, silenceMs: number): void {
     stream.destroy(new Error(`Redis owed an answer for ${silenceMs} ms.`));
     silentLooks = 0;
   }, lookEveryMs);
-  // It looks after the connection, and must not be what keeps a process from its end.
+  // Watching the connection must not be what keeps a process alive.
   looking.unref();
   redis.once('end', () => {
     clearInterval(looking);
@@ -114,7 +114,7 @@ function endSilence(redis: Redis, silenceMs: number): void {
 function connect(url: string, { silenceMs = silenceMsMax, ...options }: Options, onError: OnError): Redis {
   const redis = new Redis(url, { ...options, reconnectOnError: leaveReplica() });
   endSilence(redis, silenceMs);
-  // One that is away is tried twice a second, by each connection: that it is is said once for each reason, until it is back.
+  // Each connection tries an absent Redis twice a second: the same error is not said twice in a row until it is back.
   let said: string | undefined;
   redis.on('ready', () => (said = undefined));
   // An `error` event without a listener ends the process.
@@ -131,7 +131,7 @@ const readyMsMax = 5_000;
 /**
  * Waits for a new connection to be usable.
  *
- * @throws Unavailable when it is not within five seconds, naming what it last failed of
+ * @throws Unavailable if it is not within five seconds, naming its last failure
  */
 export async function untilReady(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;

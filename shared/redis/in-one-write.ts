@@ -1,8 +1,8 @@
 import type { Redis } from 'ioredis';
 
 /**
- * Sends what `send` sends in one write to the socket instead of one a command: a write is the dearest part of a command
- * for the process that sends it.
+ * Puts what `send` sends into one write to the socket instead of one for each command: for the process that sends a
+ * command, the write is its dearest part.
  */
 export function inOneWrite(redis: Redis, send: () => void): void {
   // Without a connection there is nothing to hold back, and commands fail by themselves.

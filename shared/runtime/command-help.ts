@@ -2,8 +2,8 @@ import { exitCodes } from './exit-codes.js';
 import type { SettingsDeclaration } from './settings.js';
 
 /**
- * For a command that takes all it needs from the environment, before it does anything: `--help` is answered, and any other
- * argument refused, since whoever gave it expects something that would not happen.
+ * Called first by a command that takes all it needs from the environment. Answers `--help`, and refuses any other
+ * argument, because whoever gave it expects something that would not happen.
  *
  * @param command as it is typed: `npm run migrate`
  * @param purpose what it does, in a sentence
@@ -21,7 +21,7 @@ export function takeNoArguments(command: string, purpose: string, declared: Sett
   process.exit(exitCodes.usage);
 }
 
-/** What a command takes from the environment, for its help: a head, and a line each. */
+/** What a command takes from the environment, for its help: a heading, and a line for each setting. */
 export function environmentHelp(declared: SettingsDeclaration): string {
   const names = Object.keys(declared);
   const width = Math.max(...names.map(({ length }) => length)) + 2;

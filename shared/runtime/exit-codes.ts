@@ -1,4 +1,4 @@
-/** How a process says why it ended, by sysexits.h: a supervisor tries again after some, and a person must look after others. */
+/** Why a process ended, by sysexits.h: after some a supervisor tries again, after others a person must act. */
 export const exitCodes = {
   /** Its command line is wrong. */
   usage: 64,
@@ -8,7 +8,7 @@ export const exitCodes = {
   unavailable: 69,
   /** EX_SOFTWARE: a fault of ours, after which the state of the process cannot be trusted. */
   fault: 70,
-  /** EX_TEMPFAIL: another one is at it. */
+  /** EX_TEMPFAIL: another process is already running on the same data. */
   running: 75,
   /** The machine or the environment must be changed first. */
   config: 78,

@@ -8,9 +8,9 @@ import type PinoPretty from 'pino-pretty';
 export type Logger = PinoLogger;
 
 /**
- * A logger of one JSON object a line on stdout, with `name` and `pid` as its only standing fields: what else a
- * machine adds (hostname, container) the collector knows better. On a terminal, outside production, one readable line.
- * Writing is synchronous, so that what is logged just before the process exits is not lost.
+ * A logger of one JSON object a line on stdout, with `name` and `pid` as its only fixed fields: the collector knows
+ * better what a machine adds (hostname, container). On a terminal, outside production, one readable line. Writing is
+ * synchronous, so that what is logged just before the process exits is not lost.
  */
 export function createLogger(deps: { name: string; level: string; destination?: DestinationStream }): Logger {
   const { name, level, destination = createDestination() } = deps;
@@ -19,7 +19,7 @@ export function createLogger(deps: { name: string; level: string; destination?: 
   return pino({ name, level, base: { pid: process.pid }, serializers, hooks }, destination);
 }
 
-/** What says where a fault lies and what kind it is; never what a client sent. */
+/** The fields that say where a fault lies and what kind it is; never what a client sent. */
 const told = [
   'code',
   'errno',
@@ -35,8 +35,8 @@ const told = [
 ];
 
 /**
- * Drivers add to an error what was sent when it came: ioredis the command, with the password where it was AUTH, Knex the
- * values of its statement, Postgres those of a row. So what may be told is listed, and the command is its name.
+ * Drivers add to an error what was sent when it came: ioredis the command, with the password if it was AUTH, Knex the
+ * values of its statement, Postgres those of a row. So only listed fields are logged, and of a command its name.
  */
 function withoutValues(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
@@ -60,19 +60,19 @@ function createDestination(): DestinationStream {
   return createLineWriter(1, readable ? createPretty() : undefined);
 }
 
-/** Loaded where it is wanted only: these are 30 files that each start would read. */
+/** Loaded only where it is wanted: otherwise each start would read its 30 files. */
 function createPretty(): (line: string) => string {
   const { prettyFactory } = require('pino-pretty') as typeof PinoPretty;
   return prettyFactory({ singleLine: true });
 }
 
-/** A reader that is behind is waited for so long at a time: what waits is the whole process. */
+/** How long each wait for a reader that is behind lasts; the whole process waits. */
 const behindMs = 100;
 const behindClock = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Writes each line at once. One that cannot be written (a full disk, a terminal that was closed) is left out: pino's own
- * destination ends the process then, a SIGTERM with what it has accepted included, and for ever tries to write a fatal one.
+ * Writes each line at once. One that cannot be written (full disk, closed terminal) is left out: pino's own destination
+ * would end the process, even while it finishes its work after a SIGTERM, and try for ever to write a fatal line.
  */
 function createLineWriter(fd: number, format: (line: string) => string = (line) => line): DestinationStream {
   let isTorn = false;
@@ -109,10 +109,10 @@ const secretFields =
 
 /**
  * The second line of defence; the first is that no caller logs a credential. It works on the finished line, since
- * pino's `redact` takes a path for each place and each depth: 24 µs a line with these names down to the third level,
+ * pino's `redact` needs a path for each place and each depth: 24 µs a line with these names down to the third level,
  * against 2 µs here at any depth (Node 20, 2 cores; an unmasked line is 1 µs).
- * Besides the fields: what got into a sentence or an error's message, that is our API keys (contract §5; the id stays,
- * it is what logs may hold), Shopify's tokens, and the password in an address.
+ * Besides the fields it masks what got into a sentence or an error's message: our API keys (contract §5; the id stays,
+ * as logs may hold it), Shopify's tokens, and the password in an address.
  */
 function maskCredentials(line: string): string {
   return line

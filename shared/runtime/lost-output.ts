@@ -1,7 +1,7 @@
 /**
- * Lets a command whose answer is its stdout end in order where that cannot be written. A reader that went away (`| head`)
- * has what it wanted; an answer that is lost otherwise, on a full disk say, is a failure, and said to be. Unheard, either
- * would end the process where it stands, with a stack trace.
+ * Lets a command whose answer is its stdout end in order if that cannot be written. A reader that went away (`| head`)
+ * has what it wanted; an answer lost otherwise, say on a full disk, is reported as a failure. Without a listener either
+ * error would end the process where it stands, with a stack trace.
  */
 export function outliveLostOutput(process: Pick<NodeJS.Process, 'stdout' | 'stderr' | 'exitCode'>): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

@@ -1,7 +1,7 @@
 import { addressOf } from './settings.js';
 import type { SettingsDeclaration } from './settings.js';
 
-/** Whoever reads one of the two addresses holds it to the same. */
+/** The checks of the two addresses, the same for all who read them. */
 export const databaseAddress = addressOf('postgres', 'postgresql');
 export const redisAddress = addressOf('redis', 'rediss');
 
@@ -40,7 +40,7 @@ export const processSettings = {
   },
 } as const satisfies SettingsDeclaration;
 
-/** A timer of Node ends at once when it is set beyond 2^31 ms. */
+/** A Node timer set beyond 2^31 ms fires at once. */
 const timerSecondsMax = 2_147_483;
 
 /** The budget of a shop without one of its own: the API grants it, and doctor says what it is. */

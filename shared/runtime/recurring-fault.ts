@@ -1,13 +1,13 @@
 import type { Logger } from './logger.js';
 
-/** Told of each attempt at what may fail again and again, many times a second maybe. */
+/** Is told of each attempt at something that may keep failing, perhaps many times a second. */
 export interface RecurringFault {
   failed: (error: unknown) => void;
   passed: () => void;
 }
 
 /**
- * Logs such a fault once for each reason; anew once an attempt went well.
+ * Logs such a fault once for each reason, and anew after an attempt that went well.
  *
  * @param reasonOf the part of a fault that is the same each time
  */

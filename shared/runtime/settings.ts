@@ -1,12 +1,12 @@
 import { exitCodes } from './exit-codes.js';
 
-/** A value in a problem is cut here, so that a file pasted into a variable does not fill the terminal. */
+/** A value in a problem is cut at this length, so that a file pasted into a variable does not fill the terminal. */
 const shownCharactersMax = 80;
 
 interface Described {
-  /** One sentence for the operator; also the README's table of variables. */
+  /** One sentence for the operator; the README's table of variables has it too. */
   readonly description: string;
-  /** Absent is a problem. Without it and without a default, absent is `undefined`. */
+  /** Whether absence is a problem. If it is none, and there is no default, an absent value is `undefined`. */
   readonly required?: boolean;
   /** Its value is never printed, neither in a problem nor anywhere else. */
   readonly secret?: boolean;
@@ -85,7 +85,7 @@ export function readSettings<const D extends SettingsDeclaration>(
 /**
  * As `readSettings`, for a process's entry: prints every problem to stderr and exits 78.
  *
- * @param problemsBetween what is wrong between values that are each fine alone
+ * @param problemsBetween finds contradictions between values that are each valid alone
  */
 export function settingsOrExit<const D extends SettingsDeclaration>(
   declared: D,
@@ -100,8 +100,8 @@ export function settingsOrExit<const D extends SettingsDeclaration>(
 }
 
 /**
- * A check of a string setting: an address of one of these schemes. Its text has to begin so, which a parsed one need not:
- * `URL` passes over blanks and takes `postgres:5432/name`, and the driver then asks a host called "base", or localhost.
+ * A check of a string setting: an address of one of these schemes. The text itself must begin with `scheme://`: `URL`
+ * passes over blanks and takes `postgres:5432/name`, and the driver then asks a host called "base", or localhost.
  */
 export function addressOf(...schemes: readonly string[]): (value: string) => string | undefined {
   return (value) => {

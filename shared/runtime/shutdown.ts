@@ -15,15 +15,15 @@ type StopSignal = 'SIGINT' | 'SIGTERM';
 
 /** The one way a process ends: what was opened is closed in reverse. */
 export interface Shutdown {
-  /** Adds a closer; right after a resource is opened. One that comes after the end has begun is run as well. */
+  /** Adds a closer; call it right after a resource is opened. One added after the end has begun is run as well. */
   register(name: string, close: () => unknown): void;
   /** Closes everything once, last opened first; later calls await the same end. Rejects never. */
   run(reason: string): Promise<void>;
   /**
    * Lets SIGINT, SIGTERM and faults nobody caught start the end. For a process's entry, once.
    *
-   * @param options.untilStarted what is being opened until `started()` is not waited for: where the end comes before it, the
-   *   process exits 0 as soon as all is closed
+   * @param options.untilStarted until `started()`, what is still being opened is not waited for: if the end comes
+   *   before, the process exits 0 as soon as all is closed
    */
   listen(options?: { untilStarted: boolean }): void;
   started(): void;
@@ -41,13 +41,13 @@ interface State {
 
 /**
  * Closers run one after the other, each awaited; one that fails is logged and the others still run.
- * A clean end never calls `process.exit`, but for that of a start: the process ends since nothing is left open, so a leak is
- * seen as a hang.
- * `forceMs` bounds the whole of it, the leak included (that only after `listen()`): then the closer that hangs is logged and the process exits 1.
- * A second signal of the same kind exits at once with 130 (SIGINT) or 143 (SIGTERM). Of the same kind, since Ctrl-C
+ * A clean end never calls `process.exit`, except during a start: it leaves nothing open, so a leak is seen as a hang.
+ * `forceMs` bounds all of it, and after `listen()` a leak too: then the closer that hangs is logged and the process
+ * exits 1, or after a fault with its code.
+ * A second signal of the same kind exits at once with 130 (SIGINT) or 143 (SIGTERM). Another kind does not: Ctrl-C
  * under a supervisor sends SIGINT from the terminal and then SIGTERM from the parent, and that is one wish.
- * A fault that nobody caught is logged as fatal, everything is closed, and the process exits 70; 69 where it cannot listen,
- * or a server that it needs is not there.
+ * A fault that nobody caught is logged as fatal, everything is closed, and the process exits 70; 69 if it cannot
+ * listen, or if a server that it needs is not there.
  */
 export function createShutdown(deps: { logger: Logger; forceMs: number }): Shutdown {
   const state: State = {
@@ -84,8 +84,8 @@ function runOnce(deps: { logger: Logger; forceMs: number }, state: State, reason
     forceExit(deps, state);
   }, deps.forceMs);
   state.ending = closeAll(deps.logger, state).finally(() => {
-    // Until here the timer holds the process, or one whose closer waits for nothing would end with 0 and say nothing.
-    // From here, in a process that ends with this, it only waits for what should have let go and did not.
+    // Until here the timer keeps the process open: if a closer hung with nothing else open, it would end with 0 and say
+    // nothing. From here, in a process that ends with this, it only waits for what should have let go and did not.
     if (state.listening) timer.unref();
     else clearTimeout(timer);
     deps.logger.info('closed');
@@ -133,7 +133,7 @@ function listenToSignals(logger: Logger, run: (reason: string) => Promise<void>)
 function listenToFaults(logger: Logger, state: State, run: (reason: string) => Promise<void>): void {
   // Node raises an unhandled rejection as an uncaught exception too, with its origin, so one listener sees both.
   process.on('uncaughtException', (error, origin) => {
-    // What was being opened has been closed under it.
+    // What was being opened failed because it has been closed.
     if (state.ending !== undefined && state.starting) {
       logger.info({ err: error }, 'the start was broken off');
       return;
@@ -147,11 +147,11 @@ function listenToFaults(logger: Logger, state: State, run: (reason: string) => P
   });
 }
 
-/** Undefined where the reason is within. */
+/** The reason if it lies outside of the process; undefined otherwise. */
 function reasonOutside(error: Error): string | undefined {
   if (error instanceof Unavailable) return 'a server that is needed is not there';
   const { syscall } = error as NodeJS.ErrnoException;
-  // By the name of a host: HOST or ADMIN_HOST. Whoever connects has its own errors.
+  // `getaddrinfo` is for the name in HOST or ADMIN_HOST: connections to servers fail with errors of their own.
   if (syscall === 'listen' || syscall === 'getaddrinfo') return 'the address cannot be listened on';
   return undefined;
 }

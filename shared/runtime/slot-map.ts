@@ -1,4 +1,4 @@
-/** A map by id, in the order in which they came, with those operations of a `Map` that are used. */
+/** A map by id, in the order of insertion, with those operations of a `Map` that are used. */
 export interface SlotMap<Value> {
   set: (id: string, value: Value) => void;
   get: (id: string) => Value | undefined;
@@ -10,11 +10,11 @@ export interface SlotMap<Value> {
 }
 
 /**
- * For what comes and goes with every request, where a bare `Map` would keep the garbage of all of them. V8 replaces the
- * table of a `Map` after as many entries as fit into it, and has the old table point to the new one, for whoever walks it
- * at that moment. An old table that has come into the old generation is garbage, and yet keeps the next alive when the
- * young one is collected, and that the next: with them all that stood in any of them, a request of 16 KB each, until the
- * old generation is collected. Here what stands in a table is a slot, which is emptied when its value goes.
+ * For values that come and go with every request, where a bare `Map` would keep the garbage of all of them. V8 replaces
+ * the table of a `Map` after as many entries as fit into it, and has the old table point to the new one, for iterators
+ * that are walking it. An old table in the old generation is garbage, yet until that generation is collected it keeps
+ * the next table alive, and that one the next, with all that stood in any of them, a request of 16 KB each. Here a
+ * table holds slots, and a slot is emptied when its value goes.
  */
 export function createSlotMap<Value>(): SlotMap<Value> {
   const slots = new Map<string, { value: Value | undefined }>();

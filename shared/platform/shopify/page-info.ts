@@ -4,7 +4,7 @@ export interface PageInfo {
   endCursor: string | null;
 }
 
-/** A cursor is stored between pages, so it must be text that Postgres takes; `cursorCharactersMax` is the table's too. */
+/** A cursor is stored between pages, so it must be text that Postgres takes; its `maxLength` is the table's too. */
 export const pageInfoSchema = {
   type: 'object',
   required: ['hasNextPage', 'endCursor'],
@@ -15,8 +15,8 @@ export const pageInfoSchema = {
 } as const;
 
 /**
- * The cursor to go on with, or null after the last page; a sentence for operators where there should be more and no way
- * leads there: an empty page, no cursor, or the one that was just asked for, which would come again and again.
+ * The cursor to go on with, or null after the last page. If there should be more and nothing leads there, a sentence
+ * for operators: the page is empty, has no cursor, or the one just asked for, which would come again and again.
  */
 export function nextCursor(
   { hasNextPage, endCursor }: PageInfo,

@@ -33,7 +33,7 @@ export async function postGraphql(request: {
         'x-shopify-access-token': accessToken,
       },
       body,
-      // A redirect followed would carry the token to wherever the answer says.
+      // Following a redirect would carry the token to wherever the answer says.
       redirect: 'manual',
       signal: signal === undefined ? controller.signal : AbortSignal.any([controller.signal, signal]),
     });

@@ -5,9 +5,9 @@
 export const shopifyApiVersion = '2026-10';
 
 /**
- * The GraphQL address of a shop, or undefined for a domain that is not one. This is the guard against being talked into
- * calling another host with the shop's token (SSRF): only `<name>.myshopify.com` over https is ever called, and, where the
- * demo allows it, a server on 127.0.0.1.
+ * The GraphQL address of a shop, or undefined for a domain that is not a shop's. This is the guard against being talked
+ * into calling another host with the shop's token (SSRF): only `<name>.myshopify.com` over https is ever called, and,
+ * where the demo allows it, a server on 127.0.0.1.
  */
 export function shopEndpoint(domain: string, options: { allowLoopback: boolean }): string | undefined {
   const path = `/admin/api/${shopifyApiVersion}/graphql.json`;

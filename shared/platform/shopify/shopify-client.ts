@@ -59,8 +59,8 @@ interface Query<Data> {
 }
 
 /**
- * How a call is made: `live`, for somebody who waits, or in the `background`, which waits before it would be throttled and
- * leaves points to those who are. `signal`: the caller may give up; the call then rejects with its reason.
+ * How a call is made: `live`, for somebody who waits, or in the `background`, which waits rather than be throttled and
+ * leaves points for live calls. `signal`: the caller may give up; the call then rejects with its reason.
  */
 export interface CallOptions {
   use?: 'live' | 'background';
@@ -164,7 +164,7 @@ interface CallContext {
   signal: AbortSignal | undefined;
 }
 
-/** Tried again on what may pass by itself: the network, time-outs, 5xx, throttling. Bounded by count and deadline. */
+/** Retries what may pass by itself: the network, time-outs, 5xx, throttling. Bounded by count and deadline. */
 async function withRetries<Data>(context: CallContext, asked: Query<Data>): Promise<PlatformResult<Data>> {
   const { circuit, clock, deadlineAtMs, limits, report, shop } = context;
   let error: PlatformError = 'timeout';
@@ -188,7 +188,7 @@ async function withRetries<Data>(context: CallContext, asked: Query<Data>): Prom
   return { ok: false, error };
 }
 
-/** In the background: waits until the bucket holds the query's points, or answers false where that is past the deadline. */
+/** In the background: waits until the bucket holds the query's points; false if that is past the deadline. */
 async function untilAffordable(context: CallContext, document: string): Promise<boolean> {
   const { throttle, clock, deadlineAtMs, inBackground, signal } = context;
   const waitMs = inBackground ? throttle.waitMs(document) : 0;

@@ -31,7 +31,7 @@ function isShopifyId(digits: string): boolean {
 /** 1,000 locations in all, where most shops have fewer than ten. */
 const pagesMax = 20;
 
-/** Page after page, until the last one. All or nothing: never a part. A location that stands on two has its later level. */
+/** Reads page after page, all or nothing. A location that is on two pages has the level of the later one. */
 async function collectLevels(
   call: ShopifyCall,
   variantId: string,

@@ -16,7 +16,7 @@ export interface Throttle {
   hear(document: string, cost: QueryCost): void;
   /** How long until the bucket holds what this query costs and the reserve; 0 where nothing is known. */
   waitMs(document: string): number;
-  /** Figures that ask for a wait which nobody can afford are not believed a second time. */
+  /** Called for figures that ask for a wait past the deadline: they are not believed a second time. */
   forget(): void;
 }
 
@@ -35,7 +35,7 @@ export function createThrottle(nowMs: () => number): Throttle {
       const wanted = requestedPoints.get(document);
       if (bucket === undefined || wanted === undefined) return 0;
       const { availablePoints, maximumPoints = Infinity, restoredPerSecond } = bucket.cost;
-      // More than the bucket holds would never be there.
+      // More than a full bucket would never be there.
       const missingPoints = Math.min(wanted + reservedPoints, maximumPoints) - availablePoints;
       const restoredInMs = (missingPoints / restoredPerSecond) * 1_000;
       return Math.max(0, Math.ceil(restoredInMs - (nowMs() - bucket.atMs)));

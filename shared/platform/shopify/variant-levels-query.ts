@@ -55,7 +55,7 @@ const quantitySchema = {
     name: { const: 'available' },
     // GraphQL's Int has 32 bits.
     quantity: { type: 'integer', minimum: -(2 ** 31), maximum: 2 ** 31 - 1 },
-    // Not `date-time`: that takes a leap second, of which Date makes nothing.
+    // Not `date-time`: that takes a leap second, which `Date` cannot read.
     updatedAt: { type: ['string', 'null'], format: 'moment' },
   },
 } as const;

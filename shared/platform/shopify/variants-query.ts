@@ -4,8 +4,8 @@ import { pageInfoSchema } from './page-info.js';
 import type { PageInfo } from './page-info.js';
 
 /**
- * A page of all of a shop's variants, by id, so that what changes meanwhile moves nobody to another page. An image comes
- * through `media`, since `image` is deprecated; a variant without one of its own shows its product's.
+ * A page of all of a shop's variants, by id, so that no change meanwhile moves a variant to another page. An image
+ * comes through `media`, since `image` is deprecated; a variant without one of its own shows its product's.
  * At most 12 points a variant and so 602 of the 1,000 that one query may cost, by the rule of a point an object
  * (https://shopify.dev/docs/apps/build/apis/graphql-admin/rate-limits); Shopify asks for far less in practice.
  * Needs the scope read_products; the cost needs the permission to view product costs too, without which it is null.
@@ -26,7 +26,7 @@ export const variantsQuery = `query Variants($first: Int!, $after: String) {
   }
 }`;
 
-/** Of the two queries that list; `after` is the last page's end. */
+/** Of the two queries that list; `after` is the end of the page before. */
 export interface ListVariables {
   first: number;
   after: string | null;

@@ -148,7 +148,7 @@ describe('the plans of the list', () => {
   const shapes = sortKeys.flatMap((sortBy) =>
     (['asc', 'desc'] as const).map((sortOrder) => ({
       ...{ sortBy, sortOrder, groups: [0, 1, 2] },
-      ...{ bySearch: false, isShortSearch: false, hasMostOfTable: false },
+      ...{ bySearch: false, lacksTrigram: false, hasMostOfTable: false },
     })),
   );
   const bindings = () => ({

@@ -161,7 +161,7 @@ describe('the ways to a page of the list', () => {
   it('are chosen by how much each has to read', () => {
     const shape: PageShape = {
       ...{ sortBy: 'sku', sortOrder: 'asc', groups: [0], byFacet: false, byVendor: false },
-      ...{ bySearch: false, isShortSearch: false, hasMostOfTable: false },
+      ...{ bySearch: false, lacksTrigram: false, hasMostOfTable: false },
     };
     const walked = (more: Partial<PageShape>, matched: number, toPageEnd: number) =>
       isWalked({ ...shape, ...more }, { matched, inGroups: 1_000_000, toPageEnd });
@@ -172,16 +172,20 @@ describe('the ways to a page of the list', () => {
     expect(walked({ groups: [] }, 1, 50), 'nothing a moment ago').to.equal(false);
   });
 
-  it('of a search depend on its length, and on what part of all materials the shop has', () => {
+  it('of a search depend on what it gives the index to look for, and on what part of all materials the shop has', () => {
     const search = (text: string, tablePart: number) => {
       const asked = { ...all, sortBy: 'sku', sortOrder: 'asc', search: text } as const;
-      const { bySearch, isShortSearch, hasMostOfTable } = shapeOf(asked, { groups: [0], tablePart });
-      return { bySearch, isShortSearch, hasMostOfTable };
+      const { bySearch, lacksTrigram, hasMostOfTable } = shapeOf(asked, { groups: [0], tablePart });
+      return { bySearch, lacksTrigram, hasMostOfTable };
     };
-    expect(search('', 1)).to.include({ bySearch: false, isShortSearch: false });
-    expect(search('oa', 0)).to.deep.equal({ bySearch: true, isShortSearch: true, hasMostOfTable: false });
-    expect(search('oak', 0.79)).to.deep.equal({ bySearch: true, isShortSearch: false, hasMostOfTable: false });
-    expect(search('oak', 0.8)).to.deep.equal({ bySearch: true, isShortSearch: false, hasMostOfTable: true });
+    expect(search('', 1)).to.include({ bySearch: false, lacksTrigram: false });
+    expect(search('oa', 0)).to.deep.equal({ bySearch: true, lacksTrigram: true, hasMostOfTable: false });
+    expect(search('oak', 0.79)).to.deep.equal({ bySearch: true, lacksTrigram: false, hasMostOfTable: false });
+    expect(search('oak', 0.8)).to.deep.equal({ bySearch: true, lacksTrigram: false, hasMostOfTable: true });
+    for (const text of ['---', '. .', 'a--', '%_%', '🪵🪵🪵'])
+      expect(search(text, 1).lacksTrigram, text).to.equal(true);
+    for (const text of ['ab-', '-a-', ' a ', '木材板', 'a-b'])
+      expect(search(text, 1).lacksTrigram, text).to.equal(false);
   });
 
   it('count what a search finds also where the page is beyond it', async () => {

@@ -1,19 +1,19 @@
 import type { Socket } from 'node:net';
 
 /**
- * Of a connection. From a hundred on it is not read any more (`read-ahead.ts`), but what Node has read by then it hands over
- * to the last request: 64 KiB, in which 430 of the shortest with a key have room, and 2,500 without one.
+ * For one connection. From a hundred on it is no longer read (`read-ahead.ts`), but Node hands over every request that
+ * it has read by then: 64 KiB, which hold 430 of the shortest with a key, and 2,500 without one.
  */
 const connectionMax = 600;
 
-/** Of all connections, 9 KB each; each may have one whatever the others have. */
+/** For all connections, at 9 KB an answer; each connection may have one, whatever the others have. */
 const processMax = 10_000;
 
-/** Bounds how many answers are open at once: each is memory, also of requests that show no key and read no answer. */
+/** Bounds how many answers are open at once: each takes memory, even if its client shows no key and reads no answer. */
 export interface AnswerRoom {
   /**
-   * Whether another may be open on a connection. If not the connection is cut off: who sends ahead may send again what has
-   * no answer (RFC 9112 §9.3.2), and gives way to those who wait for theirs.
+   * Whether another may be open on a connection. If not, the connection is cut off: a client that sends ahead can
+   * repeat what has no answer (RFC 9112 §9.3.2), and gives way to those that wait for theirs.
    */
   admitOrCutOff(socket: Pick<Socket, 'destroyed' | 'destroy'>, openThere: number): boolean;
   opened(): void;
@@ -21,8 +21,8 @@ export interface AnswerRoom {
 }
 
 /**
- * Without it a hundred connections that each sent 1,300 requests for a public file in one packet, and read nothing, took a
- * process from 136 MB to 1.3 GB, and 13 seconds in which it heard nobody.
+ * Without it, a hundred connections that each sent 1,300 requests for a public file in one packet and read nothing took
+ * a process from 136 MB to 1.3 GB, and for 13 seconds it heard nobody.
  */
 export function createAnswerRoom(): AnswerRoom {
   let openOfAll = 0;

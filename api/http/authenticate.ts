@@ -17,9 +17,9 @@ export interface AuthenticateDeps {
 }
 
 /**
- * `Authorization: Bearer <key>` (spec §Authentication, contract §5). What can be refused without a look-up is: a missing
- * or malformed key, and, from an address that failed too often, every key that this process has not seen to be good.
- * A request that shows no key at all is not counted as a failure: it guesses nothing.
+ * `Authorization: Bearer <key>` (spec §Authentication, contract §5). Refuses without a look-up what it can: a missing
+ * or malformed key, and, from an address that failed too often, every key that this process has not seen to be good. A
+ * request that shows no key at all is not counted as a failure: it guesses nothing.
  */
 export function authenticate({ keys, failures, clientAddress }: AuthenticateDeps): AppMiddleware {
   async function find(identity: KeyIdentity | undefined, req: IncomingMessage): Promise<KeyWithShop | Reply> {
@@ -55,7 +55,7 @@ export function authenticate({ keys, failures, clientAddress }: AuthenticateDeps
   };
 }
 
-/** Longer than the look-ups take for which a place is kept. */
+/** Longer than a look-up may take, which is how long its place is kept. */
 const placeMsMax = lookUpMsMax + 100;
 
 interface Place {
@@ -66,9 +66,9 @@ interface Place {
 const noPlace: Place = { leave: () => undefined };
 
 /**
- * A place among the failures that an address may still have, or the refusal of one that has none left. While only finished
- * attempts counted, 3,000 guesses sent in one write were all looked up, and for nine seconds no other key could be. Whoever
- * finds the places taken waits, since most who come at once come with good keys.
+ * Takes a place among the failures that an address may still have, or refuses if it has none left. When only finished
+ * attempts counted, 3,000 guesses sent in one write were all looked up, and for nine seconds no other key could be. If
+ * all places are taken, a request waits, because most that come at once have good keys.
  */
 async function takePlace(failures: FailedAttempts, address: string, wasGood: () => boolean): Promise<Place | Reply> {
   const endMs = performance.now() + placeMsMax;
@@ -104,7 +104,7 @@ const noKey: Reply = {
   headers: { 'WWW-Authenticate': 'Bearer realm="raw-materials"' },
 };
 
-/** One answer for a malformed, unknown, expired and revoked key alike: which it is would help only who guesses. */
+/** One answer for a malformed, unknown, expired and revoked key alike: which it is would help only those who guess. */
 const badKey: Reply = {
   result: fail('UNAUTHORIZED', 'The API key is not valid.'),
   headers: { 'WWW-Authenticate': 'Bearer realm="raw-materials", error="invalid_token"' },

@@ -1,14 +1,14 @@
-/** How much memory bodies may take that are being read, or whose request is not answered yet. */
+/** Bounds the memory of bodies that are being read, or whose request is not answered yet. */
 export interface BodyRoom {
   /**
-   * Asks for a place of so many bytes; undefined where there is none in time. Of those for whom there is
-   * room who asked first comes first: small bodies pass a large one, which is refused when it has waited its time.
+   * Asks for a place of so many bytes; undefined if there is none in time. Among those for whom there is room, the
+   * first to ask comes first: small bodies pass a large one, which is refused after `waitMsMax`.
    */
   enter(shopId: number, bytes: number): Promise<BodyPlace | undefined>;
 }
 
 export interface BodyPlace {
-  /** What it turned out to take; never more than was asked for. */
+  /** Keeps only what the body turned out to take; more than is held changes nothing. */
   shrinkTo(bytes: number): void;
   leave(): void;
 }
@@ -27,8 +27,8 @@ interface Waiting {
 }
 
 /**
- * Without it 500 requests of 1 MB that stopped before their last byte took a process to 647 MB, for as long as a request
- * may take to arrive; a read key was enough, and the shop's budget of a minute.
+ * Without it 500 requests of 1 MB that stopped before their last byte took a process to 647 MB, for as long as a
+ * request may take to arrive; a read key and the shop's budget of a minute were enough.
  */
 export function createBodyRoom({ processBytesMax, shopBytesMax, waitMsMax }: BodyRoomLimits): BodyRoom {
   const byShop = new Map<number, number>();

@@ -11,10 +11,10 @@ import { parseJson } from './parse-json.js';
 import { callerOf } from './request-state.js';
 import type { AppContext, AppMiddleware } from './request-state.js';
 
-/** Of a body, also after it was inflated (contract §5). */
+/** The limit for a body, also after it was inflated (contract §5). */
 const bodyBytesMax = 1_048_576;
 
-/** What is no larger needs no place, so that it waits for nothing: 5,000 connections of such bodies are 80 MB. */
+/** A body no larger than this needs no place, so it never waits: 5,000 connections with such bodies are 80 MB. */
 const smallBytesMax = 16_384;
 
 /** What bodies are read with, one for the process. */
@@ -24,8 +24,8 @@ export interface Bodies {
 }
 
 /**
- * A shop's 12 largest bodies, and what four such shops have. What is made of a body takes more than its bytes: 300 batches
- * of 810 KB at once took a process to 502 MB without this, and to 254.
+ * Room for 12 bodies of the largest size from one shop, and for four such shops. What is made of a body takes more than
+ * its bytes: 300 batches of 810 KB at once took a process to 502 MB without this, and to 254 MB with it.
  */
 export function createBodies(): Bodies {
   const limits = { shopBytesMax: 12 * bodyBytesMax, processBytesMax: 48 * bodyBytesMax, waitMsMax: 3_000 };
@@ -33,11 +33,11 @@ export function createBodies(): Bodies {
 }
 
 /**
- * Reads and parses the body of a request whose Content-Type is taken; its place in memory is the request's until
+ * Reads and parses the body of a request whose Content-Type is taken; the request keeps its place in memory until
  * `leaveBodyRoom`.
  *
  * koa-bodyparser is used for its bounded reading only: as text, a character for each byte, since its own JSON mode lets
- * invalid UTF-8, duplicate keys and any depth pass (reliability §1). What it inflates it would inflate while it comes in.
+ * invalid UTF-8, duplicate keys and any depth pass (reliability §1). It would also inflate a body while it comes in.
  */
 export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<unknown>> {
   const coding = takeEncoding(ctx);
@@ -58,13 +58,13 @@ export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<
     const inflated = await bodies.inflate(Buffer.from(bytes, 'latin1'), coding, bodyBytesMax);
     return ofBody(parsed(ctx, inflated.toString('latin1')));
   } catch (error) {
-    // Nothing is left to read of it; but who sends such things may as well connect again.
+    // Nothing of it is left to read, but a client that sends such things may as well connect again.
     ctx.state.lastOfConnection = true;
     return (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : ofBody(unreadable);
   }
 }
 
-/** Whatever became of the request: what its body took is free again. */
+/** Frees what the body took, whatever became of the request. */
 export const leaveBodyRoom: AppMiddleware = async ({ state }, next) => {
   try {
     await next();
@@ -73,7 +73,7 @@ export const leaveBodyRoom: AppMiddleware = async ({ state }, next) => {
   }
 };
 
-/** Whether there is room for the body; in time, or at once where it is small and says so. */
+/** Whether the body gets room: at once if it is small and says so, otherwise within the time to wait. */
 async function enter(ctx: AppContext, room: BodyRoom, coding: string): Promise<boolean> {
   const { headers } = ctx.req;
   const isTold = coding === 'identity' && headers['content-length'] !== undefined;
@@ -108,8 +108,8 @@ function leaveUnread(ctx: AppContext, refusal: Refusal): Refusal {
 }
 
 /**
- * Takes the content coding off the request, of which the parser would otherwise inflate it. It is named in any case (RFC
- * 9110 §8.4.1), gzip by its old name too, and none by an empty header.
+ * Takes the content coding off the request, because the parser would otherwise inflate the body. The name may be in any
+ * case (RFC 9110 §8.4.1), gzip may have its old one, and an empty header means none.
  */
 function takeEncoding({ req: { headers } }: AppContext): string {
   const name = headers['content-encoding']?.toLowerCase() || 'identity';
@@ -147,7 +147,7 @@ const unreadable = fail(
   'The body could not be read: it is cut short, or not in the encoding it claims.',
 );
 
-/** A refusal of the body as a whole names it by the pointer to the whole, the empty one (contract §2, `details`). */
+/** Gives a refusal of the whole body its one detail, with the empty pointer to the whole (contract §2, `details`). */
 function ofBody(read: Result<unknown>): Result<unknown> {
   if (read.ok || read.error.details !== undefined) return read;
   const { error } = read;

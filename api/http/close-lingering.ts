@@ -5,16 +5,16 @@ import type { Socket } from 'node:net';
 /** Each with the answers on it that are not closed yet, in the order of their requests. */
 export type OpenConnections = Map<Socket, ServerResponse[]>;
 
-/** Turns of the event loop without a new connection, after which the kernel holds none; it hands out one a turn. */
+/** After so many turns of the event loop without a new connection the kernel holds none; it hands out one a turn. */
 const quietTurns = 3;
-/** Connections that the kernel holds at most for the port (`net.Server.listen`): who comes after so many came later. */
+/** The most connections that the kernel holds for the port (`net.Server.listen`); any more came after closing began. */
 const heldByKernelMax = 511;
 
 /**
  * `http.Server.close` would close idle connections at once, and reset the request that is on its way on one of them
- * (T14: no resets). So only the port is closed; who still sends is answered with `Connection: close`, and what stays idle
- * is closed after `lingerMs`. A request that drips in is cut off before it could no longer be answered within the bound of
- * the whole stop.
+ * (T14: no resets). So only the port is closed; who still sends is answered with `Connection: close`, and what stays
+ * idle is closed after `lingerMs`. A request that drips in is cut off after `arrivalMs`: later, it could not be
+ * answered within the bound of the whole stop.
  */
 export async function closeLingering(
   server: HttpServer,
@@ -28,7 +28,7 @@ export async function closeLingering(
   });
   const closeIdle = () => {
     server.closeIdleConnections();
-    // To Node one that has never sent a byte is not idle, but late.
+    // To Node, a connection that has never sent a byte is late, not idle.
     for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
   };
   // A process that had no CPU for that long comes to its timers first. What has arrived meanwhile is read after them.
@@ -45,8 +45,8 @@ export async function closeLingering(
 }
 
 /**
- * With the port, the kernel would reset the connections that it has made and Node has not taken yet. Counted and not timed:
- * each is answered in the turn after it was taken, which takes as long as it does.
+ * Waits until Node has taken the connections that the kernel has made: closing the port would reset them. Turns are
+ * counted, not timed: a connection is answered in the turn after it was taken, and that may take long.
  */
 function untilAllAccepted(server: HttpServer, atMostMs: number): Promise<void> {
   return new Promise((resolve) => {

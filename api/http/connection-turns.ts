@@ -8,9 +8,9 @@ import type { AppMiddleware } from './request-state.js';
  * until its turn comes. What a client sends meanwhile waits in the kernel, where it costs neither memory nor a turn of
  * the event loop, and the connections of a shop are read in the order in which they came back.
  *
- * Without it each of 2,400 connections was either held, parsed and copied by every garbage collection, or refused, which
- * costs half of what accepting does and brings it straight back: 0.16 of HOT's peak got through, and 0.38 of SPREAD's.
- * The bounds of admission still hold for whoever opens new connections.
+ * Without it, the requests of 2,400 connections were either held, parsed and copied by every garbage collection, or
+ * refused. A refusal costs half as much as accepting and brings the client straight back: 0.16 of HOT's peak got
+ * through, and 0.38 of SPREAD's. The bounds of admission still hold for whoever opens new connections.
  */
 export interface ConnectionTurns {
   take: AppMiddleware;
@@ -28,7 +28,7 @@ export interface ConnectionTurnsDeps {
 /** Nobody waits longer for a turn: admission then says whether there is room. */
 export const turnMsMax = 1_000;
 
-/** What is free is given away with each answer, and looked for so often besides: a connection may have nothing to ask. */
+/** Free turns are given away with each answer, and also this often: a connection let go may have nothing to ask. */
 const lookEveryMs = 5;
 
 /** The connections of one shop. */
@@ -37,11 +37,11 @@ interface Line {
   inHand: number;
   /** The first come first, and since when they wait. */
   waiting: Map<Socket, number>;
-  /** Walks `waiting` once and is kept: a new one would step over the places of all that have left, a thousand of 2,400. */
+  /** Walks `waiting`, and is kept: a new one would step over the places of all that have left, a thousand of 2,400. */
   next: Iterator<Socket>;
   /**
-   * Let go, and their request has not arrived yet, though it may be in the kernel. Their places are kept through two
-   * looks, between which the event loop has read whatever was there: without that the 256 in hand became 640.
+   * Connections let go whose request has not arrived yet, though it may be in the kernel. Their places are kept through
+   * two looks, between which the event loop has read whatever was there; without that, the 256 in hand became 640.
    */
   called: Set<Socket>;
   calledBefore: Set<Socket>;
@@ -72,7 +72,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
     const line = lineOf(shopId);
     if (line.waiting.size > 0 || roomIn(line) < 1) {
       socket.pause();
-      // One that waits already, of a request that came before it was paused, keeps its time: the line is in that order.
+      // It may wait already, if this request came before it was paused; it keeps its time, which orders the line.
       if (!line.waiting.has(socket)) line.waiting.set(socket, performance.now());
       looking ??= setInterval(look, lookEveryMs);
     }
@@ -110,12 +110,12 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
       const { socket } = ctx.req;
       const line = lineOf(shop.id);
       arrived(line, socket);
-      // A proxy's connection carries the requests of many; here only those of one would have to wait.
+      // A proxy's connection carries the requests of many: pausing it for this shop would hold up the others.
       if (!isForwarded(ctx.req)) ctx.res.once('close', () => answered(shop.id, socket));
       try {
         await next();
       } finally {
-        // Not with the close of its answer, which Node 20 does not tell of one behind another on a connection that broke.
+        // Not when its answer closes: if the connection breaks, Node 20 does not say so to an answer behind another.
         decided(shop.id, line);
       }
     },
@@ -149,7 +149,7 @@ function letGo(line: Line, count: number): void {
 /** @throws where nobody waits */
 function firstOf(line: Line): Socket {
   let first = line.next.next();
-  // Once at the end it stays there, whoever has come since.
+  // An iterator stays at the end once it is there, whoever has come since.
   if (first.done === true) first = (line.next = line.waiting.keys()).next();
   if (first.done === true) throw new Error('nobody waits in this line');
   return first.value;

@@ -35,9 +35,9 @@ export function endDraining(socket: Duplex, text = ''): void {
   // A client that is gone meanwhile must not become a fault of the process.
   socket.on('error', close);
   socket.resume();
-  // Not before that is done: a connection that is taken from Node's parser while it is paused is never read again.
+  // Not before it has resumed: a connection that is taken from Node's parser while it is paused is never read again.
   process.nextTick(() => {
-    // Those of the parser, which would refuse what comes, or take it for a request.
+    // The parser's listeners would refuse what comes, or take it for a request.
     socket.removeAllListeners('data');
     socket.on('data', (chunk: Buffer) => {
       quiet.refresh();
@@ -50,7 +50,7 @@ export function endDraining(socket: Duplex, text = ''): void {
 
 const toBeEnded = new WeakSet<Duplex>();
 
-/** As `endDraining`, once the last answer on the connection is closed; asked again with every packet that comes till then. */
+/** As `endDraining`, once the last answer on the connection is closed; called again with every packet until then. */
 export function endDrainingAfter(last: ServerResponse, socket: Duplex): void {
   if (toBeEnded.has(socket)) return;
   toBeEnded.add(socket);
@@ -59,7 +59,7 @@ export function endDrainingAfter(last: ServerResponse, socket: Duplex): void {
   });
 }
 
-/** Has Node end a connection like this behind an answer with `Connection: close`, where it would close it at once. */
+/** Has Node call `endDraining` behind an answer with `Connection: close`, where it would close at once. */
 export function endDrainingBehindLast(socket: Duplex): void {
   // Node calls this method of the socket (documented, `net.Socket`) once the answer is written.
   Object.assign(socket, {

@@ -34,7 +34,7 @@ export function envelope(logger: Logger): AppMiddleware {
   };
 }
 
-/** Of an answer that may have been begun. */
+/** Sends an answer in place of one that failed; if that one has begun, the connection is cut off. */
 function sendInPlace(res: ServerResponse, answer: Answer): void {
   if (res.headersSent) res.destroy();
   else sendReply(res, answer);
@@ -44,7 +44,7 @@ export interface Answer {
   requestId: string;
   reply: Reply;
   headers?: Readonly<Record<string, string>>;
-  /** What came on the connection behind this answer cannot be read as a request. */
+  /** What comes behind this request on the connection cannot be read as a request. */
   lastOfConnection?: boolean;
 }
 

@@ -17,9 +17,9 @@ export function errors(logger: Logger): AppMiddleware {
 }
 
 /**
- * What a fault is answered with. Expected failures are values and never come here: what does is Postgres being away (503;
- * a write is dispatched last and its dispatch never throws, so it is certain that nothing was applied) or a fault of ours
- * (500), which is logged whole and of which the client learns only the request's id.
+ * Logs a fault and returns its answer. Expected failures are values and never come here. Postgres being away is a 503:
+ * a write is dispatched last and its dispatch never throws, so it is certain that nothing was applied. A fault of ours
+ * is a 500, or a 504 if it lost an answer; it is logged whole, and the client learns only the request's id.
  */
 export function answerFault(
   logger: Logger,

@@ -7,17 +7,17 @@ export interface FailedAttempts {
   /** Whole seconds until the address may show new keys again; undefined while it may. */
   blockedForSeconds(address: string): number | undefined;
   /**
-   * Begins the look-up of a key that may be bad, in the place of a failure that the address may still have; undefined where
-   * it has none. What is returned ends it, after its failure was noted.
+   * Begins the look-up of a key that may be bad, taking the place of one failure that the address may still have;
+   * undefined if it has none. Call the returned function when the look-up ends, after noting its failure.
    */
   begin(address: string): (() => void) | undefined;
-  /** Settles when it may be worth to ask again, since look-ups of the address have ended, or after `waitMsMax`. */
+  /** Settles when asking again may help, because a look-up of the address has ended, or after `waitMsMax`. */
   untilSomeEnd(address: string, waitMsMax: number): Promise<void>;
 }
 
 const failuresMax = 60;
 const windowMs = 60_000;
-/** Some megabytes at most; beyond it the address that failed longest ago is forgotten. */
+/** Some megabytes at most; beyond that, the address that was asked about longest ago is forgotten. */
 const addressesMax = 20_000;
 
 /** The look-ups of an address that are under way, and what tells those who wait for a place. */
@@ -30,7 +30,7 @@ interface UnderWay {
 /** @param nowMs a monotonic clock */
 export function createFailedAttempts(nowMs: () => number = () => performance.now()): FailedAttempts {
   const windows = new LRUCache<string, { failures: number; endsAtMs: number }>({ max: addressesMax });
-  /** Of no address without a look-up. */
+  /** Holds no address without a look-up. */
   const lookUps = new Map<string, UnderWay>();
 
   const failuresOf = (address: string) => {
@@ -42,7 +42,7 @@ export function createFailedAttempts(nowMs: () => number = () => performance.now
     underWay.count -= 1;
     if (underWay.count === 0) lookUps.delete(address);
     const failures = failuresOf(address);
-    // One that failed has left no place: thousands may wait, and none of them needs to hear of it.
+    // A look-up that ended in a failure frees no place: thousands may wait, and none of them needs to hear of it.
     if (failures < failuresMax && failures + underWay.count >= failuresMax) return;
     underWay.tell();
     Object.assign(underWay, newEnd());

@@ -8,8 +8,8 @@ export function holdBack(res: ServerResponse): void {
 }
 
 /**
- * Tells a client that holds its body back to send it: everything that is judged without the body is taken. Not once it is
- * answered (it may have come too late while it waited for its place): Node would write the 100 behind that answer.
+ * Tells a client that holds its body back to send it: all checks that need no body have passed. Not once the request is
+ * answered (its time may run out while it waits for its place): Node would write the 100 behind that answer.
  */
 export function goOn(res: ServerResponse): void {
   if (holding.delete(res) && !res.headersSent) res.writeContinue();
@@ -20,7 +20,7 @@ export function isHeldBack(res: ServerResponse): boolean {
   return holding.has(res);
 }
 
-/** Whether a body comes with the request; of one without it nobody has to wait for the word to go on. */
+/** Whether a body comes with the request; without one, there is nothing to hold back. */
 export function announcesBody({ headers }: IncomingMessage): boolean {
   return headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
 }

@@ -14,9 +14,9 @@ export const isCoding = (name: string): name is Coding => Object.hasOwn(inflater
 export type Inflate = (bytes: Buffer, coding: Coding, bytesMax: number) => Promise<Buffer>;
 
 /**
- * Inflates one body after the other. What does it takes up to 17 MB for each, however small the body (26 bytes of brotli
- * say that they need so much), so that 32 at once took a process from 134 to 679 MB. It is a matter of milliseconds, and
- * whole bodies only, so that nobody keeps it by sending slowly.
+ * Inflates one body after the other. Inflating takes up to 17 MB, however small the body (26 bytes of brotli can ask
+ * for that much): 32 at once took a process from 134 to 679 MB. It is done in milliseconds, and only whole bodies are
+ * inflated, so that nobody holds up others by sending slowly.
  */
 export function createInflate(by: Readonly<Record<Coding, Inflater>> = inflaters): Inflate {
   let last: Promise<unknown> = Promise.resolve();

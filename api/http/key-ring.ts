@@ -29,7 +29,7 @@ export interface KeyRingDeps {
 
 /** A revocation takes effect within a second (contract §5), counted from when the look-up was begun. */
 const freshMs = 1_000;
-/** Below `freshMs`, so that an answer asked for meanwhile is fresh when it is used, and Postgres being away is seen within a second. */
+/** Below `freshMs`, so that an answer in time is still fresh, and Postgres being away shows within a second. */
 export const lookUpMsMax = 900;
 const touchEveryMs = 60_000;
 const keysMax = 10_000;
@@ -63,7 +63,7 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
       const now = nowMs();
       const entry = entries.get(identity.id) ?? newEntry();
       const isStale = now - entry.askedAtMs >= freshMs || now < entry.askedAtMs;
-      // A guess under a known id costs the same look-up as one under an id that nobody has, so that time tells neither.
+      // A guess under a known id costs the same look-up as one under an unknown id, so its time tells nothing.
       const isGuess = entry.key !== undefined && !isSecretOf(entry.key, identity);
       if (isStale || (isGuess && entry.asking === undefined)) ask(ring, identity.id, entry, now);
       try {
@@ -93,8 +93,8 @@ function newEntry(): Entry {
 }
 
 /**
- * What Postgres says of the key, asked for at most `freshMs` before it is used. One who joins a look-up that has been under
- * way for long may get an answer from before a revocation: then it is asked for once more, within the same wait.
+ * What Postgres says of the key, asked at most `freshMs` before it is used. Whoever joins a look-up that began long ago
+ * may get an answer from before a revocation: then Postgres is asked once more, within the same wait.
  */
 async function answerOf(ring: Ring, id: string, entry: Entry, now: number): Promise<KeyWithShop | undefined | 'late'> {
   const { nowMs = Date.now } = ring;
@@ -135,7 +135,7 @@ function ask(
   );
 }
 
-/** What the secret under an id that nobody has is compared with: no secret is known that has this sum. */
+/** Compared with the secret that is shown under an unknown id: nobody knows a secret with this sum. */
 const nobodys = { secretHash: randomBytes(32) };
 
 function isSecretOf(key: Pick<KeyWithShop, 'secretHash'>, { secretHash }: KeyIdentity): boolean {
@@ -146,7 +146,7 @@ function isUsable({ revokedAt, expiresAt }: KeyWithShop, now: number): boolean {
   return revokedAt === null && (expiresAt === null || expiresAt.getTime() > now);
 }
 
-/** Beside the request, never before its answer (contract §5: written at most once a minute). */
+/** Beside the request, whose answer does not wait for it (contract §5: written at most once a minute). */
 function noteUse(
   { database, logger, touch = touchKey }: KeyRingDeps,
   entry: Entry,

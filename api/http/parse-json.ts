@@ -17,7 +17,7 @@ export function parseJson(bytes: string): Result<unknown> {
   try {
     value = JSON.parse(text);
   } catch (error) {
-    // V8 quotes a few characters of the text, and may cut a pair in two.
+    // V8 quotes a few characters of the text, and may cut a surrogate pair in two.
     const reason = (error as SyntaxError).message.toWellFormed();
     return fail('INVALID_INPUT', `The body is not valid JSON: ${reason}.`);
   }
@@ -30,7 +30,7 @@ const utf8 = new TextDecoder('utf-8', { fatal: true });
 const ascii = /^[\x00-\x7f]*$/;
 
 function decodeUtf8(bytes: string): string | undefined {
-  // Nearly every body: what is ASCII is the same in both.
+  // Nearly every body is ASCII, which is the same in both encodings.
   if (ascii.test(bytes)) return bytes;
   try {
     return utf8.decode(Buffer.from(bytes, 'latin1'));

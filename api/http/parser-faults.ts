@@ -8,16 +8,16 @@ import { newRequestId } from './request-id.js';
 import type { RefusalReply } from './request-state.js';
 import { refuseUnrouted } from './refuse-unrouted.js';
 
-/** What Node's parser raises for a connection: it is `Duplex` by type and a socket in fact. */
+/** What Node's parser raises for a connection, which is a `Duplex` by type and a socket in fact. */
 type ParserFault = Error & { code?: string; rawPacket?: Buffer };
 
 interface ParserFaultDeps {
   /** Each with the answers on it that are not closed yet, in the order of their requests. */
   connections: ReadonlyMap<Duplex, readonly ServerResponse[]>;
-  /** The last request of a connection that was answered before it had come to its end; it may have come to it since. */
+  /** Of a connection, the last request that was answered before it had arrived whole; the rest may have come since. */
   cutShort: WeakMap<Duplex, IncomingMessage>;
   allowedMethods: (path: string) => string | undefined;
-  /** Told the status of what is answered on the bare socket; other answers are those of a request that the app has. */
+  /** Told the status of answers on the bare socket; others are to a request that the app has, or would have begun. */
   onRefused: (status: number) => void;
 }
 
@@ -38,20 +38,20 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
   } else if (last.writableEnded && open.length === 1) {
     endDraining(socket);
   } else if (!last.req.complete && !last.headersSent) {
-    // The fault is in the body that this request still waits for. Behind others Node keeps this answer until theirs are given.
+    // The fault is in the rest of this request, its body. Behind others, Node keeps this answer until theirs are given.
     const reply = error.code === tooLate && isWaiting(last, open) ? heldUp : replyTo(error, deps);
     sendReply(last, { requestId: newRequestId(), reply, lastOfConnection: true });
-    // Of a request that was answered Node no longer says that it broke off: whoever reads its body would wait for ever.
+    // Node no longer emits this for a request that was answered: whoever reads its body would wait for ever.
     last.req.emit('aborted');
   } else {
-    // Behind whole requests that are still being answered: they are, and then the connection ends.
+    // The fault is behind requests that are still being answered: they get their answers, then the connection ends.
     endDrainingAfter(last, socket);
   }
 }
 
 const tooLate = 'ERR_HTTP_REQUEST_TIMEOUT';
 
-/** A body is not read before its request begins: that it did not arrive in time is then no fault of its client. */
+/** A body is not read before its request begins: if it does not arrive in time, that is not its client's fault. */
 const heldUp: RefusalReply = {
   result: fail(
     'SERVICE_UNAVAILABLE',
@@ -68,8 +68,8 @@ function isWaiting(last: ServerResponse, open: readonly ServerResponse[]): boole
 }
 
 /**
- * CONNECT opens tunnels, of which there are none here: 405 with the methods there are. Node hands over the bare socket, on
- * which this would come before an answer that is under way, and in its place: then the connection ends behind that one.
+ * CONNECT opens tunnels, and there are none here: 405 with the methods there are. Node hands over the bare socket, on
+ * which this would overtake an answer under way and be taken for it: behind such an answer the connection only ends.
  */
 export function answerConnect(
   { url = '', headers }: IncomingMessage,
@@ -101,14 +101,14 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
 }
 
 /**
- * A token that is no method of ours, and an address, whole or from its path on, whose path is taken without what is behind
- * it (RFC 9112 §3). No two parts of it share a character: a packet of one long word is 64 KiB, which two ways to divide
- * it made seconds.
+ * A token that is no method of ours, and an address, whole or from its path on; the path is taken without what is
+ * behind it (RFC 9112 §3). There is only one way to divide a text into these parts: with two, a packet of one long word
+ * (64 KiB) took seconds.
  */
 const requestLine =
   /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (?:[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]*)?(\/[^\s?#]*)(?:[?#]\S*)? HTTP\/1\.[01]\r?\n/;
 
-/** Its Accept, as far as its head is in what the parser refused. */
+/** The Accept of a refused request, if the packet that the parser refused holds it. */
 function acceptOf({ rawPacket }: ParserFault): string | undefined {
   return /\r\naccept:[ \t]*([^\r\n]*)/i.exec(rawPacket?.toString('latin1') ?? '')?.[1];
 }

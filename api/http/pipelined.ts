@@ -4,9 +4,9 @@ const safeMethods = new Set(['GET', 'HEAD']);
 const isSafe = ({ method = '' }: IncomingMessage) => safeMethods.has(method);
 
 /**
- * Of requests that were sent without awaiting the answers before them a server may work at those side by side that only
- * read (RFC 9112 §9.3.2). Others wait: a change could overtake the one that was sent before it, and a read the change whose
- * result it is to show.
+ * If requests are sent without awaiting the answers before them, a server may work side by side on those that only read
+ * (RFC 9112 §9.3.2). Others wait: a change could overtake the one that was sent before it, and a read could overtake
+ * the change whose result it is to show.
  *
  * @param open the answers that are open on the request's connection, without its own, in the order of their requests
  * @returns the one that has to be closed before the request may begin, and with it all before it; undefined for none
@@ -17,8 +17,8 @@ export function answerBefore(open: readonly ServerResponse[], req: IncomingMessa
 }
 
 /**
- * Begins a request once the answer before it is closed; not where that was the last of the connection, or the connection
- * broke, nor where this one has its answer already: what came of its body meanwhile was no HTTP.
+ * Begins a request once the answer before it is closed; not if that was the last of the connection, or the connection
+ * broke, nor if this one was answered meanwhile, because its body was no HTTP or came too late.
  */
 export function beginAfter(before: ServerResponse | undefined, res: ServerResponse, begin: () => void): void {
   if (before === undefined) {
@@ -31,14 +31,14 @@ export function beginAfter(before: ServerResponse | undefined, res: ServerRespon
   });
 }
 
-/** Node takes a request to upgrade for the last of its packet and drops what else is in it: nothing may come behind it. */
+/** Node takes a request to upgrade as the last of its packet and drops the rest: nothing may come behind it. */
 export function isUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined;
 }
 
 /**
- * Says on the last of a connection's open answers that it ends the connection, and no longer on those before it: with the
- * first that says so the others would be dropped.
+ * Says on the last of a connection's open answers that it ends the connection, and no longer on those before it: Node
+ * would drop all answers behind the first that says so.
  */
 export function endWithLast(open: readonly ServerResponse[]): void {
   const last = open.at(-1);

@@ -8,7 +8,7 @@ import type { RequestError } from '../../shared/domain/errors.js';
  * wildcard names nothing, so what most clients send gets the default.
  */
 export function wantsProblem(accept: string | undefined): boolean {
-  // Nearly every request: the header is looked at only where an error is answered, and parsed only for who names the type.
+  // Nearly always: the header is looked at only when an error is answered, and parsed only if it names the type.
   if (accept?.toLowerCase().includes(problemType) !== true) return false;
   const qualities = new Map<string, number>();
   for (const range of accept.toLowerCase().split(',')) {

@@ -47,7 +47,7 @@ function decode(part: string): string | undefined {
   return decodeText(part.replaceAll('+', ' '));
 }
 
-/** @param path the name of the parameter at fault; `query` where it has none that could be read */
+/** @param path the name of the parameter at fault; `query` if that cannot be read, or if the whole query is at fault */
 function refused(path: string, message: string): Result<QueryParameters> {
   return refuseInput('query', [{ path, message }]);
 }

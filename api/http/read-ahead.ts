@@ -1,17 +1,17 @@
 import type { Socket } from 'node:net';
 
-/** Told of each answer on a connection that was opened, and closed. */
+/** Is told when an answer on the connection is opened, and when it is closed. */
 export interface ReadAhead {
   opened: () => void;
   closed: () => void;
 }
 
-/** So many answers are open on a connection when it is no longer read; from the half of them on it is again. */
+/** At this many open answers a connection is no longer read; at half as many it is read again. */
 const openMax = 100;
 
 /**
- * Stops reading a connection whose client sends and sends without waiting for answers. Node does so once answers lie there
- * untaken; of requests that wait for the one before them there are none yet, and a hundred thousand of them fit into 25 MB.
+ * Stops reading a connection whose client keeps sending without waiting for answers. Node does so once answers are left
+ * untaken; but requests that wait for the one before them have none yet, and a hundred thousand of them fit into 25 MB.
  */
 export function boundReadAhead(socket: Socket, open: { readonly length: number }): ReadAhead {
   let isAhead = false;

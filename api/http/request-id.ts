@@ -7,7 +7,7 @@ import type { AppContext, AppMiddleware } from './request-state.js';
 /** Told of every request that came to the app; what the server's own events answer (`server.ts`) never does. */
 type OnAnswered = (request: { method: string; route: string | undefined; status: number; seconds: number }) => void;
 
-/** As it is usually called in logs: the client had gone before there was an answer. */
+/** The usual status in logs if the client had gone before there was an answer. */
 const clientGone = 499;
 
 /** The id of a request and of the operation it may become. Minted here and never taken from a client (contract §2). */
@@ -16,7 +16,7 @@ export function newRequestId(): string {
 }
 
 const idBytes = 16;
-/** Of 256 ids at once: to ask for those of one took 5 µs, a fifteenth of what a request on a hot material takes here. */
+/** For 256 ids at once: getting those of one took 5 µs, a fifteenth of what a request on a hot material takes here. */
 const randomBytes = new Uint8Array(256 * idBytes);
 let usedBytes = randomBytes.length;
 
@@ -30,9 +30,9 @@ function nextRandomBytes(): Uint8Array {
 }
 
 /**
- * The outermost layer: gives the request its id and logs it when it is answered. Each request is a line only at `debug`:
- * at thousands a second a line each would cost more than the request's own work. Server errors are logged always, but in
- * an overload not all of them: refusing must stay cheaper than serving.
+ * The outermost layer: gives the request its id and logs it when it is answered. A request is a line only at `debug`:
+ * at thousands a second, the line would cost more than the request's own work. Server errors are warnings, but in an
+ * overload not each is logged: refusing must stay cheaper than serving.
  */
 export function requestId(logger: Logger, onAnswered: OnAnswered): AppMiddleware {
   const mayWarn = createAllowance();
@@ -61,7 +61,7 @@ export function requestId(logger: Logger, onAnswered: OnAnswered): AppMiddleware
   };
 }
 
-/** By the reply and not by its status, which nobody was sent where the client had gone. */
+/** By the status that was sent or, if the client had gone before that, by the reply. */
 function isServerError({ res, state: { reply } }: AppContext): boolean {
   if (res.headersSent) return res.statusCode >= 500;
   return reply?.result.ok === false && statusByCode[reply.result.error.code] >= 500;

@@ -11,7 +11,7 @@ export const requestTarget: AppMiddleware = (ctx, next) => {
   return undefined;
 };
 
-/** What was read is kept with the request: whoever asks again has it for nothing. */
+/** The parsed path is kept with the request, so that asking again costs nothing. */
 function hasPath(ctx: AppContext): boolean {
   try {
     return typeof ctx.path === 'string';

@@ -10,7 +10,7 @@ export interface Route {
   /** As @koa/router takes it. */
   path: string | RegExp;
   scope: 'read' | 'write';
-  /** Content types of the body; a route without them reads none. */
+  /** Content types of the body; a route without them reads no body. */
   types?: readonly string[];
   handle: (services: Services, request: RouteRequest) => Reply | Promise<Reply>;
 }

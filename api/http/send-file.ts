@@ -2,12 +2,12 @@ import type { PublicFile } from '../public-file.js';
 import type { AppContext } from './request-state.js';
 
 /**
- * Answers GET and HEAD with a file, outside of the envelope (contract §1). Kept copies are asked for again each time
- * (`no-cache`) and are then a 304, since the names do not change with the content.
+ * Answers GET and HEAD with a file, outside of the envelope (contract §1). Because the names do not change with the
+ * content, clients ask again before they use a kept copy (`no-cache`), and get a 304 if it is current.
  */
 export async function sendFile({ req, res, state }: AppContext, file: PublicFile): Promise<void> {
   const { plain, gzipped, etag } = await file.content();
-  // The server's own events may have answered meanwhile: what came behind the head was no HTTP.
+  // The server's own events may have answered meanwhile, if what came behind the head was no HTTP.
   if (res.headersSent || res.destroyed) return;
   const common = {
     ...file.headers,
@@ -40,7 +40,7 @@ function isKept(header: string | undefined, etag: string): boolean {
   return header.split(',').some((tag) => tag.trim() === '*' || opaque(tag) === opaque(etag));
 }
 
-/** Plainly named; `gzip;q=0` refuses it. */
+/** Whether gzip itself is named; `gzip;q=0` refuses it. */
 function takesGzip(header = ''): boolean {
   return header.split(',').some((coding) => /^\s*gzip\s*(;\s*q=(?!0(\.0*)?\s*$).*)?$/i.test(coding));
 }

@@ -21,7 +21,7 @@ import { refuseTransferCoding } from './transfer-coding.js';
 import { endUntakenAnswers } from './untaken-answers.js';
 
 export interface ApiServer {
-  /** @returns the port, which was free where 0 was asked for */
+  /** @returns the port; if 0 was asked for, a free one */
   listen(port: number, host: string): Promise<number>;
   /**
    * Takes no new connection, answers what is under way and what still comes on open ones, and ends when all are closed; a
@@ -40,23 +40,23 @@ export interface ApiServerDeps {
   /**
    * `takenMs`: the longest that a client may take to read an answer.
    * `lingerMs`: an idle connection, on which a request may be on its way at this moment, is kept this long while closing.
-   * `arrivalMs`: from the begin of closing, the longest that a request may take to arrive whole; at least `lingerMs`.
+   * `arrivalMs`: the longest that a request may take to arrive whole, from the start of closing; at least `lingerMs`.
    */
   timeouts: Record<'headersMs' | 'requestMs' | 'takenMs' | 'keepAliveMs' | 'lingerMs' | 'arrivalMs', number>;
   connectionsMax: number;
 }
 
 const headerBytesMax = 16_384;
-/** How often Node looks for connections past their timeouts: so much later than said they may end. */
+/** How often Node looks for connections past their timeouts: they may end this much later than said. */
 const timeoutCheckMs = 1_000;
 const dropLogEveryMs = 10_000;
 
-/** Node's server with every limit said, whose own answers are ours too: none leaves without a request id (contract §1). */
+/** Node's server with all limits set, its own answers in our form: none leaves without a request id (contract §1). */
 export function createApiServer(deps: ApiServerDeps): ApiServer {
   const { timeouts, connectionsMax } = deps;
   const server = createBoundedServer(timeouts, connectionsMax);
   const connections: OpenConnections = new Map();
-  // Kept for these alone: with the last request of every open connection it was 4 KiB each.
+  // Holds only requests cut short: keeping the last one of every open connection took 4 KiB each.
   const cutShort = new WeakMap<Duplex, IncomingMessage>();
   const readAhead = new WeakMap<Socket, ReadAhead>();
   const room = createAnswerRoom();
@@ -75,7 +75,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     if (isUpgrade(req)) res.setHeader('Connection', 'close');
     if (closing) endWithLast(open);
   };
-  /** The answers that are open where another may be. */
+  /** The open answers of the connection, if another may be opened there. */
   const admit = ({ socket }: IncomingMessage): ServerResponse[] | undefined => {
     const open = connections.get(socket);
     return open !== undefined && room.admitOrCutOff(socket, open.length) ? open : undefined;
@@ -133,7 +133,7 @@ function listenOn(server: HttpServer, port: number, host: string): Promise<numbe
   });
 }
 
-/** Node's own, with its limits. */
+/** Node's own server, with our limits. */
 function createBoundedServer(timeouts: ApiServerDeps['timeouts'], connectionsMax: number): HttpServer {
   const server = createServer({
     headersTimeout: timeouts.headersMs,
@@ -144,14 +144,14 @@ function createBoundedServer(timeouts: ApiServerDeps['timeouts'], connectionsMax
     // Node would answer a missing Host by itself, with a bare 400.
     requireHostHeader: false,
   });
-  // Node 20 leaves out what comes after some thousand fields, and says nothing: a proxy's X-Forwarded-For, or a key. All that
+  // By default Node 20 silently drops fields past some thousand: a proxy's X-Forwarded-For, or a key. With 0, all that
   // fit into the bytes above are read.
   server.maxHeadersCount = 0;
   server.maxConnections = connectionsMax;
   return server;
 }
 
-/** That connections are refused; a line for each would be a flood on top of the flood. */
+/** Logs that connections are refused; a line for each would be a flood on top of the flood. */
 function logDrops(server: HttpServer, { connectionsMax, logger }: ApiServerDeps): void {
   let loggedAtMs = -Infinity;
   server.on('drop', () => {
@@ -169,12 +169,12 @@ interface Tracked {
   room: AnswerRoom;
 }
 
-/** Of every request that Node hands over, by whichever event: that its answer is open, and whether it was cut short. */
+/** For every request, by whichever event Node hands it over: notes its open answer, and whether it was cut short. */
 function track(req: IncomingMessage, res: ServerResponse, { open, cutShort, readAhead, room }: Tracked): void {
   open.push(res);
   room.opened();
   readAhead?.opened();
-  // To an answer behind another, on a connection that broke, Node 20 does not say it; that goes with its connection.
+  // If the connection breaks, Node 20 does not say so to an answer behind another; that goes with its connection.
   res.once('close', () => {
     const place = open.indexOf(res);
     if (place >= 0) room.closed(open.splice(place, 1).length);

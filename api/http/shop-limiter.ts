@@ -9,7 +9,7 @@ import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
 
 /** One budget a shop, shared by every process and surface through Redis (contract §6). */
 export interface ShopLimiter {
-  /** Takes one point. Rejects never: without Redis, and whatever else happens to it, requests go on. */
+  /** Takes one point. Never rejects: without Redis, or whatever else happens to it, requests go on. */
   take(shop: { id: number; rateLimitPoints: number | null }): Promise<Taken>;
 }
 
@@ -38,13 +38,13 @@ export interface ShopLimiterDeps {
 }
 
 interface Counting extends ShopLimiterDeps {
-  /** Told of each count what Redis has against it; a Redis that is away is its connection's to say. */
+  /** Is told whether Redis counts or refuses to; a Redis that is away is reported by its connection. */
   attempts: RecurringFault;
 }
 
 /** What the requests of a shop in one turn are told of the budget they took from together. */
 interface Counted {
-  /** So many of them are admitted, the first ones. */
+  /** How many of them are admitted, the first ones. */
   admitted: number;
   /** What is left after all of them. */
   remaining: number;
@@ -54,12 +54,12 @@ interface Counted {
 interface Limit {
   points: number;
   policy: string;
-  /** In Redis, and by this process's share while Redis is away. */
+  /** `shared` counts in Redis, `insurance` by this process's share while Redis is away. */
   shared: RateLimiterRedis;
   insurance: RateLimiterMemory;
   /**
-   * Until when this process refuses a shop by itself: a flood costs Redis nothing. By the monotonic clock: the library's
-   * own block goes by the wall clock, and where that is set back it lasts that much longer than the window.
+   * Until when this process itself refuses a shop, so that a flood costs Redis nothing. By the monotonic clock: the
+   * library's own block goes by the wall clock, and if that is set back, it lasts that much longer than the window.
    */
   usedUpUntilMs: LRUCache<number, number>;
 }
@@ -76,7 +76,7 @@ const keyPrefix = 'raw-materials:limit';
 
 /** Distinct limits for which a limiter is kept; shops with a limit of their own usually share a few round numbers. */
 const limitsMax = 1_000;
-/** Shops of a limit that have used their window up; one that is forgotten is refused by Redis. */
+/** Shops remembered for a limit as having used their window up; one that is forgotten is refused by Redis. */
 const usedUpMax = 10_000;
 
 /**

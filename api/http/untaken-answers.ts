@@ -6,14 +6,14 @@ import type { AppMiddleware } from './request-state.js';
 const lookEveryMs = 1_000;
 
 /**
- * Ends connections whose client does not read: Node's timeouts are for what arrives, and an answer that nobody takes would
- * keep its connection and its bytes for as long as the client likes (20 pages of 10 MB each: 600 MiB). Of each connection
- * only the first answer counts: the others cannot leave before it. Looked for once a second and not timed one by one, and
- * counted in looks, so that a process that stood still blames nobody for it.
+ * Ends connections whose client does not read: Node's timeouts are for what arrives, and an answer that nobody takes
+ * would keep its connection and its bytes for as long as the client likes (20 pages of 10 MB each: 600 MiB). Of each
+ * connection only the first answer counts: the others cannot leave before it. A look at all once a second replaces a
+ * timer for each, and time is counted in looks, so that a process that stood still blames nobody for it.
  *
  * @param connections each with the answers on it that are not closed yet, in the order of their requests
  * @param takenMsMax from when an answer was given
- * @returns what ends the looking
+ * @returns a function that ends the looking
  */
 export function endUntakenAnswers(
   connections: ReadonlyMap<Socket, readonly ServerResponse[]>,
@@ -37,7 +37,7 @@ export function endUntakenAnswers(
 /** The kernel takes what is smaller at once, or nearly. */
 const largeBytes = 65_536;
 
-/** Says of each large answer that it lies here until its client, or the kernel for it, has taken it all. */
+/** Counts each large answer as untaken until its client, or the kernel for it, has taken it all. */
 export function countUntaken(reads: Pick<Reads, 'answering'>): AppMiddleware {
   return async (ctx, next) => {
     await next();
@@ -51,7 +51,7 @@ export function countUntaken(reads: Pick<Reads, 'answering'>): AppMiddleware {
       socket.off('close', end);
       taken();
     };
-    // To an answer behind another, on a connection that broke, Node 20 does not say that it is closed; the connection does.
+    // If the connection breaks, Node 20 does not say so to an answer behind another, but the connection closes.
     socket.setMaxListeners(0).once('close', end);
     res.once('finish', end);
   };

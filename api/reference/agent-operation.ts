@@ -56,7 +56,7 @@ export function agentOperation(
             headers,
             content: {
               'application/json': { schema: message },
-              // To `subscriptions/listen`, for whom there is nothing to hear: it begins, and ends at once.
+              // The answer to `subscriptions/listen`: there is nothing to hear, so the stream begins and ends at once.
               'text/event-stream': { schema: { type: 'string' } },
             },
           },

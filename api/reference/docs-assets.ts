@@ -9,7 +9,7 @@ const packagedFiles = {
   'favicon-32x32.png': 'image/png',
 } as const;
 
-/** Our own: the two that the package's page has inline, or with another service's address. */
+/** Our own two, in place of the package's: its start script names another service's address. */
 const ownFiles = {
   'init.js': {
     type: 'text/javascript; charset=utf-8',
@@ -39,7 +39,7 @@ export interface DocsFile {
   read: () => Promise<Buffer>;
 }
 
-/** The parts of the page by their names, which are all that is served of them. */
+/** The parts of the page by name; no others are served. */
 export const docsFiles: ReadonlyMap<string, DocsFile> = new Map<string, DocsFile>([
   ...Object.entries(packagedFiles).map(
     ([name, type]) => [name, { type, read: () => readFile(packaged(name)) }] as const,

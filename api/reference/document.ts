@@ -30,7 +30,7 @@ export interface OpenApiDocument {
   [part: string]: unknown;
 }
 
-/** Those of any request, and those of any that must show a key. */
+/** The errors of any request; below, those of any request that must show a key. */
 const commonErrors = [
   'INVALID_INPUT',
   'METHOD_NOT_ALLOWED',

@@ -8,8 +8,8 @@ export interface HeaderObject {
 }
 
 /**
- * Every header of an answer that means something to a client, by its name (contract §1, §2, §5–§7); `File-` stands before
- * one that is another thing on a file than on a material.
+ * Every header of an answer that means something to a client, by its name (contract §1, §2, §5–§7); `File-` marks one
+ * that means something else on a file than on a material.
  */
 export const responseHeaders = {
   'X-Request-Id': {

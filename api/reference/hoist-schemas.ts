@@ -2,7 +2,7 @@ import { publishFormat } from '../../shared/contract/published-formats.js';
 import type { Schema } from '../../shared/contract/published-formats.js';
 
 export interface Hoist {
-  /** The schema as the document shows it: each titled schema in it, and itself, is a `$ref` to `components/schemas`. */
+  /** As the document shows it: the schema and each part of it that has a title is a `$ref` to `components/schemas`. */
   (schema: Schema): Schema;
   /** What was hoisted so far, by title. */
   schemas: Record<string, Schema>;
@@ -41,7 +41,7 @@ export function createHoist(): Hoist {
   return Object.assign(hoist, { schemas });
 }
 
-/** Keywords whose value is a value and no schema, whatever it looks like. */
+/** Keywords whose value is data and no schema, whatever it looks like. */
 const literals = new Set(['const', 'default', 'enum', 'example', 'examples']);
 
 function isSchema(value: unknown): value is Schema {

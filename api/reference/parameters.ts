@@ -2,8 +2,8 @@ import type { Schema } from '../../shared/contract/published-formats.js';
 import type { Hoist } from './hoist-schemas.js';
 
 /**
- * Parameters that are not of a query; the latter come from the schemas that validate them (`queryParameters`). None has an
- * `example`: the page would fill it in, and a key or a tag that nobody chose changes what a request means.
+ * Parameters in a path or header; those in a query come from the schemas that validate them (`queryParameters`). None
+ * has an `example`: the page would fill it in, and a key or a tag that nobody chose changes what a request means.
  */
 export const parameters = {
   variantId: {
@@ -59,7 +59,7 @@ interface QuerySchema {
   readonly properties: Readonly<Record<string, Schema>>;
 }
 
-/** The parameters of a query, a repeated one for each array. */
+/** The parameters of a query; an array becomes one that is repeated. */
 export function queryParameters({ properties }: QuerySchema, hoist: Hoist): Schema[] {
   return Object.entries(properties).map(([name, property]) => {
     const { description, ...schema } = property;

@@ -47,7 +47,7 @@ async function load(read: () => Promise<Buffer>): Promise<PublicContent> {
   return { plain, gzipped: await compress(plain), etag: `W/"${sum}"` };
 }
 
-/** 64 bits: what they tell apart are the versions of one file. */
+/** 64 bits: they only tell the versions of one file apart. */
 const etagDigits = 16;
 
 const compress = promisify<Buffer, Buffer>(gzip);

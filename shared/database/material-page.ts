@@ -43,7 +43,7 @@ export interface PageShape {
   byVendor: boolean;
   /** Whether only what holds `:pattern` is asked for. */
   bySearch: boolean;
-  /** Whether the search is too short for the trigram index. */
+  /** Whether the search gives the trigram index nothing to look for. */
   lacksTrigram: boolean;
   /** Whether the shop has most of the materials of all shops. */
   hasMostOfTable: boolean;

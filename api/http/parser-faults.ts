@@ -17,7 +17,7 @@ interface ParserFaultDeps {
   /** Of a connection, the last request that was answered before it had arrived whole; the rest may have come since. */
   cutShort: WeakMap<Duplex, IncomingMessage>;
   allowedMethods: (path: string) => string | undefined;
-  /** Told the status of answers on the bare socket; others are to a request that the app has, or would have begun. */
+  /** Told the status of each answer to what the app never has: no request, or one that still waited for its turn. */
   onRefused: (status: number) => void;
 }
 
@@ -39,7 +39,9 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
     endDraining(socket);
   } else if (!last.req.complete && !last.headersSent) {
     // The fault is in the rest of this request, its body. Behind others, Node keeps this answer until theirs are given.
-    const reply = error.code === tooLate && isWaiting(last, open) ? heldUp : replyTo(error, deps);
+    const isBegun = !isWaiting(last, open);
+    const reply = error.code === tooLate && !isBegun ? heldUp : replyTo(error, deps);
+    if (!isBegun) deps.onRefused(statusByCode[reply.result.error.code]);
     sendReply(last, { requestId: newRequestId(), reply, lastOfConnection: true });
     // Node no longer emits this for a request that was answered: whoever reads its body would wait for ever.
     last.req.emit('aborted');

@@ -18,6 +18,7 @@ describe("what Node's parser refuses", () => {
   const connections = new Map<Duplex, readonly ServerResponse[]>();
   const refused: number[] = [];
   const onRefused = (status: number) => void refused.push(status);
+  beforeEach(() => void refused.splice(0));
   const deps = { connections, cutShort: new WeakMap<Duplex, IncomingMessage>(), allowedMethods, onRefused };
 
   it('is looked at once, however long a word it is', () => {
@@ -41,7 +42,6 @@ describe("what Node's parser refuses", () => {
     const [socket, client] = duplexPair();
     answerParserFault(fault('HPE_INVALID_METHOD', head), socket, deps);
     expect(String(await client.toArray())).to.match(/\r\nContent-Type: application\/problem\+json/);
-    refused.splice(0);
   });
 
   it('and whose client takes no answer keeps its connection for ten seconds and no longer', async () => {
@@ -75,6 +75,7 @@ describe("what Node's parser refuses", () => {
       const late = answer('PATCH', false);
       timeOut(late.res);
       expect(late.given.status).to.equal(408);
+      expect(refused, 'counted by the app').to.deep.equal([]);
     });
 
     it('is 408 behind reads, with which it was begun', () => {
@@ -87,6 +88,7 @@ describe("what Node's parser refuses", () => {
       const late = answer('PATCH', false);
       timeOut(answer('PATCH', true).res, late.res);
       expect(late.given.status).to.equal(503);
+      expect(refused, 'which never has it').to.deep.equal([503]);
     });
   });
 });

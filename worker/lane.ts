@@ -84,7 +84,8 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
         await Promise.all([deps.redis.del(keys.nothing), assertTakesWrites(deps.database)]);
         return;
       } catch (error) {
-        // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery, and fill the log.
+        // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery, and fill
+        // the log.
         waits.failed(error);
       }
     }

@@ -99,7 +99,8 @@ const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker))
 shutdown.register('lanes, mirror and ledger watch', async () => {
   for (const lane of lanes) lane.stop();
   waker.close();
-  // Side by side: while Postgres is silent each waits as long as its statement may take, and the lanes give back what they held.
+  // Side by side: while Postgres is silent each waits as long as its statement may take, and the lanes give back what
+  // they held.
   await Promise.all([mirror?.stop(), ledgerWatch.stop(), ...lanes.map(({ done }) => done)]);
 });
 

@@ -20,7 +20,8 @@ const sliceMsMax = 120_000;
 
 /**
  * Keeps the mirrors of the shops' platforms fresh (contract §8): looks every minute which shops are due and brings them
- * in, one after the other, each held by one worker at a time. On a pool of its own, so that the lanes never wait for it.
+ * in, one after the other, each held by one worker at a time. On a pool of its own, so that the lanes never wait for
+ * it.
  *
  * @param deps `everyMs`: how often a shop is due; the first look is at once
  */

@@ -5,8 +5,8 @@ import type { Batch } from '../shared/redis/batch.js';
 import type { Job } from './read-jobs.js';
 
 /**
- * Adds to a batch one message for each API process that waits (pipeline §2.7). A message that is lost costs its waiter a
- * second, until its look-up finds the outcome in Postgres.
+ * Adds to a batch one message for each API process that waits (pipeline §2.7). A message that is lost costs its waiter
+ * a second, until its look-up finds the outcome in Postgres.
  */
 export function publishIn(batch: Batch, jobs: Job[], outcomes: Map<string, OperationOutcome>): void {
   const byReceiver = new Map<string, [string, OperationOutcome][]>();

@@ -16,8 +16,8 @@ const waitSecondsMax = 1;
 const lookMs = 100;
 
 /**
- * The blocking pop only wakes; the take itself is a script, so a wake-up that is lost with its worker loses no material:
- * the next announcement, or the sweep, brings another (pipeline §2.4).
+ * The blocking pop only wakes; the take itself is a script, so a wake-up that is lost with its worker loses no
+ * material: the next announcement, or the sweep, brings another (pipeline §2.4).
  */
 export function createWaker(redis: Redis): Waker {
   const waiting: (() => void)[] = [];

@@ -13,11 +13,12 @@ import { withPlainFault } from './protocol-fault.js';
 export type AgentSurfaceDeps = Omit<McpServerDeps, 'caller'>;
 
 /**
- * The Model Context Protocol over Streamable HTTP, stateless (contract §1 `/mcp`): each message is answered by a server of
- * its own, with one JSON document and no stream, so any process can answer any message and nothing is kept between two.
- * Both generations of the protocol are spoken: 2026-07-28, and 2025-11-25 and before with its handshake.
+ * The Model Context Protocol over Streamable HTTP, stateless (contract §1 `/mcp`): each message is answered by a server
+ * of its own, with one JSON document and no stream, so any process can answer any message and nothing is kept between
+ * two. Both generations of the protocol are spoken: 2026-07-28, and 2025-11-25 and before with its handshake.
  *
- * It costs 0.15 ms a message on top of the operation (measured on Node 20), and only here: REST does not pass through it.
+ * It costs 0.15 ms a message on top of the operation (measured on Node 20), and only here: REST does not pass through
+ * it.
  */
 export function createAgentSurface(deps: AgentSurfaceDeps): AgentSurface {
   return async ({ caller, message, headers }) => {
@@ -64,8 +65,9 @@ async function answer(
 }
 
 /**
- * What the protocol looks at of a request whose body is read already. `Accept` is always what it asks for, since no value
- * of it is ever 406 here (contract §2). There is no signal: a client that goes away does not end what it has begun.
+ * What the protocol looks at of a request whose body is read already. `Accept` is always what it asks for, since no
+ * value of it is ever 406 here (contract §2). There is no signal: a client that goes away does not end what it has
+ * begun.
  */
 function protocolRequest(sent: IncomingHttpHeaders): Request {
   const headers = new Headers({

@@ -17,8 +17,8 @@ export interface McpServerDeps {
 }
 
 /**
- * The protocol's side of one request: which tools the caller's key may use, and the call of one. The handlers are set on
- * the server itself, so that the contract's schemas are published as they are and the contract's readers judge the
+ * The protocol's side of one request: which tools the caller's key may use, and the call of one. The handlers are set
+ * on the server itself, so that the contract's schemas are published as they are and the contract's readers judge the
  * arguments: the library would want them in a schema language of its own.
  */
 export function createMcpServer(deps: McpServerDeps): McpServer {

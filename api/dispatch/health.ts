@@ -8,8 +8,8 @@ import { keepAsking } from './keep-asking.js';
 import { startRunningClock } from './running-clock.js';
 
 /**
- * What the API knows of the pipeline behind it: each part is asked twice a second, and more often while it is away or did
- * not answer, so that a refusal costs a request nothing.
+ * What the API knows of the pipeline behind it: each part is asked twice a second, and more often while it is away or
+ * did not answer, so that a refusal costs a request nothing.
  */
 export interface Health {
   /** Why nothing of this shop can be queued now, or undefined. */
@@ -57,8 +57,8 @@ export async function startHealth(redis: Redis, askPostgres: () => Promise<void>
       const sentMs = performance.now();
       const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax)) as StatusAnswer;
       const [nowMs, workers, ageMs, ready, ...late] = answer;
-      // Redis read its clock between the question and now, which may be hours apart where this process was stopped: the offset
-      // lies between these two bounds, and within them the earlier estimate is kept.
+      // Redis read its clock between the question and now, which may be hours apart where this process was stopped: the
+      // offset lies between these two bounds, and within them the earlier estimate is kept.
       redisOffsetMs = Math.min(Math.max(redisOffsetMs, nowMs - performance.now()), nowMs - sentMs);
       liveWorkers = workers;
       oldestReadyMs = ageMs;

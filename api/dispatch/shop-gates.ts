@@ -70,8 +70,8 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
   }
 
   function flushSoon(shopId: number): void {
-    // After this turn of the event loop, so that what arrived in one read of the sockets goes as one job a material, and
-    // all of these jobs in one transaction.
+    // After this turn of the event loop, so that what arrived in one read of the sockets goes as one job a material,
+    // and all of these jobs in one transaction.
     if (dueShops.size === 0) setImmediate(flush);
     dueShops.add(shopId);
   }

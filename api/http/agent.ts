@@ -19,9 +19,9 @@ export function agentMethods(asked: string): string | undefined {
 
 /**
  * `POST /mcp` (contract §1). It stands behind the checks that both surfaces share and before the plan, which only REST
- * asks for. Method, content type, size and JSON are judged as on REST, and refused in the same JSON; what a message means
- * is the surface's business. Origin is not looked at: it guards servers that trust whoever reaches them, and here every
- * request shows a key, which no browser adds by itself.
+ * asks for. Method, content type, size and JSON are judged as on REST, and refused in the same JSON; what a message
+ * means is the surface's business. Origin is not looked at: it guards servers that trust whoever reaches them, and here
+ * every request shows a key, which no browser adds by itself.
  */
 export function agent(surface: AgentSurface, bodies: Bodies): AppMiddleware {
   return async (ctx, next) => {

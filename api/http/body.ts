@@ -120,8 +120,8 @@ function takeEncoding({ req: { headers } }: AppContext): string {
 const unknownCoding = fail('UNSUPPORTED_MEDIA_TYPE', 'Of content encodings only gzip, deflate and br are taken.');
 
 /**
- * Rejects when the request breaks off, and for one that the server's own events have answered already: nobody may wait for
- * the rest of it, or act upon it.
+ * Rejects when the request breaks off, and for one that the server's own events have answered already: nobody may wait
+ * for the rest of it, or act upon it.
  */
 function brokenOff({ req, res }: AppContext): Promise<never> {
   return new Promise((_, reject) => {

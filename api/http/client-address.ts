@@ -7,8 +7,8 @@ import { blockListOf, familyOf } from '../trusted-proxies.js';
 export type ClientAddress = (req: IncomingMessage) => string;
 
 /**
- * The address of the nearest hop that is not a trusted proxy: `X-Forwarded-For` is read from its end, and only as far as
- * trusted proxies wrote it (contract §5, `TRUSTED_PROXIES`). Anything that is no address ends the walk.
+ * The address of the nearest hop that is not a trusted proxy: `X-Forwarded-For` is read from its end, and only as far
+ * as trusted proxies wrote it (contract §5, `TRUSTED_PROXIES`). Anything that is no address ends the walk.
  *
  * @param trustedProxies addresses and CIDR ranges, checked by `trustedProxiesProblem`; empty trusts nobody
  */

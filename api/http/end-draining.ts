@@ -14,10 +14,10 @@ export function isEnded(socket: Duplex): boolean {
 }
 
 /**
- * Ends a connection with this text as the last on it, and reads on for a while, throwing away what comes: closing a socket
- * with unread data resets it, and a client that is still sending would lose the answer (RFC 9112 §9.6). It is closed when
- * the client closes it, when the client has taken everything and sends nothing for a second, or at the latest after ten
- * seconds or 16 MiB.
+ * Ends a connection with this text as the last on it, and reads on for a while, throwing away what comes: closing a
+ * socket with unread data resets it, and a client that is still sending would lose the answer (RFC 9112 §9.6). It is
+ * closed when the client closes it, when the client has taken everything and sends nothing for a second, or at the
+ * latest after ten seconds or 16 MiB.
  */
 export function endDraining(socket: Duplex, text = ''): void {
   if (ended.has(socket) || socket.destroyed) return;

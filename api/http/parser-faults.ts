@@ -22,9 +22,9 @@ interface ParserFaultDeps {
 }
 
 /**
- * Answers what Node's parser refused, in our JSON (contract §1 "Methods"). Nothing is ever written into an answer that is
- * under way, nor behind one that was given before its request had come to its end: a client would take it for the answer
- * to its next request.
+ * Answers what Node's parser refused, in our JSON (contract §1 "Methods"). Nothing is ever written into an answer that
+ * is under way, nor behind one that was given before its request had come to its end: a client would take it for the
+ * answer to its next request.
  */
 export function answerParserFault(error: ParserFault, socket: Duplex, deps: ParserFaultDeps): void {
   const open = deps.connections.get(socket) ?? [];

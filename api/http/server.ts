@@ -24,8 +24,8 @@ export interface ApiServer {
   /** @returns the port; if 0 was asked for, a free one */
   listen(port: number, host: string): Promise<number>;
   /**
-   * Takes no new connection, answers what is under way and what still comes on open ones, and ends when all are closed; a
-   * request that has not arrived whole within `arrivalMs` is cut off.
+   * Takes no new connection, answers what is under way and what still comes on open ones, and ends when all are closed;
+   * a request that has not arrived whole within `arrivalMs` is cut off.
    */
   close(): Promise<void>;
 }
@@ -38,9 +38,9 @@ export interface ApiServerDeps {
   onRefused: (status: number) => void;
   logger: Logger;
   /**
-   * `takenMs`: the longest that a client may take to read an answer.
-   * `lingerMs`: an idle connection, on which a request may be on its way at this moment, is kept this long while closing.
-   * `arrivalMs`: the longest that a request may take to arrive whole, from the start of closing; at least `lingerMs`.
+   * `takenMs`: the longest that a client may take to read an answer. `lingerMs`: an idle connection, on which a request
+   * may be on its way at this moment, is kept this long while closing. `arrivalMs`: the longest that a request may take
+   * to arrive whole, from the start of closing; at least `lingerMs`.
    */
   timeouts: Record<'headersMs' | 'requestMs' | 'takenMs' | 'keepAliveMs' | 'lingerMs' | 'arrivalMs', number>;
   connectionsMax: number;

@@ -4,8 +4,8 @@ import { isTaken, unsupportedType } from './content-type.js';
 import type { AppContext, Reply } from './request-state.js';
 
 /**
- * The parsed JSON of a request, or the reply that refuses it: first for its content type and encoding (415), then for its
- * size (413) or for want of memory (503), then for what it says (400).
+ * The parsed JSON of a request, or the reply that refuses it: first for its content type and encoding (415), then for
+ * its size (413) or for want of memory (503), then for what it says (400).
  *
  * @param types the content types that are taken here
  */

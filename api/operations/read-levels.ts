@@ -68,8 +68,9 @@ function upstreamError(error: PlatformError): Refusal {
 type Level = InventoryLevels['levels'][number];
 
 /**
- * The wanted locations that the shop has, at 0 where the platform has no level (contract §2). Where the platform has one,
- * the shop has the location, though the mirror may not know it yet: a filter must not hide what is shown without it.
+ * The wanted locations that the shop has, at 0 where the platform has no level (contract §2). Where the platform has
+ * one, the shop has the location, though the mirror may not know it yet: a filter must not hide what is shown without
+ * it.
  */
 function atWanted(wanted: readonly string[], ours: readonly Level[], theirs: readonly PlatformLevel[]): Level[] {
   const ids = new Set(wanted);

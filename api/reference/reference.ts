@@ -8,8 +8,8 @@ import { openApiDocument } from './document.js';
 import type { DocumentedRoute } from './document.js';
 
 /**
- * `/openapi.json`, `/docs` and its parts (contract §1), outside of `/v1` and its envelope. The document is made once, here,
- * from the routes; the page's parts are read when they are first asked for.
+ * `/openapi.json`, `/docs` and its parts (contract §1), outside of `/v1` and its envelope. The document is made once,
+ * here, from the routes; the page's parts are read when they are first asked for.
  */
 export function createReference(routes: readonly DocumentedRoute[]): PublicFiles {
   const document = Buffer.from(JSON.stringify(openApiDocument(routes)));

@@ -60,8 +60,8 @@ const ledgerEntry = {
 };
 
 /**
- * What the running service answered to `requestExamples` and to the plain reads; only ids of requests and keys, times and
- * a cursor are replaced. A test asks again and compares (test/http/reference/examples.test.ts).
+ * What the running service answered to `requestExamples` and to the plain reads; only ids of requests and keys, times
+ * and a cursor are replaced. A test asks again and compares (test/http/reference/examples.test.ts).
  */
 export const replyExamples = {
   stockTaken: {

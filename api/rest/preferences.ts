@@ -7,8 +7,8 @@ export interface Preferences {
 }
 
 /**
- * Reads a Prefer header; Node joins several of them by commas. A preference that is unknown or does not parse is ignored,
- * and of one that is given twice the first counts (RFC 7240 §2).
+ * Reads a Prefer header; Node joins several of them by commas. A preference that is unknown or does not parse is
+ * ignored, and of one that is given twice the first counts (RFC 7240 §2).
  */
 export function readPreferences(header: string | string[] | undefined): Preferences {
   if (header === undefined) return none;

@@ -5,8 +5,8 @@ import { inputMaxUnits, levelMaxUnits } from '../domain/quantity.js';
 export const batchRowsMax = 1_000;
 
 /**
- * One row of an inventory batch (spec §Inventory batch request row, contract §3.2 and §7). Quantities are rounded to six
- * places after this check.
+ * One row of an inventory batch (spec §Inventory batch request row, contract §3.2 and §7). Quantities are rounded to
+ * six places after this check.
  */
 export const inventoryRowSchema = {
   title: 'InventoryRow',

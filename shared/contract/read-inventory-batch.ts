@@ -10,8 +10,9 @@ import type { InventoryRow } from './inventory-batch.js';
 import { isJsonObject } from './json-object.js';
 
 /**
- * The rows of an inventory batch, valid and rounded to millionths, or INVALID_INPUT that names every bad row, so that the
- * client can mend and resend the whole batch (contract §3.1, §3.2). The rows are copies: nothing else that was sent goes on.
+ * The rows of an inventory batch, valid and rounded to millionths, or INVALID_INPUT that names every bad row, so that
+ * the client can mend and resend the whole batch (contract §3.1, §3.2). The rows are copies: nothing else that was sent
+ * goes on.
  *
  * Rows are checked one by one rather than by the schema of the whole: Ajv, which collects all errors, would build
  * hundreds of thousands of error objects for a megabyte of junk rows before the first could be answered.
@@ -42,8 +43,8 @@ export interface LenientBatch {
 }
 
 /**
- * As `readInventoryBatch`, for `Prefer: handling=lenient` (contract §3.2): a malformed row becomes a row result. What is
- * wrong with the request around the rows is still INVALID_INPUT.
+ * As `readInventoryBatch`, for `Prefer: handling=lenient` (contract §3.2): a malformed row becomes a row result. What
+ * is wrong with the request around the rows is still INVALID_INPUT.
  */
 export function readLenientBatch(body: unknown, variantId: string): Result<LenientBatch> {
   const faults = envelopeFaults(body);

@@ -1,6 +1,6 @@
 /**
- * Whether a text can be stored as it is: Postgres refuses U+0000 (22021), and a lone surrogate would be stored as U+FFFD
- * or refused (22P02). Holds for every text of a body, a query and a path (contract §2).
+ * Whether a text can be stored as it is: Postgres refuses U+0000 (22021), and a lone surrogate would be stored as
+ * U+FFFD or refused (22P02). Holds for every text of a body, a query and a path (contract §2).
  */
 export function isCleanText(text: string): boolean {
   return !unstorable.test(text);

@@ -21,8 +21,8 @@ export interface ConnectOptions {
    */
   pipeline?: boolean;
   /**
-   * The longest that the driver waits for the answer to a statement; then it ends the connection. Above the timeouts that a
-   * transaction sets for itself, which end the statement alone.
+   * The longest that the driver waits for the answer to a statement; then it ends the connection. Above the timeouts
+   * that a transaction sets for itself, which end the statement alone.
    */
   answerMsMax?: number;
 }
@@ -105,7 +105,8 @@ export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMa
     migrations: { migrationSource },
     // Errors are logged. Knex would put a client's values into the statement that it puts before the driver's words.
     compileSqlOnError: false,
-    // Knex would write some failures to stdout, between the lines of a JSON log; they reach the caller as errors anyway.
+    // Knex would write some failures to stdout, between the lines of a JSON log; they reach the caller as errors
+    // anyway.
     log: { warn: silent, error: silent, deprecate: silent, debug: silent },
   };
 }

@@ -125,8 +125,8 @@ function levelRows({ id, levels }: ImportedMaterial): LevelRow[] {
 type LevelRow = ImportedMaterial['levels'][number] & { id: string; index: number; operationId: string };
 
 /**
- * Writes materials with their stock, their levels and the ledger entries of these, in one statement: each level with the
- * entry that it comes from, and the total with both, as the apply step does (pipeline §2.6).
+ * Writes materials with their stock, their levels and the ledger entries of these, in one statement: each level with
+ * the entry that it comes from, and the total with both, as the apply step does (pipeline §2.6).
  *
  * @throws 23505 on `materials_pkey`, `stock_pkey` or `levels_pkey` where an id is taken
  */

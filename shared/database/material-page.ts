@@ -8,8 +8,8 @@ import type { Walk } from './material-walk.js';
  *
  * - *walk* along the indexes of the sort key until the page is full, past everything that the page skips and, where
  *   vendors are asked for, all that does not match. No table is read.
- * - *gather* everything that matches, by an index of the facets or of the search, and sort it. Without a search no table
- *   is read here either; a search always gathers, since its matches must be visited anyway to be counted.
+ * - *gather* everything that matches, by an index of the facets or of the search, and sort it. Without a search no
+ *   table is read here either; a search always gathers, since its matches must be visited anyway to be counted.
  *
  * The planner could choose by itself, but only as well as its statistics are. So each way is written so that the
  * planner cannot take the other: `OFFSET 0` fences a subquery, and the indexes of facets and search need conditions
@@ -50,8 +50,8 @@ export interface PageShape {
 }
 
 /**
- * What has a trigram to look for, of at least three characters: three letters or digits, or fewer at the edge of a word,
- * for which pg_trgm pads words with two blanks before and one behind. Of `---` the index would be read whole.
+ * What has a trigram to look for, of at least three characters: three letters or digits, or fewer at the edge of a
+ * word, for which pg_trgm pads words with two blanks before and one behind. Of `---` the index would be read whole.
  */
 const trigram = /[\p{L}\p{N}]{3}|[\p{L}\p{N}]{2}[^\p{L}\p{N}]|[^\p{L}\p{N}][\p{L}\p{N}]/u;
 const trigramLength = 3;

@@ -57,7 +57,8 @@ export async function recordLocations(
 /**
  * Brings a page of variants into the shop's materials, with the platform's quantity as their total; otherwise as
  * `recordLocations`. Levels and the ledger are not touched: a platform material has none here. Nor are fields that the
- * platform does not know (unit, specifications, weight), and a material in which nothing changed keeps version and time.
+ * platform does not know (unit, specifications, weight), and a material in which nothing changed keeps version and
+ * time.
  */
 export async function recordVariants(
   database: Database,

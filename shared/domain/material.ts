@@ -36,7 +36,7 @@ export interface VersionedMaterial {
 }
 
 /**
- * The validated fields of a field update: only what was sent (spec §PATCH /raw-materials/{variantId}, rule 1). Money and
- * weight are already rounded to six places; `inventoryQuantity` is in millionths, since it becomes an adjustment.
+ * The validated fields of a field update: only what was sent (spec §PATCH /raw-materials/{variantId}, rule 1). Money
+ * and weight are already rounded to six places; `inventoryQuantity` is in millionths, since it becomes an adjustment.
  */
 export type MaterialChanges = Partial<Omit<EditableFields, 'inventoryQuantity'>> & { inventoryQuantity?: Micros };

@@ -10,8 +10,8 @@ export interface KeyIdentity {
 }
 
 /**
- * A new API key: `rmk_`, 12 characters of id, 32 of secret, 6 of CRC-32 over all that precedes, in base 62 (contract §5).
- * The secret holds 190 bits, so a plain SHA-256 of it withstands guessing; the id holds 71.
+ * A new API key: `rmk_`, 12 characters of id, 32 of secret, 6 of CRC-32 over all that precedes, in base 62
+ * (contract §5). The secret holds 190 bits, so a plain SHA-256 of it withstands guessing; the id holds 71.
  */
 export function mintKey(): KeyIdentity & { key: string } {
   const id = randomText(idLength);

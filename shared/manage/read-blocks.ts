@@ -27,8 +27,8 @@ export class UnreadableFile extends Error {
 }
 
 /**
- * Reads a file in blocks of whole lines, without a byte order mark at its start. A line may have `lineBytesMax` bytes, or
- * one chunk more if its end is in the chunk that goes beyond.
+ * Reads a file in blocks of whole lines, without a byte order mark at its start. A line may have `lineBytesMax` bytes,
+ * or one chunk more if its end is in the chunk that goes beyond.
  *
  * @param onBytes told how much has been read so far
  * @throws UnreadableFile at a line that is longer, or where the system cannot read on

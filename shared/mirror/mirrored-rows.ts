@@ -17,9 +17,9 @@ export interface Cleaned<Row> {
 }
 
 /**
- * A page of locations as the tables take them: each once, the last one counting. A text that is too long is cut, one that
- * Postgres cannot store is mended, and an absent name gets a stand-in, each with a remark: one odd row must not keep the
- * others of its page out.
+ * A page of locations as the tables take them: each once, the last one counting. A text that is too long is cut, one
+ * that Postgres cannot store is mended, and an absent name gets a stand-in, each with a remark: one odd row must not
+ * keep the others of its page out.
  */
 export function cleanLocations(locations: readonly PlatformLocation[]): Cleaned<MirroredLocation> {
   return clean('location', locations, ({ id, name }, cleaner) => ({

@@ -12,9 +12,9 @@ export interface CircuitBreaker {
 }
 
 /**
- * A circuit breaker that opens after `failuresToOpen` failures in a row and probes after `coolDownMs`.
- * Own code, not cockatiel: its current 4.0.0 wants Node 22, and it reads Date.now(), lets callers wait behind a probe and
- * counts exceptions, where our expected failures are values.
+ * A circuit breaker that opens after `failuresToOpen` failures in a row and probes after `coolDownMs`. Own code, not
+ * cockatiel: its current 4.0.0 wants Node 22, and it reads Date.now(), lets callers wait behind a probe and counts
+ * exceptions, where our expected failures are values.
  */
 export function createCircuitBreaker(deps: {
   failuresToOpen: number;

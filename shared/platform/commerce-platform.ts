@@ -4,10 +4,10 @@
  */
 export interface CommercePlatform {
   /**
-   * The quantity `available` of a variant at each location that has a level of it, in the platform's order
-   * (contract §2 "Inventory read"). A location without a level is absent: only the caller's own tables tell "nothing booked
-   * here yet" (0) from "no such location".
-   * The variant id is 1–20 digits: any other, a virtual material's above all, is a mistake of the caller and throws.
+   * The quantity `available` of a variant at each location that has a level of it, in the platform's order (contract §2
+   * "Inventory read"). A location without a level is absent: only the caller's own tables tell "nothing booked here
+   * yet" (0) from "no such location". The variant id is 1–20 digits: any other, a virtual material's above all, is a
+   * mistake of the caller and throws.
    */
   readLevels(shop: PlatformShop, variantId: string): Promise<PlatformResult<{ levels: PlatformLevel[] }>>;
 
@@ -84,8 +84,8 @@ export type PlatformResult<T> = { ok: true; data: T } | { ok: false; error: Plat
 export type PlatformError = keyof typeof platformErrorMessages;
 
 /**
- * Every expected failure, with a sentence that may be shown to a client (contract §5: `not-found` is 404 NOT_FOUND, each
- * other one 502 UPSTREAM_ERROR).
+ * Every expected failure, with a sentence that may be shown to a client (contract §5: `not-found` is 404 NOT_FOUND,
+ * each other one 502 UPSTREAM_ERROR).
  */
 export const platformErrorMessages = {
   'not-found': 'The commerce platform does not know this variant.',

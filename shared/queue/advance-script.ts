@@ -95,9 +95,9 @@ const take = `
 
 /**
  * Moves a material's waiting jobs to active, oldest first, as BullMQ does (out of wait on the right, into active on the
- * left, `ats` counts the deliveries), but all of them at once and under the material's lease instead of a lock for each.
- * Stops at a number of jobs, and once the answer holds so many bytes; the first job of an answer always fits. A job whose
- * hash is gone comes with empty data.
+ * left, `ats` counts the deliveries), but all of them at once and under the material's lease instead of a lock for
+ * each. Stops at a number of jobs, and once the answer holds so many bytes; the first job of an answer always fits. A
+ * job whose hash is gone comes with empty data.
  */
 const fetch = `
   local bytesLeft = tonumber(ARGV[5])

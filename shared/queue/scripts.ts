@@ -94,8 +94,8 @@ const sweep = `${scheduling}
   return #late`;
 
 /**
- * KEYS: scheduled, ready, leases, since, wake, workers. ARGV: ids of workers whose connection is gone. Takes them off the
- * list of the living, and makes ready what they held: the part of a token before the dot is its owner's.
+ * KEYS: scheduled, ready, leases, since, wake, workers. ARGV: ids of workers whose connection is gone. Takes them off
+ * the list of the living, and makes ready what they held: the part of a token before the dot is its owner's.
  */
 const bury = `${scheduling}
   local gone = {}

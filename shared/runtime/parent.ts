@@ -1,8 +1,8 @@
 import type { Shutdown } from './shutdown.js';
 
 /**
- * For a process that was started with an IPC channel, as `npm start` and the tests do: the end of the channel is the end
- * of the process, so that a parent killed with −9 leaves nothing behind.
+ * For a process that was started with an IPC channel, as `npm start` and the tests do: the end of the channel is the
+ * end of the process, so that a parent killed with −9 leaves nothing behind.
  *
  * @returns tells the parent something; does nothing without one
  */

@@ -32,7 +32,8 @@ const quickMsMax = 5_000;
 /**
  * The server that Debian and Ubuntu keep in `redis-tools`: `redis-check-rdb` is the very same program as
  * `redis-server`, which looks at the name it is called by. (The package `redis-server` holds a link to it and the
- * service files.) Downloaded and unpacked by apt's and dpkg's own tools into the cache folder: no root, nothing installed.
+ * service files.) Downloaded and unpacked by apt's and dpkg's own tools into the cache folder: no root, nothing
+ * installed.
  */
 export async function fetchDebianRedis(deps: Deps): Promise<Outcome<RedisProgram>> {
   const home = join(deps.cache, `redis-${releaseName()}`);

@@ -15,8 +15,8 @@ export interface WantedKey {
 }
 
 /**
- * A working key for each name, the same at every start: they are kept in `demo-keys.json`, mode 0600, since the database
- * has only hashes. What is missing there, or no longer works, is made anew, and its forerunners are revoked.
+ * A working key for each name, the same at every start: they are kept in `demo-keys.json`, mode 0600, since the
+ * database has only hashes. What is missing there, or no longer works, is made anew, and its forerunners are revoked.
  */
 export async function keepDemoKeys<Name extends string>(
   database: Database,

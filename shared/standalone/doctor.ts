@@ -48,8 +48,8 @@ const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = process.env;
 /** If both servers are given, the API and the worker will run by themselves, without npm start. */
 const isForStart = !(databaseUrl && redisUrl);
 
-// Everything that the service stands on: what was found, where, and what to do about what was not. Servers that are given
-// by URL are asked themselves; what is not given is looked for as `npm start` and `npm test` would. Exits 0 or 1.
+// Everything that the service stands on: what was found, where, and what to do about what was not. Servers that are
+// given by URL are asked themselves; what is not given is looked for as `npm start` and `npm test` would. Exits 0 or 1.
 
 const checks: readonly Check[] = [
   { name: 'Node', check: () => Promise.resolve(findingOf(checkNode())) },

@@ -39,8 +39,8 @@ export interface StandInLocation {
 }
 
 /**
- * The body for a query. The stand-in knows the adapter's documents by their text and answers any other with an error, as
- * Shopify would a field that it does not have.
+ * The body for a query. The stand-in knows the adapter's documents by their text and answers any other with an error,
+ * as Shopify would a field that it does not have.
  */
 export function answerQuery(shop: StandInShop, asked: { query?: unknown; variables?: unknown }): object {
   const { variables } = asked;

@@ -60,8 +60,9 @@ const lastLinesMax = 20;
  * Runs a Node process of ours and starts it again when it ends by itself, after 0.25 s, 0.5 s … 5 s.
  *
  * It must not outlive us, even when we are killed with −9 and can tell it nothing: so it gets an IPC channel, which the
- * kernel closes with us, and ends itself on `disconnect`. (A parent-death signal is Linux only, and Node cannot set one;
- * watching the parent's pid means polling.) It is in a session of its own, so that Ctrl-C reaches it through us, in order.
+ * kernel closes with us, and ends itself on `disconnect`. (A parent-death signal is Linux only, and Node cannot set
+ * one; watching the parent's pid means polling.) It is in a session of its own, so that Ctrl-C reaches it through us,
+ * in order.
  */
 export function supervise(options: SuperviseOptions): Supervised {
   let settle: State['settle'] | undefined;

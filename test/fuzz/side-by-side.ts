@@ -10,8 +10,8 @@ export interface Lane {
 const only = process.env.TEST_CASE;
 
 /**
- * Runs the cases 0, 1, 2 … on so many lanes until they are counted. The first that fails ends it; its error is thrown once
- * no lane runs any more, so that nothing is still asked of a service that is being stopped.
+ * Runs the cases 0, 1, 2 … on so many lanes until they are counted. The first that fails ends it; its error is thrown
+ * once no lane runs any more, so that nothing is still asked of a service that is being stopped.
  */
 export async function sideBySide(count: Count, lanes: number, openLane: () => Lane): Promise<void> {
   let next = Number(only ?? 0);

@@ -71,7 +71,8 @@ export async function startAnsweringProcess({ name, script, env }: AnsweringOpti
     logs: () => [...state.lines],
     stop: async () => {
       if (state.hasExited) return;
-      // It has nothing to save. Closing the channel would end it as well, but Node then never emits `close` for it here.
+      // It has nothing to save. Closing the channel would end it as well, but Node then never emits `close` for it
+      // here.
       child.kill('SIGTERM');
       await until(() => state.hasExited, { deadlineMs: endMsMax, what: `${name} to end` });
     },

@@ -35,7 +35,8 @@ describe('npm run load', () => {
 
   before(async () => {
     folder = await temporaryFolder();
-    // A service that stands still beside its load, as on a machine that is short of CPU, must not take that for slow clients.
+    // A service that stands still beside its load, as on a machine that is short of CPU, must not take that for slow
+    // clients.
     const patient = { HEADERS_TIMEOUT_MS: '60000', REQUEST_TIMEOUT_MS: '60000' };
     service = await startService({ apiEnv: patient });
     database = connectDatabase({ url: service.databaseUrl, poolMax: 1, applicationName: 'raw-materials-test' });

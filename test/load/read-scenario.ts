@@ -50,11 +50,9 @@ const scenarioSchema = {
 /**
  * A named scenario, or one from a JSON file of this shape:
  *
- * ```json
- * { "title": "mornings", "materials": 500, "pick": "zipf",
- *   "mix": [{ "ask": "adjust", "weight": 3, "rows": 2 }, { "ask": "levels", "weight": 5 }, { "ask": "material", "weight": 1 },
- *           { "ask": "list", "weight": 1, "pageSize": 50, "query": "sortBy=sku" }] }
- * ```
+ * ```json { "title": "mornings", "materials": 500, "pick": "zipf", "mix": [{ "ask": "adjust", "weight": 3, "rows": 2 },
+ * { "ask": "levels", "weight": 5 }, { "ask": "material", "weight": 1 }, { "ask": "list", "weight": 1, "pageSize": 50,
+ * "query": "sortBy=sku" }] } ```
  *
  * `materials`: how many of the shop's take part (all by default). `pick`: `first`, `uniform` or `zipf`. `weight`: how
  * often a request comes, in proportion. `rows`: of a request, each at another of the shop's first locations.

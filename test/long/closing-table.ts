@@ -5,8 +5,8 @@ const columns = ['test', 'what', 'count', 'failures', '3/N (95 %)', 'time', 'ver
 type Row = Record<(typeof columns)[number], string>;
 
 /**
- * With no failure in N trials the rate of failures is below 3/N with 95 % confidence (the rule of three, for N from some 30
- * on); with one or more, or no trial, it says nothing.
+ * With no failure in N trials the rate of failures is below 3/N with 95 % confidence (the rule of three, for N from
+ * some 30 on); with one or more, or no trial, it says nothing.
  */
 export function ruleOfThree(count: number, failures: number): string {
   if (failures > 0 || count < 1) return '–';

@@ -84,7 +84,8 @@ describe('the layout of BullMQ', () => {
     const ids = Array.from({ length: 20 }, (_, index) => `job-${String(index)}`);
     for (const id of ids) await room.add(ref, { id });
     const [first = ''] = ids;
-    // BullMQ's own fetch and ours take the same job, leave it in the same place, and count the delivery in the same field.
+    // BullMQ's own fetch and ours take the same job, leave it in the same place, and count the delivery in the same
+    // field.
     const theirs = await fetchAsBullmq();
     expect(theirs).to.deep.equal([first, 1]);
     expect(await room.redis.lrange(`${base}:active`, 0, -1)).to.deep.equal([first]);

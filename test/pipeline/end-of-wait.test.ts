@@ -207,8 +207,8 @@ describe('the end of the wait', () => {
       );
       expect((await addOne(baseUrl(), last)).status).to.equal(503);
       for (const { status, text } of await Promise.all(held)) {
-        // Where sending them takes seconds, some are refused before they are queued: the worker counts as gone, or no key
-        // could be looked up in time. None is withdrawn, since its material is held.
+        // Where sending them takes seconds, some are refused before they are queued: the worker counts as gone, or no
+        // key could be looked up in time. None is withdrawn, since its material is held.
         if (status === 503) expect(text).to.match(/No worker is running|backlog is too deep|cannot reach its database/);
         else expect(status).to.equal(504);
       }

@@ -30,9 +30,9 @@ export interface FaultRound extends FaultRun {
 const warmUpChanges = 200;
 
 /**
- * Makes the faults of a test in rounds, on the same processes: each with a shop and a load of its own, which are judged and
- * forgotten at its end, so that a thousand kills hold no more in memory than twenty. `round` makes faults until none is
- * left.
+ * Makes the faults of a test in rounds, on the same processes: each with a shop and a load of its own, which are judged
+ * and forgotten at its end, so that a thousand kills hold no more in memory than twenty. `round` makes faults until
+ * none is left.
  */
 export async function runFaultRounds(
   options: FaultRoundsOptions,

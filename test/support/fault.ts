@@ -6,7 +6,8 @@ export type Fault =
   | { kind: 'slow'; delayMs: number; bytesPerSecond?: number; direction?: Direction }
   /**
    * A partition: nothing comes through, not even that the other end is gone. TCP sends again what was not acknowledged,
-   * so what was held comes through in its order when the link is healed; a proxy that dropped bytes would tear the stream.
+   * so what was held comes through in its order when the link is healed; a proxy that dropped bytes would tear the
+   * stream.
    */
   | { kind: 'hold'; direction?: Direction }
   /**

@@ -34,8 +34,8 @@ const complete = once({ env: { PLATFORM_TOKEN_KEY: platformTokenKey } });
 const workerless = once({ workers: 0 });
 
 /**
- * For the suite it is called in: the one service (an API, a worker) of all HTTP tests of this process. The first suite that
- * runs starts it, and it ends with the process. Suites keep out of each other's way by shops of their own.
+ * For the suite it is called in: the one service (an API, a worker) of all HTTP tests of this process. The first suite
+ * that runs starts it, and it ends with the process. Suites keep out of each other's way by shops of their own.
  */
 export function useHttpService(): HttpService {
   return use(complete);

@@ -21,9 +21,9 @@ const faultsMax = 20;
 
 /**
  * Holds a run's history against the ledger, whose sequence is the witness of the order (reliability §2): nothing
- * acknowledged is lost, nothing is applied twice or half, nothing that was certainly not applied is there; replaying the
- * rows gives each reply; what was answered before another was sent comes before it; every read was a state between its
- * start and its end; and the ledger adds up by itself.
+ * acknowledged is lost, nothing is applied twice or half, nothing that was certainly not applied is there; replaying
+ * the rows gives each reply; what was answered before another was sent comes before it; every read was a state between
+ * its start and its end; and the ledger adds up by itself.
  *
  * The rules of stock are written out here once more, so that a fault in `shared/domain` does not excuse itself.
  */

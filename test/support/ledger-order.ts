@@ -3,9 +3,9 @@ import { isExecuted } from './history.js';
 import type { LedgerOperation, MaterialLedger } from './ledger-rows.js';
 
 /**
- * Puts the operations of a material in one order that agrees with the sequence of each of its levels and with real time:
- * what was answered before another was sent comes before it. Where there is none, the operations were torn apart or
- * changed places.
+ * Puts the operations of a material in one order that agrees with the sequence of each of its levels and with real
+ * time: what was answered before another was sent comes before it. Where there is none, the operations were torn apart
+ * or changed places.
  *
  * An operation may come next when it is next at each of its levels, and no operation that is still to come was answered
  * before it was sent. Taking one that may come next never stands in the way of the others, so always taking the one

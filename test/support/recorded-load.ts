@@ -16,8 +16,8 @@ export interface RecordedLoadOptions {
   /** Whether every change has an Idempotency-Key and is repeated until it is settled. */
   keyed: boolean;
   /**
-   * Whether a change that is refused, 503, is sent again until it is executed. That needs no key: a refusal says that the
-   * change was not and never will be applied, and the checker holds it to that.
+   * Whether a change that is refused, 503, is sent again until it is executed. That needs no key: a refusal says that
+   * the change was not and never will be applied, and the checker holds it to that.
    */
   repeatsRefused?: boolean;
   /** Of a hundred requests, how many are reads. */

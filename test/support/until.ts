@@ -4,8 +4,8 @@ import { startOwnTime } from './own-time.js';
 const pollMs = 10;
 
 /**
- * Asks until the answer is neither false nor undefined, and returns it; past the deadline, in the machine's own time, it
- * fails naming what it waited for. What the check throws passes through at once.
+ * Asks until the answer is neither false nor undefined, and returns it; past the deadline, in the machine's own time,
+ * it fails naming what it waited for. What the check throws passes through at once.
  */
 export async function until<T>(
   check: () => T | Promise<T>,

@@ -39,7 +39,8 @@ export function readStatus(status: number, retryAfter: string | null): FailedAtt
   if (status === 429) return { ok: false, error: 'throttled', retry: true, ...waitOf(retryAfter), detail };
   if (status >= 500) return { ok: false, error: 'unavailable', retry: true, ...waitOf(retryAfter), detail };
   if (status === 401 || status === 403) return { ok: false, error: 'unauthorized', retry: false, detail };
-  // 402: the shop is frozen. 404: it is gone. 423: it is locked. 430: Shopify took us for an attacker. None heals at once.
+  // 402: the shop is frozen. 404: it is gone. 423: it is locked. 430: Shopify took us for an attacker. None heals at
+  // once.
   if ([402, 404, 423, 430].includes(status)) return { ok: false, error: 'unavailable', retry: false, detail };
   return invalid(detail);
 }

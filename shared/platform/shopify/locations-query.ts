@@ -4,8 +4,8 @@ import { pageInfoSchema } from './page-info.js';
 import type { PageInfo } from './page-info.js';
 
 /**
- * A page of a shop's active locations, those of fulfilment services included, since a variant may have a level there too.
- * Needs the scope read_locations. At most 52 points.
+ * A page of a shop's active locations, those of fulfilment services included, since a variant may have a level there
+ * too. Needs the scope read_locations. At most 52 points.
  */
 export const locationsQuery = `query Locations($first: Int!, $after: String) {
   locations(first: $first, after: $after, sortKey: ID, includeLegacy: true) {

@@ -4,7 +4,8 @@ import { invalid, readReply, readStatus } from './graphql-reply.js';
 import type { Attempt } from './graphql-reply.js';
 
 /**
- * One attempt over `fetch`: the request sent, the reply read whole, both within `timeoutMs`. Never throws for the network.
+ * One attempt over `fetch`: the request sent, the reply read whole, both within `timeoutMs`. Never throws for the
+ * network.
  *
  * @throws the reason of `signal`, when the caller gives up
  */

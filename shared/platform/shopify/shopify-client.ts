@@ -179,7 +179,8 @@ async function withRetries<Data>(context: CallContext, asked: Query<Data>): Prom
     if (outcome.ok) return { ok: true, data: outcome.data };
     error = outcome.error;
     report({ kind: 'attempt-failed', shopId: shop.shopId, error, detail: outcome.detail, attempt });
-    // Whoever opened the circuit, this call or another: waiting for an attempt that will not be let through helps nobody.
+    // Whoever opened the circuit, this call or another: waiting for an attempt that will not be let through helps
+    // nobody.
     if (!outcome.retry || attempt === limits.attemptsMax || !circuit.admits()) break;
     const waitMs = waitBeforeNext(attempt, outcome, context);
     if (clock.nowMs() + waitMs >= deadlineAtMs) break;
@@ -221,16 +222,16 @@ async function attemptOnce<Data>(
 }
 
 /**
- * What counts against the circuit: no answer, or a failure of the platform as a whole. A refusal, a throttle or a strange
- * answer to one query shows that it is there.
+ * What counts against the circuit: no answer, or a failure of the platform as a whole. A refusal, a throttle or a
+ * strange answer to one query shows that it is there.
  */
 function isPlatformDown(outcome: { ok: true } | FailedAttempt): boolean {
   return !outcome.ok && (outcome.error === 'unavailable' || outcome.error === 'timeout');
 }
 
 /**
- * What the platform asked for plus a little jitter, so that waiters do not return together; else exponential backoff with
- * full jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
+ * What the platform asked for plus a little jitter, so that waiters do not return together; else exponential backoff
+ * with full jitter (https://aws.amazon.com/blogs/architecture/exponential-backoff-and-jitter/).
  */
 function waitBeforeNext(attempt: number, failure: FailedAttempt, { limits, clock }: CallContext): number {
   if (failure.retryAfterMs !== undefined) return failure.retryAfterMs + clock.random() * limits.backoffMs;

@@ -9,8 +9,9 @@ export interface QueryCost {
 }
 
 /**
- * A shop's bucket of points as its replies tell of it (https://shopify.dev/docs/apps/build/apis/graphql-admin/rate-limits),
- * so that work in the background waits before it would be refused, and leaves something to those who wait for an answer.
+ * A shop's bucket of points as its replies tell of it
+ * (https://shopify.dev/docs/apps/build/apis/graphql-admin/rate-limits), so that work in the background waits before it
+ * would be refused, and leaves something to those who wait for an answer.
  */
 export interface Throttle {
   hear(document: string, cost: QueryCost): void;

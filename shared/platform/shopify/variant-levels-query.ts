@@ -4,9 +4,10 @@ import { pageInfoSchema } from './page-info.js';
 import type { PageInfo } from './page-info.js';
 
 /**
- * A page of a variant's levels. By the published rules its requested cost is about 3 points a level and so near 155 of the
- * 1,000 that one query may cost; the unused is given back (https://shopify.dev/docs/apps/build/apis/graphql-admin/rate-limits).
- * Needs the scopes read_products, read_inventory and read_locations.
+ * A page of a variant's levels. By the published rules its requested cost is about 3 points a level and so near 155 of
+ * the 1,000 that one query may cost; the unused is given back
+ * (https://shopify.dev/docs/apps/build/apis/graphql-admin/rate-limits). Needs the scopes read_products, read_inventory
+ * and read_locations.
  */
 export const variantLevelsQuery = `query VariantLevels($id: ID!, $first: Int!, $after: String) {
   productVariant(id: $id) {

@@ -13,8 +13,8 @@ import { readListOptions, usage } from './options.js';
 import { filters, isJudged } from './shapes.js';
 
 /**
- * `npm run bench:list`: the list of a shop of ten thousand materials beside that of one of a million, in one database and
- * over HTTP, and how fast these were imported (issue 6 §2).
+ * `npm run bench:list`: the list of a shop of ten thousand materials beside that of one of a million, in one database
+ * and over HTTP, and how fast these were imported (issue 6 §2).
  */
 const options = readArguments('npm run bench:list', usage, readListOptions);
 const factorMax = 5;

@@ -28,8 +28,8 @@ const empty = Buffer.alloc(0);
 
 /**
  * A client of HTTP/1.1 that knows just what this service answers. On the same cores as everything else, every
- * microsecond of the generator is taken from what it measures: it costs 9 µs a request, undici's `dispatch` 13.5 and its
- * `request` 16 (64 connections, Node 20.20).
+ * microsecond of the generator is taken from what it measures: it costs 9 µs a request, undici's `dispatch` 13.5 and
+ * its `request` 16 (64 connections, Node 20.20).
  *
  * @throws where no connection comes about
  */

@@ -68,7 +68,8 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
   }
 
   function answered(shopId: number, socket: Socket): void {
-    if (isClosed || socket.destroyed) return;
+    // On one that is being ended no further request is read (`endDraining`).
+    if (isClosed || !socket.writable) return;
     const line = lineOf(shopId);
     if (line.waiting.size > 0 || roomIn(line) < 1) {
       socket.pause();

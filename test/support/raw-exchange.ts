@@ -1,5 +1,6 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Answer } from './http.js';
 import { afterOwnTime } from './own-time.js';
 
@@ -32,6 +33,32 @@ export function textUntilClosed(socket: Socket): Promise<string> {
   socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
   socket.on('error', () => undefined);
   return new Promise((resolve) => socket.once('close', () => resolve(text)));
+}
+
+/** Sends all parts, whatever comes meanwhile, then ends; what came until the service had ended as well. */
+export function sendOn(
+  port: number,
+  all: readonly string[],
+  pauseMs: number,
+): Promise<{ text: string; error?: Error }> {
+  return new Promise((resolve) => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+    socket.once('error', (error) => {
+      resolve({ text, error });
+    });
+    socket.once('close', () => {
+      resolve({ text });
+    });
+    void (async () => {
+      for (const part of all) {
+        socket.write(part, 'latin1');
+        await pause(pauseMs);
+      }
+      socket.end();
+    })();
+  });
 }
 
 /** The bytes of one answer, read as a client would; its body is what Content-Length says, and nothing may follow it. */

@@ -1,9 +1,7 @@
-import { connect } from 'node:net';
-import { setTimeout as pause } from 'node:timers/promises';
 import { expect } from 'chai';
 import { useHttpService } from '../../support/http-service.js';
 import { inventoryPath } from '../../support/material-paths.js';
-import { parseAnswers } from '../../support/raw-exchange.js';
+import { parseAnswers, sendOn } from '../../support/raw-exchange.js';
 import { createTestShop } from '../../support/shop.js';
 import type { TestShop } from '../../support/shop.js';
 
@@ -74,25 +72,3 @@ describe('a client that is still sending when it is refused', () => {
     });
   }
 });
-
-/** Sends all parts, whatever comes meanwhile, then ends; what came until the service had ended as well. */
-function sendOn(port: number, all: readonly string[], pauseMs: number): Promise<{ text: string; error?: Error }> {
-  return new Promise((resolve) => {
-    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
-    let text = '';
-    socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
-    socket.once('error', (error) => {
-      resolve({ text, error });
-    });
-    socket.once('close', () => {
-      resolve({ text });
-    });
-    void (async () => {
-      for (const part of all) {
-        socket.write(part, 'latin1');
-        await pause(pauseMs);
-      }
-      socket.end();
-    })();
-  });
-}

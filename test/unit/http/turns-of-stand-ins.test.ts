@@ -1,0 +1,67 @@
+import { EventEmitter } from 'node:events';
+import { expect } from 'chai';
+import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-turns.js';
+import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
+import { until } from '../../support/until.js';
+
+const soonMsMax = 10 * turnMsMax;
+
+/** A connection that is only a stand-in, and says whether it is read. */
+function createConnection({ writable }: { writable: boolean }) {
+  const seen = { isPaused: false };
+  return Object.assign(new EventEmitter(), {
+    seen,
+    writable,
+    destroyed: false,
+    pause: () => (seen.isPaused = true),
+    resume: () => (seen.isPaused = false),
+  });
+}
+
+/** A request as the turns see it, until its answer is closed. */
+async function ask(turns: ConnectionTurns, socket: EventEmitter, work: () => Promise<void>): Promise<void> {
+  const res = new EventEmitter();
+  const ctx = { method: 'PATCH', req: { socket, headers: {} }, res, state: { caller: { shop: { id: 1 } } } };
+  await turns.take(ctx as unknown as Parameters<ConnectionTurns['take']>[0], work);
+  res.emit('close');
+}
+
+const nothing = () => Promise.resolve();
+
+describe('the connections of a shop, of which one sends without awaiting answers', () => {
+  it('wait no longer than a second behind one whose earlier requests are answered meanwhile', async () => {
+    let max = 2;
+    const turns = createConnectionTurns({ inHandMax: () => max, keepAliveMs: 10 * turnMsMax });
+    const end: (() => void)[] = [];
+    const connection = () => createConnection({ writable: true });
+    const holding = [0, 1].map(() => ask(turns, connection(), () => new Promise<void>((resolve) => end.push(resolve))));
+    max = 1;
+    const [pipelining, plain] = [connection(), connection()];
+    for (const socket of [pipelining, plain]) await ask(turns, socket, nothing);
+    await until(
+      async () => {
+        await ask(turns, pipelining, nothing);
+        return !plain.seen.isPaused;
+      },
+      { deadlineMs: soonMsMax, what: 'the one behind to be read' },
+    );
+    for (const answer of end) answer();
+    await Promise.all(holding);
+    turns.close();
+  });
+});
+
+describe('a connection of a shop that has no room', () => {
+  for (const writable of [true, false]) {
+    const what = writable
+      ? 'waits'
+      : 'is read on where it is being ended: its client is still sending, and is to hear why';
+    it(what, async () => {
+      const turns = createConnectionTurns({ inHandMax: () => 0, keepAliveMs: 10 * turnMsMax });
+      const connection = createConnection({ writable });
+      await ask(turns, connection, nothing);
+      expect(connection.seen.isPaused).to.equal(writable);
+      turns.close();
+    });
+  }
+});

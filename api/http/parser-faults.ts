@@ -35,8 +35,6 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
   } else if (last === undefined) {
     if (deps.cutShort.get(socket)?.complete === false) endDraining(socket);
     else end(socket, replyTo(error, deps), deps, acceptOf(error));
-  } else if (last.writableEnded && open.length === 1) {
-    endDraining(socket);
   } else if (!last.req.complete && !last.headersSent) {
     // The fault is in the rest of this request, its body. Behind others, Node keeps this answer until theirs are given.
     const isBegun = !isWaiting(last, open);

@@ -61,7 +61,9 @@ export function converse(port: number, parts: readonly Buffer[]): Promise<Conver
       socket.end();
     });
     // A reset is an end like any other.
-    socket.on('error', () => (conversation.endedByService = !hasEnded));
+    socket.on('error', () => {
+      if (!hasEnded) conversation.endedByService = true;
+    });
     socket.once('close', () => settle());
     socket.once('connect', () => {
       void writeApart(socket, parts).then(() => wait(firstMs));

@@ -81,7 +81,8 @@ export function answerConnect(
     end(socket, refuseUnrouted(deps.allowedMethods(url) ?? 'GET, PATCH'), deps, headers.accept);
     return;
   }
-  surviveErrors(socket);
+  // A client that is gone meanwhile must not become a fault of the process.
+  socket.on('error', () => socket.destroy());
   endDrainingAfter(last, socket);
 }
 
@@ -123,9 +124,4 @@ function end(
 ): void {
   onRefused(statusByCode[reply.result.error.code]);
   endDraining(socket, renderRaw({ requestId: newRequestId(), reply }, accept));
-}
-
-/** A client that is gone meanwhile must not become a fault of the process. */
-function surviveErrors(socket: Duplex): void {
-  socket.on('error', () => socket.destroy());
 }

@@ -85,24 +85,22 @@ const settings: QueryConfig = {
                 set_config('enable_seqscan', 'off', true)`,
 };
 
-/** The row of `stock` is the lock of its material; one that another session holds is skipped and holds up nobody. */
-const lockMaterials = `
+/** Locks the rows of these materials in a table, in one order; those that another session holds are skipped. */
+const lockRows = (table: 'stock' | 'materials', id: 'material_id' | 'id') => `
   SELECT wanted.ordinal
-  FROM unnest($1::int[], $2::text[]) WITH ORDINALITY AS wanted (shop_id, material_id, ordinal)
-  JOIN stock USING (shop_id, material_id)
-  ORDER BY stock.shop_id, stock.material_id
-  FOR NO KEY UPDATE OF stock SKIP LOCKED`;
+  FROM unnest($1::int[], $2::text[]) WITH ORDINALITY AS wanted (shop_id, ${id}, ordinal)
+  JOIN ${table} USING (shop_id, ${id})
+  ORDER BY ${table}.shop_id, ${table}.${id}
+  FOR NO KEY UPDATE OF ${table} SKIP LOCKED`;
+
+/** The row of `stock` is the lock of its material; one that another session holds holds up nobody. */
+const lockMaterials = lockRows('stock', 'material_id');
 
 /**
  * Likewise for the rows with the fields of the materials that are updated. Otherwise a session that holds only such a
  * row, as one that changes the material's bills does, would make the whole cycle wait.
  */
-const lockFields = `
-  SELECT wanted.ordinal
-  FROM unnest($1::int[], $2::text[]) WITH ORDINALITY AS wanted (shop_id, id, ordinal)
-  JOIN materials USING (shop_id, id)
-  ORDER BY materials.shop_id, materials.id
-  FOR NO KEY UPDATE OF materials SKIP LOCKED`;
+const lockFields = lockRows('materials', 'id');
 
 /**
  * One answer for everything; `kind` tells what the columns hold (see `StateRow`). Separate statements cost 0.1 ms each.

@@ -1,6 +1,6 @@
 import Koa from 'koa';
 import type { Logger } from '../shared/runtime/logger.js';
-import { createAgentSurface } from './agent/agent-surface.js';
+import { loadAgentSurface } from './agent/load-agent-surface.js';
 import { arrivalMsMax, lingerMs } from './config.js';
 import { agent, agentMethods } from './http/agent.js';
 import { authenticate } from './http/authenticate.js';
@@ -111,7 +111,7 @@ function stack({ services, routing: { routed, notRouted }, publicPaths, turns, b
       }),
     ),
     leaveBodyRoom,
-    agent(createAgentSurface({ services, answerFault: (error, about) => answerFault(logger, error, about) }), bodies),
+    agent(loadAgentSurface({ services, answerFault: (error, about) => answerFault(logger, error, about) }), bodies),
     plan,
     pathText,
     routed,

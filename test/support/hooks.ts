@@ -1,3 +1,5 @@
+// First, before anything is compiled.
+import './judge-schemas.js';
 import { closeAll, closeLeaks, endWithParent } from './cleanup.js';
 import { openExitProblems, throwExitProblems } from './exit-problems.js';
 

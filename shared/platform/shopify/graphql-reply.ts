@@ -1,5 +1,6 @@
 import { ajv } from '../../contract/ajv.js';
 import type { PlatformError } from '../commerce-platform.js';
+import { compiledWhenAsked } from './compiled-when-asked.js';
 import type { QueryCost } from './throttle.js';
 
 /**
@@ -93,20 +94,22 @@ interface GraphqlError {
   extensions?: { code?: string };
 }
 
-const isReply = ajv.compile<{ data?: unknown; errors?: GraphqlError[]; extensions?: unknown }>({
-  type: 'object',
-  properties: {
-    data: true,
-    errors: {
-      type: 'array',
-      items: {
-        type: 'object',
-        properties: { extensions: { type: 'object', properties: { code: { type: 'string' } } } },
+const isReply = compiledWhenAsked(() =>
+  ajv.compile<{ data?: unknown; errors?: GraphqlError[]; extensions?: unknown }>({
+    type: 'object',
+    properties: {
+      data: true,
+      errors: {
+        type: 'array',
+        items: {
+          type: 'object',
+          properties: { extensions: { type: 'object', properties: { code: { type: 'string' } } } },
+        },
       },
+      extensions: true,
     },
-    extensions: true,
-  },
-});
+  }),
+);
 
 interface CostExtension {
   cost: {
@@ -115,25 +118,27 @@ interface CostExtension {
   };
 }
 
-const hasCost = ajv.compile<CostExtension>({
-  type: 'object',
-  required: ['cost'],
-  properties: {
-    cost: {
-      type: 'object',
-      required: ['requestedQueryCost', 'throttleStatus'],
-      properties: {
-        requestedQueryCost: { type: 'number', minimum: 0 },
-        throttleStatus: {
-          type: 'object',
-          required: ['currentlyAvailable', 'restoreRate'],
-          properties: {
-            maximumAvailable: { type: 'number', exclusiveMinimum: 0 },
-            currentlyAvailable: { type: 'number' },
-            restoreRate: { type: 'number', exclusiveMinimum: 0 },
+const hasCost = compiledWhenAsked(() =>
+  ajv.compile<CostExtension>({
+    type: 'object',
+    required: ['cost'],
+    properties: {
+      cost: {
+        type: 'object',
+        required: ['requestedQueryCost', 'throttleStatus'],
+        properties: {
+          requestedQueryCost: { type: 'number', minimum: 0 },
+          throttleStatus: {
+            type: 'object',
+            required: ['currentlyAvailable', 'restoreRate'],
+            properties: {
+              maximumAvailable: { type: 'number', exclusiveMinimum: 0 },
+              currentlyAvailable: { type: 'number' },
+              restoreRate: { type: 'number', exclusiveMinimum: 0 },
+            },
           },
         },
       },
     },
-  },
-});
+  }),
+);

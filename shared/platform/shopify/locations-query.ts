@@ -1,4 +1,5 @@
 import { ajv } from '../../contract/ajv.js';
+import { compiledWhenAsked } from './compiled-when-asked.js';
 import { locationGidSchema } from './global-ids.js';
 import { pageInfoSchema } from './page-info.js';
 import type { PageInfo } from './page-info.js';
@@ -32,17 +33,19 @@ const locationSchema = {
   properties: { id: locationGidSchema, name: { type: 'string' } },
 } as const;
 
-export const isLocationsData = ajv.compile<LocationsData>({
-  type: 'object',
-  required: ['locations'],
-  properties: {
-    locations: {
-      type: 'object',
-      required: ['nodes', 'pageInfo'],
-      properties: {
-        nodes: { type: 'array', maxItems: locationsPerPage, items: locationSchema },
-        pageInfo: pageInfoSchema,
+export const isLocationsData = compiledWhenAsked(() =>
+  ajv.compile<LocationsData>({
+    type: 'object',
+    required: ['locations'],
+    properties: {
+      locations: {
+        type: 'object',
+        required: ['nodes', 'pageInfo'],
+        properties: {
+          nodes: { type: 'array', maxItems: locationsPerPage, items: locationSchema },
+          pageInfo: pageInfoSchema,
+        },
       },
     },
-  },
-});
+  }),
+);

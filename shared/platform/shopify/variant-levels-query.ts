@@ -1,4 +1,5 @@
 import { ajv } from '../../contract/ajv.js';
+import { compiledWhenAsked } from './compiled-when-asked.js';
 import { locationGidSchema } from './global-ids.js';
 import { pageInfoSchema } from './page-info.js';
 import type { PageInfo } from './page-info.js';
@@ -83,20 +84,22 @@ const levelsPageSchema = {
   },
 } as const;
 
-export const isVariantLevelsData = ajv.compile<VariantLevelsData>({
-  type: 'object',
-  required: ['productVariant'],
-  properties: {
-    productVariant: {
-      type: ['object', 'null'],
-      required: ['inventoryItem'],
-      properties: {
-        inventoryItem: {
-          type: 'object',
-          required: ['inventoryLevels'],
-          properties: { inventoryLevels: levelsPageSchema },
+export const isVariantLevelsData = compiledWhenAsked(() =>
+  ajv.compile<VariantLevelsData>({
+    type: 'object',
+    required: ['productVariant'],
+    properties: {
+      productVariant: {
+        type: ['object', 'null'],
+        required: ['inventoryItem'],
+        properties: {
+          inventoryItem: {
+            type: 'object',
+            required: ['inventoryLevels'],
+            properties: { inventoryLevels: levelsPageSchema },
+          },
         },
       },
     },
-  },
-});
+  }),
+);

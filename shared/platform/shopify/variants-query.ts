@@ -1,4 +1,5 @@
 import { ajv } from '../../contract/ajv.js';
+import { compiledWhenAsked } from './compiled-when-asked.js';
 import { variantGidSchema } from './global-ids.js';
 import { pageInfoSchema } from './page-info.js';
 import type { PageInfo } from './page-info.js';
@@ -99,17 +100,19 @@ const variantSchema = {
   },
 } as const;
 
-export const isVariantsData = ajv.compile<VariantsData>({
-  type: 'object',
-  required: ['productVariants'],
-  properties: {
-    productVariants: {
-      type: 'object',
-      required: ['nodes', 'pageInfo'],
-      properties: {
-        nodes: { type: 'array', maxItems: variantsPerPage, items: variantSchema },
-        pageInfo: pageInfoSchema,
+export const isVariantsData = compiledWhenAsked(() =>
+  ajv.compile<VariantsData>({
+    type: 'object',
+    required: ['productVariants'],
+    properties: {
+      productVariants: {
+        type: 'object',
+        required: ['nodes', 'pageInfo'],
+        properties: {
+          nodes: { type: 'array', maxItems: variantsPerPage, items: variantSchema },
+          pageInfo: pageInfoSchema,
+        },
       },
     },
-  },
-});
+  }),
+);

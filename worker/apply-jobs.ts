@@ -84,8 +84,9 @@ async function apply(
       });
       const { outcomes, leftOut } = report;
       if (groups.length > 0) deps.metrics.committed(report, (performance.now() - startedAtMs) / 1_000);
-      deps.ledgerWatch.changed(groups);
-      return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
+      const notDone = new Set(leftOut.map(queueName));
+      deps.ledgerWatch.changed(groups.filter((group) => !notDone.has(queueName(group))));
+      return { outcomes, leftOut: notDone };
     } catch (error) {
       if (isTimeout(error))
         deps.logger.warn({ err: error, materials: groups.length }, 'A transaction overstayed its time.');

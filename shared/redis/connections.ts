@@ -114,13 +114,13 @@ function endSilence(redis: Redis, silenceMs: number): void {
 function connect(url: string, { silenceMs = silenceMsMax, ...options }: Options, onError: OnError): Redis {
   const redis = new Redis(url, { ...options, reconnectOnError: leaveReplica() });
   endSilence(redis, silenceMs);
-  // Each connection tries an absent Redis twice a second: the same error is not said twice in a row until it is back.
-  let said: string | undefined;
-  redis.on('ready', () => (said = undefined));
+  // Each connection tries an absent Redis twice a second: until it is back, each of its errors is said once.
+  const said = new Set<string>();
+  redis.on('ready', () => said.clear());
   // An `error` event without a listener ends the process.
   redis.on('error', (error) => {
-    if (error.message === said) return;
-    said = error.message;
+    if (said.has(error.message)) return;
+    said.add(error.message);
     onError(error);
   });
   return redis;

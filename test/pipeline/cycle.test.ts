@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
 import type { Database } from '../../shared/database/connect.js';
-import type { Operation } from '../../shared/domain/operation.js';
+import type { MaterialRef, Operation } from '../../shared/domain/operation.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
 import { takeMaterials } from '../../shared/queue/leases.js';
+import { queueName } from '../../shared/queue/names.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import { runCycle } from '../../worker/cycle.js';
 import type { WorkerDeps } from '../../worker/deps.js';
@@ -22,7 +23,12 @@ describe('a cycle that takes more than one transaction', () => {
   const room = useQueueRoom();
   const postgres = useDatabase({ poolMax: 3, pipeline: true });
   let shop: TestShop;
-  beforeEach(async () => (shop = await createTestShop(postgres.database, { materials: 2 })));
+  /** What the ledger watch was told of. */
+  let changed: MaterialRef[];
+  beforeEach(async () => {
+    shop = await createTestShop(postgres.database, { materials: 2 });
+    changed = [];
+  });
 
   const ref = (index = 0) => ({ shopId: shop.shopId, materialId: shop.materialIds[index] ?? '' });
   const book = (units: number, rows = 1): Operation => {
@@ -71,6 +77,7 @@ describe('a cycle that takes more than one transaction', () => {
       new Set([undefined]),
     );
     expect(await recordOf(postgres.database, elsewhere.id)).to.equal('executed');
+    expect(changed.map(queueName), 'what the ledger watch is told').to.deep.equal([queueName(ref(1))]);
     expect(await room.jobs(ref(), 'wait')).to.deep.equal(jobs);
   });
 
@@ -107,7 +114,7 @@ describe('a cycle that takes more than one transaction', () => {
       logger: pino({ level: 'silent' }),
       keyMemoryMs: keyMemoryMsDefault,
       metrics: createWorkerMetrics(),
-      ledgerWatch: { changed: () => undefined, stop: () => Promise.resolve() },
+      ledgerWatch: { changed: (materials) => void changed.push(...materials), stop: () => Promise.resolve() },
       watchLeftOut: () => undefined,
     };
     await runCycle(deps, await takeMaterials(room.redis, presence, 32), () => false);

@@ -1,14 +1,12 @@
 import { isAlive, signal } from '../../shared/standalone/processes.js';
 
-/** Below the bound at which an API that is stuck forces its own end (20 s); a worker does so after 8 s. */
-const goneMsMax = 15_000;
 const pollMs = 10;
 
 /**
  * Ends a process by a signal, and by SIGKILL if it stays. Waits without a turn of the event loop, as an exit handler
- * must. Returns whether the signal was enough.
+ * must. Returns whether the signal was enough within `goneMsMax`.
  */
-export function endNow(pid: number, by: NodeJS.Signals): boolean {
+export function endNow(pid: number, by: NodeJS.Signals, goneMsMax: number): boolean {
   signal(pid, by);
   const deadline = performance.now() + goneMsMax;
   const clock = new Int32Array(new SharedArrayBuffer(4));

@@ -36,6 +36,8 @@ export interface TestDatabase {
 }
 
 const goneMsMax = 5_000;
+/** Of a Postgres that kills what it has started only after 5 s. */
+const endedMsMax = 15_000;
 const templateName = 'template_migrated';
 
 let shared: Promise<TestServer> | undefined;
@@ -128,7 +130,7 @@ async function startServer(name: string, kind: 'postgres' | 'redis', forWholeRun
   };
   const closeNow = () => {
     // On SIGQUIT Postgres takes its processes and its shared memory with it; after a SIGKILL the memory would stay.
-    if (pid !== undefined) endNow(pid, kind === 'postgres' ? 'SIGQUIT' : 'SIGKILL');
+    if (pid !== undefined) endNow(pid, kind === 'postgres' ? 'SIGQUIT' : 'SIGKILL', endedMsMax);
     // Processes of its own that outlive it go on writing until they notice: 0.1 s, 0.2 s … between the attempts.
     rmSync(folder.path, { recursive: true, force: true, maxRetries: 6 });
   };

@@ -58,8 +58,15 @@ const readyMsMax = 20_000;
 /** Above the API's own bound (SHUTDOWN_TIMEOUT_MS, 20 s). */
 const stopMsMax = 25_000;
 const killMsMax = 5_000;
+/** Below the bounds at which one that is stuck forces its own end: 20 s, and 8 s for a worker. */
+const endMsMax = { api: 15_000, worker: 6_000 };
 const firedMsMax = 20_000;
 const logLinesMax = 200;
+
+interface Watched {
+  kind: 'api' | 'worker';
+  forWholeRun: boolean;
+}
 
 /** Starts `dist/api/main.js` or `dist/worker/main.js` with exactly this environment, and waits until it says it serves. */
 export async function startProcess(kind: 'api' | 'worker', env: Env, { forWholeRun = false } = {}): Promise<Proc> {
@@ -72,7 +79,7 @@ export async function startProcess(kind: 'api' | 'worker', env: Env, { forWholeR
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
   const seen: Seen = { lines: [], hits: [], ready: undefined, end: undefined };
-  const proc = watch(child, { name: `${kind} ${String(child.pid)}`, forWholeRun }, seen);
+  const proc = watch(child, { kind, forWholeRun }, seen);
   const said = () => `${proc.name} said:\n${seen.lines.join('\n')}`;
   try {
     await until(() => seen.ready !== undefined || seen.end !== undefined, {
@@ -109,7 +116,8 @@ export async function stopProcess(proc: Proc): Promise<void> {
   if (code !== 0) throw new Error(`${proc.name} did not end clean (${signal ?? `code ${String(code)}`}); ${said()}`);
 }
 
-function watch(child: ChildProcess, { name, forWholeRun }: { name: string; forWholeRun: boolean }, seen: Seen): Proc {
+function watch(child: ChildProcess, { kind, forWholeRun }: Watched, seen: Seen): Proc {
+  const name = `${kind} ${String(child.pid)}`;
   const hearers: ((line: string) => void)[] = [];
   for (const stream of [child.stdout, child.stderr]) {
     if (stream === null) continue;
@@ -134,7 +142,7 @@ function watch(child: ChildProcess, { name, forWholeRun }: { name: string; forWh
   const closeNow = () => {
     // If it ends by itself, it also tells what of its code has run (`npm run test:coverage`).
     if (!forWholeRun || child.pid === undefined) kill('SIGKILL');
-    else if (!endNow(child.pid, 'SIGTERM')) addExitProblem(`${name} did not end on SIGTERM`);
+    else if (!endNow(child.pid, 'SIGTERM', endMsMax[kind])) addExitProblem(`${name} did not end on SIGTERM`);
   };
   void exited.then(rememberOpen({ name, forWholeRun, close, closeNow }));
   return {

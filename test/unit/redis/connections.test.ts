@@ -34,6 +34,23 @@ describe('a Redis that is away', () => {
   });
 });
 
+describe('a Redis that is away for more than one reason', () => {
+  it('is said to be once for each, however they alternate', async () => {
+    const server = await startTestRedis();
+    const said: string[] = [];
+    const redis = connectProducerRedis(server.url, ({ message }) => said.push(message));
+    try {
+      await untilReady(redis);
+      for (const reason of ['ENETUNREACH', 'ETIMEDOUT', 'ENETUNREACH', 'ETIMEDOUT'])
+        redis.emit('error', new Error(reason));
+      expect(said).to.deep.equal(['ENETUNREACH', 'ETIMEDOUT']);
+    } finally {
+      redis.disconnect();
+      await server.stop();
+    }
+  });
+});
+
 describe('a connection to Redis that owes an answer', () => {
   it('is kept by a process that stood still for longer than a silence may be: the answer lies there', async () => {
     const server = await startTestRedis();

@@ -24,11 +24,7 @@ export function agentMethods(asked: string): string | undefined {
  * every request shows a key, which no browser adds by itself.
  */
 export function agent(surface: AgentSurface, bodies: Bodies): AppMiddleware {
-  return async (ctx, next) => {
-    if (ctx.path !== path) {
-      await next();
-      return;
-    }
+  const answer = async (ctx: AppContext): Promise<void> => {
     const { state, req } = ctx;
     state.route = path;
     if (ctx.method !== methods) {
@@ -45,6 +41,7 @@ export function agent(surface: AgentSurface, bodies: Bodies): AppMiddleware {
       send(ctx, await surface({ caller, message: read.body, headers: req.headers }));
     }
   };
+  return (ctx, next) => (ctx.path === path ? answer(ctx) : next());
 }
 
 const message = 'Send one JSON-RPC message, an object. Batches are not taken.';

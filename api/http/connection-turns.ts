@@ -1,7 +1,7 @@
 import type { IncomingMessage } from 'node:http';
 import type { Socket } from 'node:net';
 import { callerOf } from './request-state.js';
-import type { AppMiddleware } from './request-state.js';
+import type { AppContext, AppMiddleware } from './request-state.js';
 
 /**
  * Back-pressure by the socket: while a shop has enough writes in hand, a connection that has had its answer is not read
@@ -80,6 +80,21 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
     forgetIdle(shopId, line);
   }
 
+  async function takeTurn(ctx: AppContext, next: () => Promise<unknown>): Promise<void> {
+    const { shop } = callerOf(ctx);
+    const { socket } = ctx.req;
+    const line = lineOf(shop.id);
+    arrived(line, socket);
+    // A proxy's connection carries the requests of many: pausing it for this shop would hold up the others.
+    if (!isForwarded(ctx.req)) ctx.res.once('close', () => answered(shop.id, socket));
+    try {
+      await next();
+    } finally {
+      // Not when its answer closes: if the connection breaks, Node 20 does not say so to an answer behind another.
+      decided(shop.id, line);
+    }
+  }
+
   function forgetIdle(shopId: number, line: Line): void {
     if (line.inHand === 0 && !isAnyoneAbout(line) && lines.get(shopId) === line) lines.delete(shopId);
   }
@@ -102,24 +117,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
   }
 
   return {
-    async take(ctx, next) {
-      if (ctx.method !== 'PATCH') {
-        await next();
-        return;
-      }
-      const { shop } = callerOf(ctx);
-      const { socket } = ctx.req;
-      const line = lineOf(shop.id);
-      arrived(line, socket);
-      // A proxy's connection carries the requests of many: pausing it for this shop would hold up the others.
-      if (!isForwarded(ctx.req)) ctx.res.once('close', () => answered(shop.id, socket));
-      try {
-        await next();
-      } finally {
-        // Not when its answer closes: if the connection breaks, Node 20 does not say so to an answer behind another.
-        decided(shop.id, line);
-      }
-    },
+    take: (ctx, next) => (ctx.method === 'PATCH' ? takeTurn(ctx, next) : next()),
     close() {
       isClosed = true;
       clearInterval(looking);

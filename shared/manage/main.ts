@@ -1,5 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { environmentHelp } from '../runtime/command-help.js';
+import { exitCodes } from '../runtime/exit-codes.js';
 import { outliveLostOutput } from '../runtime/lost-output.js';
 import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
@@ -35,8 +36,6 @@ const declared = {
 } as const satisfies SettingsDeclaration;
 const settings = settingsOrExit(declared, process.env);
 
-const exitCodeUsage = 2;
-
 const program = new Command('manage')
   .description('Shops, keys, locations and materials, the mirror of the platform, and the check of the ledger.')
   .exitOverride()
@@ -64,5 +63,5 @@ try {
 } catch (error) {
   if (!(error instanceof CommanderError)) throw error;
   // Commander has printed what is wrong; its own exit code would be 1, which here means a command that failed.
-  process.exitCode = error.exitCode === 0 ? 0 : exitCodeUsage;
+  process.exitCode = error.exitCode === 0 ? 0 : exitCodes.usage;
 }

@@ -4,7 +4,7 @@ import { isCleanText } from '../contract/text-rules.js';
 
 /**
  * Commander calls it with an option's text. It returns the value, or throws a refusal that commander prints with the
- * option's name (usage error, exit code 2). Bounds are those of the contract and of the tables.
+ * option's name (usage error, exit code 64). Bounds are those of the contract and of the tables.
  */
 type OptionParser<T> = (text: string) => T;
 

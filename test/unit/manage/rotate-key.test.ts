@@ -142,7 +142,7 @@ describe('manage keys rotate', () => {
   for (const overlap of ['24', '-1h', '91d', '1w', 'h']) {
     it(`an overlap of ${overlap} is wrong usage`, async () => {
       const { code, stderr } = await cli.run(rotateArguments('000000000000', `--overlap=${overlap}`));
-      expect(code).to.equal(2);
+      expect(code).to.equal(64);
       expect(stderr).to.match(/^error: .*--overlap.*up to 90d/);
     });
   }

@@ -40,9 +40,9 @@ describe('npm run manage', () => {
       ['orders', 'list'],
     ];
     for (const args of wrong) {
-      it(`wrong usage ends with 2 and says what is wrong: ${args.join(' ').slice(0, 80)}`, async () => {
+      it(`wrong usage ends with 64 and says what is wrong: ${args.join(' ').slice(0, 80)}`, async () => {
         const { code, stdout, stderr } = await cli.run(args);
-        expect({ code, stdout }).to.deep.equal({ code: 2, stdout: '' });
+        expect({ code, stdout }).to.deep.equal({ code: 64, stdout: '' });
         expect(stderr).to.match(/^error: /);
       });
     }

@@ -1,6 +1,6 @@
 import type { Database } from '../shared/database/connect.js';
-import { mismatchMeanings } from '../shared/database/ledger-check.js';
-import type { LedgerMismatch } from '../shared/database/ledger-check.js';
+import { mismatchMeanings } from '../shared/database/ledger-mismatch.js';
+import type { LedgerMismatch } from '../shared/database/ledger-mismatch.js';
 import { checkRecentLedger } from '../shared/database/recent-ledger-check.js';
 import type { MaterialRef } from '../shared/domain/operation.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';

@@ -1,6 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client';
-import { mismatchMeanings } from '../shared/database/ledger-check.js';
-import type { MismatchKind } from '../shared/database/ledger-check.js';
+import { mismatchMeanings } from '../shared/database/ledger-mismatch.js';
+import type { MismatchKind } from '../shared/database/ledger-mismatch.js';
 import type { RowFailureCode } from '../shared/domain/adjustment.js';
 import type { Operation } from '../shared/domain/operation.js';
 import type { ApplyReport } from '../shared/inventory/apply-operations.js';
@@ -146,7 +146,7 @@ function tallyOf(records: ApplyReport['records']): Tally {
   const tally: Tally = { rows: new Map(), operations: new Map() };
   for (const { operation, outcome } of records) {
     const counted = countedOutcome(operation, outcome);
-    // Withdrawn meanwhile, and put on record by the API that withdrew it.
+    // Cancelled meanwhile, and put on record by the API that cancelled it.
     if (counted === 'cancelled') continue;
     add(tally.operations, counted, 1);
     if (counted !== 'executed' || outcome.status !== 'executed' || outcome.result.kind !== 'adjusted') continue;

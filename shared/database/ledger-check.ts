@@ -1,28 +1,6 @@
 import type { Database } from './connect.js';
-
-/** One thing that the ledger and what was derived from it disagree about; figures are decimals as Postgres writes them. */
-export interface LedgerMismatch {
-  kind: MismatchKind;
-  shopId: number;
-  /** Null only where a ledger entry points at a level that is not there. */
-  materialId: string | null;
-  locationId: string | null;
-  levelId: string | null;
-  expected: string;
-  found: string;
-}
-
-/** Each rule (pipeline §3 "The ledger is the truth"), with what `expected` and `found` are. */
-export const mismatchMeanings = {
-  'level-not-sum': 'the level is not the sum of what its entries applied',
-  'sequence-gap': 'the entries are not numbered 1, 2, 3 …: their number, and the last number',
-  'last-sequence': 'the level does not carry the number of its last entry',
-  'broken-chain': 'an entry does not start from what the one before it left: how many such entries',
-  'total-not-sum': "the material's total is not the sum of its levels",
-  'level-missing': 'there are entries of a level that does not exist',
-} as const;
-
-export type MismatchKind = keyof typeof mismatchMeanings;
+import { levelMismatches, totalMismatch } from './ledger-mismatch.js';
+import type { ComparedLevel, LedgerMismatch, WrongTotal } from './ledger-mismatch.js';
 
 export interface LedgerCheckProgress {
   levels: number;
@@ -92,25 +70,26 @@ async function countRows(database: Database, shopId: number | undefined): Promis
 async function checkLevels(database: Database, shopId: number, note: Note): Promise<void> {
   let after = { materialId: '', locationId: '' };
   for (;;) {
-    const { rows } = await database.raw<{ rows: LevelRow[] }>(levelBatch, { shopId, ...after, limit: levelsPerBatch });
+    const { rows } = await database.raw<{ rows: ComparedLevel[] }>(levelBatch, {
+      shopId,
+      ...after,
+      limit: levelsPerBatch,
+    });
     const last = rows.at(-1);
     if (last === undefined) return;
     const entries = rows.reduce((sum, row) => sum + Number(row.entries), 0);
-    note(
-      { levels: rows.length, entries },
-      rows.flatMap((row) => levelMismatches(shopId, row)),
-    );
+    note({ levels: rows.length, entries }, rows.flatMap(levelMismatches));
     after = { materialId: last.material_id, locationId: last.location_id };
   }
 }
 
 /** The comparison of two text columns by row goes through the primary key, so a batch starts where the last ended. */
 const levelBatch = `
-  SELECT l.material_id, l.location_id, l.id, l.quantity, l.sequence, e.entries, e.applied, e.last_sequence, e.breaks,
-         l.quantity = e.applied AS is_sum, e.first_sequence = 1 AND e.last_sequence = e.entries AS is_gap_free,
+  SELECT l.shop_id, l.material_id, l.location_id, l.id, l.quantity, l.sequence, e.entries, e.by_ledger, e.last_sequence,
+         e.breaks, l.quantity = e.by_ledger AS is_sum, e.first_sequence = 1 AND e.last_sequence = e.entries AS is_gap_free,
          l.sequence = e.last_sequence AS is_last
   FROM levels l CROSS JOIN LATERAL (
-    SELECT count(*) AS entries, coalesce(sum(g.applied), 0)::numeric(38, 6) AS applied,
+    SELECT count(*) AS entries, coalesce(sum(g.applied), 0)::numeric(38, 6) AS by_ledger,
            coalesce(min(g.sequence), 1) AS first_sequence, coalesce(max(g.sequence), 0) AS last_sequence,
            count(*) FILTER (WHERE g.previous <> g.before OR g.previous + g.applied <> g.level_after) AS breaks
     FROM (
@@ -122,45 +101,13 @@ const levelBatch = `
   WHERE l.shop_id = :shopId AND (l.material_id, l.location_id) > (:materialId, :locationId)
   ORDER BY l.material_id, l.location_id LIMIT :limit`;
 
-interface LevelRow {
-  material_id: string;
-  location_id: string;
-  id: string;
-  quantity: string;
-  sequence: string;
-  entries: string;
-  applied: string;
-  last_sequence: string;
-  breaks: string;
-  is_sum: boolean;
-  is_gap_free: boolean;
-  is_last: boolean;
-}
-
-function levelMismatches(shopId: number, row: LevelRow): LedgerMismatch[] {
-  const of = (kind: MismatchKind, expected: string, found: string): LedgerMismatch => ({
-    kind,
-    shopId,
-    materialId: row.material_id,
-    locationId: row.location_id,
-    levelId: row.id,
-    expected,
-    found,
-  });
-  return [
-    ...(row.is_sum ? [] : [of('level-not-sum', row.applied, row.quantity)]),
-    ...(row.is_gap_free ? [] : [of('sequence-gap', row.entries, row.last_sequence)]),
-    ...(row.is_last ? [] : [of('last-sequence', row.last_sequence, row.sequence)]),
-    ...(row.breaks === '0' ? [] : [of('broken-chain', '0', row.breaks)]),
-  ];
-}
-
 /** Only virtual materials have a total that is a sum; a platform material's is mirrored. */
 async function checkTotals(database: Database, shopId: number, note: Note): Promise<void> {
   let after = '';
   for (;;) {
     const { rows } = await database.raw<{ rows: TotalRow[] }>(
-      `SELECT s.material_id, s.total_quantity, t.total, m.origin = 'platform' OR s.total_quantity = t.total AS is_sum
+      `SELECT s.shop_id, s.material_id, s.total_quantity, t.total,
+              m.origin = 'platform' OR s.total_quantity = t.total AS is_sum
        FROM stock s JOIN materials m ON m.shop_id = s.shop_id AND m.id = s.material_id
        CROSS JOIN LATERAL (
          SELECT coalesce(sum(l.quantity), 0)::numeric(38, 6) AS total FROM levels l
@@ -171,22 +118,12 @@ async function checkTotals(database: Database, shopId: number, note: Note): Prom
     );
     const last = rows.at(-1);
     if (last === undefined) return;
-    const wrong = rows.filter(({ is_sum }) => !is_sum);
-    note(
-      { materials: rows.length },
-      wrong.map(({ material_id, total, total_quantity }) => {
-        const place = { materialId: material_id, locationId: null, levelId: null };
-        return { kind: 'total-not-sum', shopId, ...place, expected: total, found: total_quantity };
-      }),
-    );
+    note({ materials: rows.length }, rows.filter(({ is_sum }) => !is_sum).map(totalMismatch));
     after = last.material_id;
   }
 }
 
-interface TotalRow {
-  material_id: string;
-  total_quantity: string;
-  total: string;
+interface TotalRow extends WrongTotal {
   is_sum: boolean;
 }
 

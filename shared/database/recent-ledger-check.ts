@@ -1,6 +1,7 @@
 import type { MaterialRef } from '../domain/operation.js';
 import type { Database } from './connect.js';
-import type { LedgerMismatch, MismatchKind } from './ledger-check.js';
+import { levelMismatches, totalMismatch } from './ledger-mismatch.js';
+import type { ComparedLevel, LedgerMismatch, WrongTotal } from './ledger-mismatch.js';
 
 export interface RecentLedgerCheck {
   materials: number;
@@ -33,13 +34,13 @@ export async function checkRecentLedger(
 ): Promise<RecentLedgerCheck> {
   const shopIds = materials.map(({ shopId }) => shopId);
   const materialIds = materials.map(({ materialId }) => materialId);
-  const { rows: levels } = await database.raw<{ rows: LevelRow[] }>(recentLevels, {
+  const { rows: levels } = await database.raw<{ rows: ComparedLevel[] }>(recentLevels, {
     shopIds,
     materialIds,
     levelsMax,
     entriesPerLevelMax,
   });
-  const { rows: totals } = await database.raw<{ rows: TotalRow[] }>(wrongTotals, { shopIds, materialIds });
+  const { rows: totals } = await database.raw<{ rows: WrongTotal[] }>(wrongTotals, { shopIds, materialIds });
   return {
     materials: materials.length,
     levels: levels.length,
@@ -56,7 +57,8 @@ export async function checkRecentLedger(
  * all that Postgres did for its adjustments).
  */
 const recentLevels = `
-  SELECT l.shop_id, l.material_id, l.location_id, l.id, l.quantity, l.sequence, e.entries, e.last_sequence, e.last_level,
+  SELECT l.shop_id, l.material_id, l.location_id, l.id, l.quantity, l.sequence, e.entries,
+         coalesce(e.last_level, 0)::numeric(38, 6) AS by_ledger, coalesce(e.last_sequence, 0) AS last_sequence,
          e.breaks, coalesce(l.quantity = e.last_level, false) AS is_sum,
          coalesce(e.last_sequence - e.first_sequence + 1 = e.entries
                   AND (e.first_sequence = 1 OR e.first_sequence <= l.sequence - :entriesPerLevelMax + 1
@@ -93,57 +95,3 @@ const wrongTotals = `
     WHERE l.shop_id = s.shop_id AND l.material_id = s.material_id
   ) t
   WHERE m.origin <> 'platform' AND s.total_quantity <> t.total`;
-
-interface LevelRow {
-  shop_id: number;
-  material_id: string;
-  location_id: string;
-  id: string;
-  quantity: string;
-  sequence: string;
-  entries: string;
-  last_sequence: string | null;
-  last_level: string | null;
-  breaks: string;
-  is_sum: boolean;
-  is_gap_free: boolean;
-  is_last: boolean;
-}
-
-interface TotalRow {
-  shop_id: number;
-  material_id: string;
-  total_quantity: string;
-  total: string;
-}
-
-function levelMismatches(row: LevelRow): LedgerMismatch[] {
-  const of = (kind: MismatchKind, expected: string, found: string): LedgerMismatch => ({
-    kind,
-    shopId: row.shop_id,
-    materialId: row.material_id,
-    locationId: row.location_id,
-    levelId: row.id,
-    expected,
-    found,
-  });
-  const lastSequence = row.last_sequence ?? '0';
-  return [
-    ...(row.is_sum ? [] : [of('level-not-sum', row.last_level ?? '0.000000', row.quantity)]),
-    ...(row.is_gap_free ? [] : [of('sequence-gap', row.entries, lastSequence)]),
-    ...(row.is_last ? [] : [of('last-sequence', lastSequence, row.sequence)]),
-    ...(row.breaks === '0' ? [] : [of('broken-chain', '0', row.breaks)]),
-  ];
-}
-
-function totalMismatch(row: TotalRow): LedgerMismatch {
-  return {
-    kind: 'total-not-sum',
-    shopId: row.shop_id,
-    materialId: row.material_id,
-    locationId: null,
-    levelId: null,
-    expected: row.total,
-    found: row.total_quantity,
-  };
-}

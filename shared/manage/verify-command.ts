@@ -1,6 +1,7 @@
 import type { Command } from 'commander';
-import { checkLedger, mismatchMeanings } from '../database/ledger-check.js';
+import { checkLedger } from '../database/ledger-check.js';
 import type { LedgerCheck, LedgerCheckProgress } from '../database/ledger-check.js';
+import { mismatchMeanings } from '../database/ledger-mismatch.js';
 import { findShop } from '../database/shops.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';

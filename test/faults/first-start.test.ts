@@ -12,7 +12,7 @@ import type { Started } from '../support/npm-start.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
 
-/** T19: within this time it works, or it exits with a message that says what to do. */
+/** T19 (reliability §2): within this time it works, or it exits with a message that says what to do. */
 const refusalMsMax = 15_000;
 
 describe('T19: a first start that cannot work says what to do, in time', () => {

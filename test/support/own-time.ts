@@ -1,3 +1,4 @@
+import { spawnSync } from 'node:child_process';
 import { readMachineTime, stolenPart } from './machine-time.js';
 import type { MachineTime } from './machine-time.js';
 
@@ -29,11 +30,44 @@ export function startOwnTime(): () => number {
   return () => ownPart(performance.now() - beganMs, before, machineTime());
 }
 
-/** As `setTimeout`, but acts once the machine has had this much time of its own. Returns what takes it back. */
+/** What Node takes to start where nobody is in its way, on the slowest machine that these tests have met. */
+const usualStartMs = 150;
+const slownessMax = 20;
+/** For so long a measurement holds, since a thousand deadlines may be over at the same moment. */
+const slownessMs = 2_000;
+let slow: { atMs: number; times: number } = { atMs: -Infinity, times: 1 };
+
+/** How many times slower than usual this machine is, by how long it takes to start Node; 1 to 20. */
+export function slownessOf(startMs: number): number {
+  return Math.min(slownessMax, Math.max(1, startMs / usualStartMs));
+}
+
+/**
+ * Not all hosts that are short of CPU say what they take: one had a worker start for more than 20 s that else takes one,
+ * with no time stolen by its word. Measured only where a deadline would be over, and then as long as this process waits.
+ */
+function slowness(): number {
+  const beganMs = performance.now();
+  if (beganMs - slow.atMs > slownessMs) {
+    spawnSync(process.execPath, ['-e', '0'], { stdio: 'ignore' });
+    slow = { atMs: performance.now(), times: slownessOf(performance.now() - beganMs) };
+  }
+  return slow.times;
+}
+
+/**
+ * What is left of a deadline, in milliseconds of the machine's own time: nothing once it is over, also if the machine is
+ * as slow as it is just now. What a test waits for is to happen sooner or later; how soon is for measurements to say.
+ */
+export function leftOf(deadlineMs: number, passedMs: number): number {
+  return passedMs < deadlineMs ? deadlineMs - passedMs : Math.max(0, deadlineMs * slowness() - passedMs);
+}
+
+/** As `setTimeout`, but acts once a deadline of this length is over. Returns what takes it back. */
 export function afterOwnTime(ms: number, act: () => void): () => void {
   const passedMs = startOwnTime();
   const look = () => {
-    const leftMs = ms - passedMs();
+    const leftMs = leftOf(ms, passedMs());
     if (leftMs <= 0) act();
     else timer = setTimeout(look, leftMs);
   };

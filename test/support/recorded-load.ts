@@ -4,7 +4,7 @@ import { isExecuted } from './history.js';
 import type { Attempt, History, Intent, LevelRead, SentRow } from './history.js';
 import { request } from './http.js';
 import type { Answer } from './http.js';
-import { startOwnTime } from './own-time.js';
+import { leftOf, startOwnTime } from './own-time.js';
 import type { TestShop } from './shop.js';
 
 export interface RecordedLoadOptions {
@@ -98,7 +98,7 @@ async function settle(
     intent.attempts.push(attempt);
     if (attempt.answer !== undefined && isExecuted(attempt.answer)) return;
     if (intent.key === undefined && !(repeatsRefused && attempt.answer?.status === 503)) return;
-    if (passedMs() > settleMsMax) {
+    if (leftOf(settleMsMax, passedMs()) <= 0) {
       const last = attempt.answer === undefined ? 'a broken connection' : attempt.answer.text;
       throw new Error(`${intent.tag} is not settled after ${String(intent.attempts.length)} attempts; last: ${last}`);
     }

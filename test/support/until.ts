@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { startOwnTime } from './own-time.js';
+import { leftOf, startOwnTime } from './own-time.js';
 
 const pollMs = 10;
 
 /**
- * Asks until the answer is neither false nor undefined, and returns it; past the deadline, in the machine's own time,
- * it fails naming what it waited for. What the check throws passes through at once.
+ * Asks until the answer is neither false nor undefined, and returns it; once the deadline is over (`leftOf`), it fails
+ * naming what it waited for. What the check throws passes through at once.
  */
 export async function until<T>(
   check: () => T | Promise<T>,
@@ -15,7 +15,7 @@ export async function until<T>(
   for (;;) {
     const answer = await check();
     if (answer !== false && answer !== undefined) return answer as Exclude<T, false | undefined>;
-    if (passedMs() > deadlineMs) {
+    if (leftOf(deadlineMs, passedMs()) <= 0) {
       throw new Error(`Waited ${String(deadlineMs)} ms in vain for ${typeof what === 'string' ? what : what()}`);
     }
     await delay(pollMs);

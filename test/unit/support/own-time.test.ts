@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { afterOwnTime, ownPart, startOwnTime } from '../../support/own-time.js';
+import { afterOwnTime, leftOf, ownPart, slownessOf, startOwnTime } from '../../support/own-time.js';
 
 const at = (busyMs: number, stolenMs: number) => ({ busyMs, stolenMs });
 
@@ -25,6 +25,12 @@ describe('the time that a machine has to itself', () => {
     expect(passedMs()).to.be.greaterThan(0);
     expect(passedMs()).to.be.at.most(performance.now() - beganMs);
     expect(performance.now() - beganMs).to.be.at.least(49);
+  });
+
+  it('is given to a deadline in full, and more where the machine is slow', () => {
+    expect(leftOf(1_000, 250)).to.equal(750);
+    expect(leftOf(1_000, 20_001), 'however slow it is').to.equal(0);
+    expect([10, 150, 600, 60_000].map(slownessOf)).to.deep.equal([1, 1, 4, 20]);
   });
 
   it('can be taken back', async () => {

@@ -69,13 +69,22 @@ function fairnessText({ capacity, quietRate, floodRate, alone, besideBusy, besid
 
 function overloadText({ scenario, connectionsMax, peak, rounds, goodput, apiMib, workerMib }: OverloadSeen): string {
   const done = rounds.map(({ requestsASecond }) => requestsASecond);
-  const sum = (figure: (round: Round) => number) => whole(rounds.reduce((total, round) => total + figure(round), 0));
-  const worst = (figure: 'p50Ms' | 'p99Ms') => Math.max(...rounds.map(({ refusals }) => refusals[figure])).toFixed(1);
+  const neverSent = rounds.reduce((total, round) => total + round.neverSent, 0);
   return (
     `${scenario} at 5 × the peak of ${whole(peak)}/s, over ${whole(connectionsMax)} connections: ${whole(median(done))}/s done (${whole(Math.min(...done))} to ${whole(Math.max(...done))}; ${goodput.toFixed(2)} of the peak; must ≥ 0.9), ` +
-    `${sum(({ refusals }) => refusals.count)} refusals, p50 ${worst('p50Ms')} ms, p99 ${worst('p99Ms')} ms in the worst round (must < 50), ${sum(({ withoutRetryAfter }) => withoutRetryAfter)} of them without Retry-After, ` +
-    `${sum(({ neverSent }) => neverSent)} never sent for want of a connection; MiB API ${ends(apiMib)}, workers ${ends(workerMib)}`
+    `${refusalsText(rounds)}, ${whole(neverSent)} never sent for want of a connection; MiB API ${ends(apiMib)}, workers ${ends(workerMib)}`
   );
+}
+
+/** Latencies are those within the windows: what is refused while all connections begin at once is not measured. */
+function refusalsText(rounds: readonly Round[]): string {
+  const sum = (figure: (round: Round) => number) => rounds.reduce((total, round) => total + figure(round), 0);
+  const worst = (figure: 'p50Ms' | 'p99Ms') => Math.max(...rounds.map(({ refusals }) => refusals[figure])).toFixed(1);
+  const count = sum(({ refusals }) => refusals.count);
+  const figures =
+    count === 0 ? '' : `, p50 ${worst('p50Ms')} ms, p99 ${worst('p99Ms')} ms in the worst round (must < 50)`;
+  const withoutRetryAfter = sum((round) => round.withoutRetryAfter);
+  return `${whole(count)} refusals${figures} (${withoutRetryAfter} without Retry-After, warm-up included)`;
 }
 
 function lockedText({ rate, free, locked, statuses }: LockedSeen): string {

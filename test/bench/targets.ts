@@ -23,7 +23,10 @@ export interface Target {
   aim: readonly Bound[];
 }
 
-/** What the pipeline must reach, and what it aims at (pipeline §6), as multiples of what another design reaches beside it. */
+/**
+ * What the pipeline must reach, and what it aims at (pipeline §6), as multiples of what another design reaches beside
+ * it.
+ */
 export const targets: readonly Target[] = [
   {
     title: 'HOT throughput',

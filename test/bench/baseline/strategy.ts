@@ -2,7 +2,9 @@ import type { Dispatch, DispatchRequest } from '../../../api/dispatch/dispatch.j
 import type { Database } from '../../../shared/database/connect.js';
 import type { Operation } from '../../../shared/domain/operation.js';
 
-/** What a design does with an accepted change, in place of the queue: everything before and behind it is the API's own. */
+/**
+ * What a design does with an accepted change, in place of the queue: everything before and behind it is the API's own.
+ */
 export interface Strategy {
   /** Whether its pool writes queries without waiting for earlier answers, as the worker's does. */
   pipeline: boolean;

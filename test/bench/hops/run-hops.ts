@@ -17,7 +17,10 @@ const tracedRequests = 700;
 /** Between two requests, so that whatever the first leaves behind has ended. */
 const pauseMs = 3;
 
-/** Follows lone requests through API, Redis, worker and Postgres, on processes of their own that note each socket's traffic. */
+/**
+ * Follows lone requests through API, Redis, worker and Postgres, on processes of their own that note each socket's
+ * traffic.
+ */
 export async function runHops({ stack, say }: BenchContext): Promise<Timeline> {
   say('hops of a lone request');
   const folder = await temporaryFolder();

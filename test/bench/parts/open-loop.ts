@@ -13,7 +13,9 @@ import { designsOf } from './rounds.js';
 export const openFractions = [0.25, 0.5, 0.75, 0.9];
 const connectionsMax = 256;
 
-/** Latency against load, by arrivals at a fixed rate: a closed loop asks less of a slow service, and so hides its queue. */
+/**
+ * Latency against load, by arrivals at a fixed rate: a closed loop asks less of a slow service, and so hides its queue.
+ */
 export async function runOpenLoop(context: BenchContext, pools: Pools, measured: readonly Round[]): Promise<Round[]> {
   const { stack, options, say } = context;
   const rounds: Round[] = [];

@@ -86,10 +86,12 @@ async function measureOverload(
   const load = { loop: 'open' as const, rate, connectionsMax: connections };
   const measured = await measureWithMemory(context, { scenario, load, seed, warmupMs, measureMs });
   const { round } = measured;
-  context.say(
-    `  ${rate} due/s over ${connections} connections ${roundText(round)}, refusals p99 ${round.refusals.p99Ms.toFixed(1)} ms`,
-  );
+  context.say(`  ${rate} due/s over ${connections} connections ${roundText(round)}${p99OfRefusals(round)}`);
   return measured;
+}
+
+function p99OfRefusals({ refusals: { count, p99Ms } }: Round): string {
+  return count === 0 ? '' : `, refusals p99 ${p99Ms.toFixed(1)} ms`;
 }
 
 async function measureWithMemory(context: BenchContext, plan: RoundPlan) {

@@ -14,7 +14,9 @@ export interface RoundsSeen {
   redis: (RedisSeen & { scenario: ScenarioName })[];
 }
 
-/** All scenarios, one after the other; in each the designs take turns (A B A B), so that a slow minute hits all alike. */
+/**
+ * All scenarios, one after the other; in each the designs take turns (A B A B), so that a slow minute hits all alike.
+ */
 export async function runRounds(context: BenchContext, pools: Pools): Promise<RoundsSeen> {
   const { stack, options, say } = context;
   const seen: RoundsSeen = { rounds: [], redis: [] };

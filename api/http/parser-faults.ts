@@ -5,6 +5,7 @@ import { endDraining, endDrainingAfter, isEnded } from './end-draining.js';
 import { renderRaw, sendReply } from './envelope.js';
 import { answerBefore } from './pipelined.js';
 import { newRequestId } from './request-id.js';
+import { keptState } from './request-state.js';
 import type { RefusalReply } from './request-state.js';
 import { refuseUnrouted } from './refuse-unrouted.js';
 
@@ -40,7 +41,8 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
     const isBegun = !isWaiting(last, open);
     const reply = error.code === tooLate && !isBegun ? heldUp : replyTo(error, deps);
     if (!isBegun) deps.onRefused(statusByCode[reply.result.error.code]);
-    sendReply(last, { requestId: newRequestId(), reply, lastOfConnection: true });
+    const { requestId = newRequestId(), headers } = keptState(last) ?? {};
+    sendReply(last, { requestId, reply, ...(headers && { headers }), lastOfConnection: true });
     // Node no longer emits this for a request that was answered: whoever reads its body would wait for ever.
     last.req.emit('aborted');
   } else {

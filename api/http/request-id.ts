@@ -2,6 +2,7 @@ import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { statusByCode } from '../../shared/domain/errors.js';
+import { keepState } from './request-state.js';
 import type { AppContext, AppMiddleware } from './request-state.js';
 
 /** Told of every request that came to the app; what the server's own events answer (`server.ts`) never does. */
@@ -47,6 +48,7 @@ export function requestId(logger: Logger, onAnswered: OnAnswered): AppMiddleware
       lastOfConnection: false,
       bodyPlace: undefined,
     };
+    keepState(ctx.res, ctx.state);
     await next();
     const status = ctx.res.headersSent ? ctx.res.statusCode : clientGone;
     onAnswered({

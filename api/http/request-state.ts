@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import type { Refusal, Result } from '../../shared/domain/errors.js';
 import type { Caller } from '../caller.js';
@@ -31,6 +32,22 @@ export interface RequestState {
 
 export type AppContext = Koa.ParameterizedContext<RequestState>;
 export type AppMiddleware = Koa.Middleware<RequestState>;
+
+const stateOfAnswer = Symbol('the state of the request that is answered');
+
+interface Answered {
+  [stateOfAnswer]?: RequestState;
+}
+
+/** For what answers in the app's place, in the middle of a request: it knows only Node's response. */
+export function keepState(res: ServerResponse & Answered, state: RequestState): void {
+  res[stateOfAnswer] = state;
+}
+
+/** Undefined where the app has not begun with the request. */
+export function keptState(res: ServerResponse & Answered): RequestState | undefined {
+  return res[stateOfAnswer];
+}
 
 export function callerOf(ctx: AppContext): Caller {
   const { caller } = ctx.state;

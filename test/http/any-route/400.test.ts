@@ -120,6 +120,21 @@ describe('every path: 400', () => {
       expectData(answers[0]!, 'list');
     });
 
+    it('in a body that the app reads: the answer tells what is left of the limit, as every one behind a key', async () => {
+      const socket = connect({ port: http.port, host: '127.0.0.1' });
+      const text = textUntilClosed(socket);
+      // It is asked for the body behind all checks that come before it.
+      const askedOn = new Promise((resolve) => socket.once('data', resolve));
+      socket.write(`${patchHead()}Expect: 100-continue\r\n${chunked}\r\n`);
+      await askedOn;
+      socket.write('zz\r\n');
+      const [goOn = '', ...rest] = (await text).split(/(?<=\r\n\r\n)/);
+      expect(goOn).to.match(/^HTTP\/1\.1 100 /);
+      const answer = parseAnswer(rest.join(''));
+      expectError(answer, 'INVALID_INPUT');
+      expect(answer.headers).to.include.keys('ratelimit', 'ratelimit-policy');
+    });
+
     it('in a body whose request has been answered already: nothing is written behind that answer', async () => {
       const socket = connect({ port: http.port, host: '127.0.0.1' });
       const text = textUntilClosed(socket);

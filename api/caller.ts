@@ -2,7 +2,10 @@ import type { KeyScope } from '../shared/database/api-keys.js';
 import type { Shop } from '../shared/database/shops.js';
 import type { Channel } from '../shared/domain/operation.js';
 
-/** Who asks, as authentication found out; every use case takes the shop from here and from nowhere else (reliability §3). */
+/**
+ * Who asks, as authentication found out; every use case takes the shop from here and from nowhere else (reliability
+ * §3).
+ */
 export interface Caller {
   shop: Shop;
   keyId: string;

@@ -16,12 +16,12 @@ export interface Pools {
   destroy: () => Promise<void>;
 }
 
-/** Shared by the look-ups of keys, the health question, and the follow-up's look-ups and withdrawals. */
+/** Shared by the look-ups of keys, the health question, and the follow-up's look-ups and cancellations. */
 const ownConnectionsMax = 3;
 
 /**
  * One of its own questions that is unanswered for this long is given up with its connection, whatever a read may take.
- * Until then no other is asked, and every write is refused. Above the two seconds that a withdrawal gives Postgres.
+ * Until then no other is asked, and every write is refused. Above the two seconds that a cancellation gives Postgres.
  */
 const ownAnswerMsMax = 5_000;
 

@@ -11,7 +11,10 @@ import { publishIn } from './reply.js';
 /** Materials a cycle holds at most (pipeline §2 "Limits"). */
 export const materialsPerCycleMax = 32;
 
-/** Rows, or their weight in other operations, after which a transaction takes no further job; it always takes at least one. */
+/**
+ * Rows, or their weight in other operations, after which a transaction takes no further job; it always takes at least
+ * one.
+ */
 const rowsPerTransactionMax = 10_000;
 
 /**

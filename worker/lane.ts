@@ -19,7 +19,10 @@ export interface Lane {
 
 const nothingHeld: Held = { nowMs: 0, sinceSentMs: () => 0, materials: [] };
 
-/** Pause after a fault of Redis or Postgres, before the next attempt; well below the five seconds of recovery (reliability §2 T5). */
+/**
+ * Pause after a fault of Redis or Postgres, before the next attempt; well below the five seconds of recovery
+ * (reliability §2 T5).
+ */
 const faultPauseMs = 200;
 
 /**

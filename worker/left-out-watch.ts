@@ -12,7 +12,9 @@ const gapMsMax = 5_000;
 const sayEveryMs = 30_000;
 const namedMax = 10;
 
-/** Warns of materials that are left out again and again: an operator has to look for the session that holds their rows. */
+/**
+ * Warns of materials that are left out again and again: an operator has to look for the session that holds their rows.
+ */
 export function createLeftOutWatch(logger: Logger, nowMs: () => number = () => performance.now()): LeftOutWatch {
   const held = new Map<string, { sinceMs: number; lastMs: number }>();
   let saidAtMs = -Infinity;

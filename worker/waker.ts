@@ -4,7 +4,9 @@ import { keys } from '../shared/queue/names.js';
 
 /** Lets the idle lanes of a process wait for work on one blocking connection. */
 export interface Waker {
-  /** Resolves when there may be work: woken by an announcement, at the latest after a second, and at once when closed. */
+  /**
+   * Resolves when there may be work: woken by an announcement, at the latest after a second, and at once when closed.
+   */
   wait(): Promise<void>;
   /** Wakes every lane, for the last time; calling it again does nothing. */
   close(): void;

@@ -126,9 +126,9 @@ function countDispatch(registry: Registry): DispatchMetrics {
   });
   const lookUps = counter('raw_materials_outcome_lookups_total', 'Operations without a reply that were looked up.');
   const addedAgain = counter('raw_materials_jobs_added_again_total', 'Jobs that Redis had lost.');
-  const withdrawn = counter(
-    'raw_materials_operations_withdrawn_total',
-    'Operations withdrawn at the end of their wait.',
+  const cancelled = counter(
+    'raw_materials_operations_cancelled_total',
+    'Operations cancelled at the end of their wait.',
   );
   const open = counter('raw_materials_operations_open_total', 'Operations answered with an unknown outcome (504).');
   return {
@@ -141,8 +141,8 @@ function countDispatch(registry: Registry): DispatchMetrics {
     jobAddedAgain: () => {
       addedAgain.inc();
     },
-    withdrawn: (operations) => {
-      withdrawn.inc(operations);
+    cancelled: (operations) => {
+      cancelled.inc(operations);
     },
     leftOpen: () => {
       open.inc();

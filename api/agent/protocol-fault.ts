@@ -2,7 +2,9 @@ import { ProtocolErrorCode } from '@modelcontextprotocol/server';
 import { pointerStep } from '../../shared/contract/faults.js';
 import { isJsonObject } from '../../shared/contract/json-object.js';
 
-/** How each protocol error begins in the library's answer. Failed rows of a tool's result may look alike; texts cannot. */
+/**
+ * How each protocol error begins in the library's answer. Failed rows of a tool's result may look alike; texts cannot.
+ */
 const errorMark = '"error":{"code":';
 
 /**

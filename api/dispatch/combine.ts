@@ -37,10 +37,10 @@ export interface CombinerDeps {
   send: (jobs: FormedJob[]) => Promise<Enqueued>;
   settle: (waiter: Waiter, outcome: DispatchOutcome) => void;
   /** For waiters whose job may or may not stand in the queue. */
-  giveUp: (waiters: Waiter[]) => void;
+  cancelAtOnce: (waiters: Waiter[]) => void;
 }
 
-export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner {
+export function createCombiner({ send, settle, cancelAtOnce }: CombinerDeps): Combiner {
   /** By the queue of their material. */
   const lines = new Map<string, Line>();
   const gates = createShopGates({
@@ -54,7 +54,7 @@ export function createCombiner({ send, settle, giveUp }: CombinerDeps): Combiner
     const enqueued = await send(jobs);
     const open = jobs.flatMap((job) => [...job.open]);
     if (enqueued === 'not-queued') for (const waiter of open) settle(waiter, notApplied('The queue is not reachable.'));
-    if (enqueued === 'uncertain') giveUp(open);
+    if (enqueued === 'uncertain') cancelAtOnce(open);
   }
 
   /** The next job of a line, if it is free and anything waits in it. */

@@ -6,7 +6,7 @@ import type { OperationOutcome } from '../../shared/domain/operation.js';
  */
 export type DispatchOutcome =
   | Extract<OperationOutcome, { status: 'executed' | 'key-reused' | 'failed' }>
-  /** Not queued, withdrawn, or expired: certainly not applied, ever (503). */
+  /** Not queued, cancelled, or expired: certainly not applied, ever (503). */
   | { status: 'not-applied'; message: string; retryAfterSeconds: number }
   /** Queued, and neither a result nor a cancellation could be had: 504. */
   | { status: 'unknown' };

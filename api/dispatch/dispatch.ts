@@ -76,8 +76,8 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
       return enqueue(link, jobs);
     },
     settle,
-    giveUp: (open) => {
-      followUp.giveUp(open);
+    cancelAtOnce: (open) => {
+      followUp.cancelAtOnce(open);
     },
   });
   const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, settle });
@@ -97,15 +97,15 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
       const operation = toOperation(request, health.redisNowMs());
       return new Promise((resolve) => {
         const nowMs = performance.now();
-        const deadlines = { deadlineMs: nowMs + settings.WAIT_MS, nextLookUpMs: nowMs + lookUpEveryMs };
         const waiter: Waiter = {
           ref,
           operation,
           rowCount,
           bytes,
-          ...deadlines,
+          waitEndsMs: nowMs + settings.WAIT_MS,
+          nextLookUpMs: nowMs + lookUpEveryMs,
           job: undefined,
-          isGivenUp: false,
+          graceEndsMs: undefined,
           resolve,
         };
         waiters.set(operation.id, waiter);

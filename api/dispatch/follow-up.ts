@@ -14,12 +14,12 @@ import type { FormedJob, Waiter } from './waiter.js';
 
 /**
  * What happens to a request that hears no reply (pipeline §3 "An honest answer"): once a second its outcome is looked
- * up in Postgres, and its job announced or added again. At the end of the wait it is withdrawn there; only if that
+ * up in Postgres, and its job announced or added again. At the end of the wait it is cancelled there; only if that
  * fails as well is its outcome unknown.
  */
 export interface FollowUp {
-  /** Withdraws these at once, since their enqueue may or may not have happened. */
-  giveUp: (waiters: Waiter[]) => void;
+  /** Cancels these at once, since their enqueue may or may not have happened. */
+  cancelAtOnce: (waiters: Waiter[]) => void;
   stop: () => void;
 }
 
@@ -49,7 +49,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
   }, tickMs);
 
   async function lookUpDue(all: Waiter[], nowMs: number): Promise<void> {
-    const due = all.filter((waiter) => hasJob(waiter) && !waiter.isGivenUp && waiter.nextLookUpMs <= nowMs);
+    const due = all.filter((waiter) => hasJob(waiter) && !isBeingCancelled(waiter) && waiter.nextLookUpMs <= nowMs);
     if (isLookingUp || due.length === 0) return;
     isLookingUp = true;
     // Those beyond the batch stay due, so that the next tick comes to them.
@@ -62,11 +62,11 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
   }
 
   async function cancelDue(all: Waiter[], nowMs: number): Promise<void> {
-    const due = all.filter((waiter) => hasJob(waiter) && (waiter.isGivenUp || waiter.deadlineMs <= nowMs));
+    const due = all.filter((waiter) => hasJob(waiter) && (isBeingCancelled(waiter) || waiter.waitEndsMs <= nowMs));
     for (const waiter of due) {
-      // From now: if this process stood still, a grace that begins at the deadline would be over already.
-      if (!waiter.isGivenUp) beginGrace(waiter, nowMs);
-      if (nowMs <= waiter.deadlineMs) continue;
+      // From now: if this process stood still, a grace that begins at the end of the wait would be over already.
+      waiter.graceEndsMs ??= nowMs + graceMs;
+      if (nowMs <= waiter.graceEndsMs) continue;
       deps.metrics.leftOpen();
       deps.settle(waiter, { status: 'unknown' });
     }
@@ -76,16 +76,16 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     // Not only the first batch: its materials may be locked for as long as the grace lasts.
     for (let start = 0; start < open.length; start += batchSize) {
       await cancel(deps, open.slice(start, start + batchSize)).catch((error: unknown) => {
-        deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be withdrawn.');
+        deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be cancelled.');
       });
     }
     isCancelling = false;
   }
 
   return {
-    giveUp(waiters) {
+    cancelAtOnce(waiters) {
       const nowMs = performance.now();
-      for (const waiter of waiters) beginGrace(waiter, nowMs);
+      for (const waiter of waiters) waiter.graceEndsMs ??= nowMs + graceMs;
       void cancelDue(waiters, nowMs);
     },
     stop() {
@@ -98,15 +98,13 @@ function hasJob({ job }: Waiter): boolean {
   return job !== undefined;
 }
 
-/** From now on the deadline is the end of the grace. */
-function beginGrace(waiter: Waiter, sinceMs: number): void {
-  waiter.isGivenUp = true;
-  waiter.deadlineMs = sinceMs + graceMs;
+function isBeingCancelled({ graceEndsMs }: Waiter): boolean {
+  return graceEndsMs !== undefined;
 }
 
-/** What never left this process needs no withdrawal. */
+/** What never left this process needs no cancellation. */
 function endUnformed({ settle }: FollowUpDeps, waiter: Waiter, nowMs: number): void {
-  if (hasJob(waiter) || waiter.deadlineMs > nowMs) return;
+  if (hasJob(waiter) || waiter.waitEndsMs > nowMs) return;
   settle(waiter, notApplied('The operation waited too long behind others of its material or shop.'));
 }
 
@@ -114,8 +112,9 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   deps.metrics.lookedUp(due.length);
   settleRecorded(deps, due, await findOutcomes(deps.database, due.map(operationId)));
   const jobs = new Set<FormedJob>();
-  for (const { operation, job, isGivenUp } of due) {
-    if (job !== undefined && !isGivenUp && deps.waiters.has(operation.id)) jobs.add(job);
+  for (const waiter of due) {
+    const { job, operation } = waiter;
+    if (job !== undefined && !isBeingCancelled(waiter) && deps.waiters.has(operation.id)) jobs.add(job);
   }
   if (jobs.size === 0) return;
   const missing = await announceQueued(deps.link, [...jobs]);
@@ -131,7 +130,7 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
 async function cancel(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   const refs = due.map(({ ref, operation }) => ({ ...ref, id: operation.id }));
   const { outcomes } = await cancelOperations(deps.database, refs);
-  deps.metrics.withdrawn(due.filter(({ operation }) => outcomes.get(operation.id)?.status === 'cancelled').length);
+  deps.metrics.cancelled(due.filter(({ operation }) => outcomes.get(operation.id)?.status === 'cancelled').length);
   settleRecorded(deps, due, outcomes);
 }
 

@@ -5,7 +5,7 @@ import type { SettingsDeclaration, SettingsValues } from '../../shared/runtime/s
 const waitMsDefault = 10_000;
 assertTimeLimits({ leaseMs, waitMs: waitMsDefault });
 
-/** After the wait: for a withdrawal while a worker holds the material or Postgres is away (pipeline §2 "Limits"). */
+/** After the wait: for a cancellation while a worker holds the material or Postgres is away (pipeline §2 "Limits"). */
 export const graceMs = 1_000;
 
 /** The settings of the API's half of the pipeline, spread into the API's declaration. */
@@ -15,7 +15,7 @@ export const dispatchSettings = {
     default: waitMsDefault,
     minimum: 1_000,
     maximum: 60_000,
-    description: 'How long a write waits for its outcome before it is withdrawn, in milliseconds.',
+    description: 'How long a write waits for its outcome before it is cancelled, in milliseconds.',
   },
   IN_FLIGHT_SHOP_MAX: {
     type: 'integer',

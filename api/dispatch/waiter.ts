@@ -8,16 +8,19 @@ export interface Waiter {
   rowCount: number;
   /** What it takes in memory and in the queue, roughly. */
   bytes: number;
-  /** In the monotonic clock of this process: when it is given up, and from then on the end of its grace. */
-  deadlineMs: number;
+  /** The end of its wait, in the monotonic clock of this process. */
+  waitEndsMs: number;
   nextLookUpMs: number;
-  /** The job that carries it; undefined until it is formed: while its material has one in flight, or its shop's gate is full. */
+  /**
+   * The job that carries it; undefined until it is formed: while its material has one in flight, or its shop's gate is
+   * full.
+   */
   job: FormedJob | undefined;
   /**
-   * Set once it is being withdrawn: it is no longer looked up. Its job may be sent again for the others in it; a worker
-   * then finds on record what was withdrawn.
+   * Set once it is being cancelled: until when that is tried. It is no longer looked up. Its job may be sent again for
+   * the others in it; a worker then finds on record what was cancelled.
    */
-  isGivenUp: boolean;
+  graceEndsMs: number | undefined;
   resolve: (outcome: DispatchOutcome) => void;
 }
 
@@ -39,7 +42,7 @@ export function notApplied(message: string): DispatchOutcome {
 export function toDispatchOutcome(outcome: OperationOutcome): DispatchOutcome {
   switch (outcome.status) {
     case 'cancelled':
-      return notApplied('The operation was withdrawn before a worker came to it.');
+      return notApplied('The operation was cancelled before a worker came to it.');
     case 'expired':
       return notApplied('The operation expired before a worker came to it.');
     case 'executed':

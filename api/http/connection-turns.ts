@@ -28,7 +28,7 @@ export interface ConnectionTurnsDeps {
 /** Nobody waits longer for a turn: admission then says whether there is room. */
 export const turnMsMax = 1_000;
 
-/** Free turns are given away with each answer, and also this often: a connection let go may have nothing to ask. */
+/** Free turns are given away with each answer, and also this often: one that is called may have nothing to ask. */
 const lookEveryMs = 5;
 
 /** The connections of one shop. */
@@ -40,8 +40,9 @@ interface Line {
   /** Walks `waiting`, and is kept: a new one would step over the places of all that have left, a thousand of 2,400. */
   next: Iterator<Socket>;
   /**
-   * Connections let go whose request has not arrived yet, though it may be in the kernel. Their places are kept through
-   * two looks, between which the event loop has read whatever was there; without that, the 256 in hand became 640.
+   * Connections that are read again and whose request has not arrived yet, though it may be in the kernel. Their places
+   * are kept through two looks, between which the event loop has read whatever was there; without that, the 256 in hand
+   * became 640.
    */
   called: Set<Socket>;
   calledBefore: Set<Socket>;
@@ -63,7 +64,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
 
   function decided(shopId: number, line: Line): void {
     line.inHand -= 1;
-    letGo(line, roomIn(line));
+    callNext(line, roomIn(line));
     forgetIdle(shopId, line);
   }
 
@@ -104,7 +105,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
     for (const [shopId, line] of lines) {
       line.calledBefore = line.called;
       line.called = new Set();
-      letGo(line, roomIn(line));
+      callNext(line, roomIn(line));
       for (const [socket, sinceMs] of line.waiting) {
         if (sinceMs > lateMs) break;
         call(line, socket);
@@ -121,7 +122,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurn
     close() {
       isClosed = true;
       clearInterval(looking);
-      for (const line of lines.values()) letGo(line, line.waiting.size);
+      for (const line of lines.values()) callNext(line, line.waiting.size);
       lines.clear();
     },
   };
@@ -141,7 +142,7 @@ function isAnyoneAbout({ waiting, called, calledBefore }: Line): boolean {
   return waiting.size + called.size + calledBefore.size > 0;
 }
 
-function letGo(line: Line, count: number): void {
+function callNext(line: Line, count: number): void {
   for (let left = Math.min(count, line.waiting.size); left > 0; left -= 1) call(line, firstOf(line));
 }
 

@@ -1,6 +1,9 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/** The answers to clients that hold the body back until they are told to go on (`Expect: 100-continue`, RFC 9110 §10.1.1). */
+/**
+ * The answers to clients that hold the body back until they are told to go on (`Expect: 100-continue`, RFC 9110
+ * §10.1.1).
+ */
 const holding = new WeakSet<ServerResponse>();
 
 export function holdBack(res: ServerResponse): void {

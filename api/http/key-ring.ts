@@ -14,7 +14,10 @@ import { within } from './within.js';
 export interface KeyRing {
   /** Whether this very key was good when this process last looked. */
   wasGood(identity: KeyIdentity): boolean;
-  /** The key with its shop; `refused` when unknown, expired, revoked or with another secret; `unavailable` without Postgres. */
+  /**
+   * The key with its shop; `refused` when unknown, expired, revoked or with another secret; `unavailable` without
+   * Postgres.
+   */
   find(identity: KeyIdentity): Promise<KeyWithShop | 'refused' | 'unavailable'>;
 }
 

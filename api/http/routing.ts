@@ -46,7 +46,10 @@ function allowOf(layers: readonly { methods: readonly string[] }[]): string | un
   return methods.size === 0 ? undefined : [...methods].sort().join(', ');
 }
 
-/** The checks that know the route, in the contract's order (§5): scope, content type, size, JSON, query; then its handler. */
+/**
+ * The checks that know the route, in the contract's order (§5): scope, content type, size, JSON, query; then its
+ * handler.
+ */
 function endpoint(route: Route, services: Services, bodies: Bodies): RouterMiddleware<RequestState> {
   const name = String(route.path);
   return async (ctx) => {

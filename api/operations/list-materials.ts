@@ -10,7 +10,10 @@ import type { Result } from '../../shared/domain/errors.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 
-/** A page of the shop's materials of both origins; never a call to the platform (contract §2 "List"). No errors of its own. */
+/**
+ * A page of the shop's materials of both origins; never a call to the platform (contract §2 "List"). No errors of its
+ * own.
+ */
 export async function listMaterials(
   { reads }: Services,
   { shop }: Caller,

@@ -2,7 +2,10 @@ import { fail } from '../../shared/domain/errors.js';
 import type { Refusal } from '../../shared/domain/errors.js';
 import { materialIdKind } from '../../shared/domain/material-id.js';
 
-/** One text for a material that is not there and for another shop's, so that the answers cannot be told apart (contract §1). */
+/**
+ * One text for a material that is not there and for another shop's, so that the answers cannot be told apart (contract
+ * §1).
+ */
 export const materialNotFound: Refusal = fail('NOT_FOUND', 'No such raw material.');
 
 /** What a read refuses about an id before any look-up (contract §1); undefined for one that may exist. */
@@ -18,7 +21,10 @@ export function refuseToRead(variantId: string): Refusal | undefined {
   }
 }
 
-/** What a write refuses about an id before anything is dispatched (spec §PATCH, rules 3 and 1); undefined for a virtual one. */
+/**
+ * What a write refuses about an id before anything is dispatched (spec §PATCH, rules 3 and 1); undefined for a virtual
+ * one.
+ */
 export function refuseToWrite(variantId: string): Refusal | undefined {
   return materialIdKind(variantId) === 'platform' ? platformManaged : refuseToRead(variantId);
 }

@@ -59,7 +59,9 @@ export function readLenientBatch(body: unknown, variantId: string): Result<Lenie
   return succeed(batch);
 }
 
-/** All that is wrong with one row in one message, since a row result has no details: `delta: Must be a finite number.` */
+/**
+ * All that is wrong with one row in one message, since a row result has no details: `delta: Must be a finite number.`
+ */
 function sentencesOf(faults: readonly ErrorDetail[], index: number): string {
   const start = `/updates/${index}/`.length;
   return faults

@@ -11,7 +11,10 @@ export interface NewBill {
   components: readonly { materialId: string; quantity: Micros }[];
 }
 
-/** Adds a bill of materials or a sub-assembly with its components, in one statement; one whose id is taken is left as it is. */
+/**
+ * Adds a bill of materials or a sub-assembly with its components, in one statement; one whose id is taken is left as it
+ * is.
+ */
 export async function createBill(database: Database, shopId: number, bill: NewBill): Promise<void> {
   await database.raw(
     `WITH added AS (

@@ -1,7 +1,10 @@
 import { createConnection } from 'node:net';
 import type { BackendKey } from './raw-connection.js';
 
-/** The code that a client sends in place of a startup message to cancel another session's statement (Postgres, "Message Formats"). */
+/**
+ * The code that a client sends in place of a startup message to cancel another session's statement (Postgres, "Message
+ * Formats").
+ */
 const cancelRequestCode = 80_877_102;
 const requestBytes = 16;
 const waitMsMax = 2_000;

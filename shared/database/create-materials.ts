@@ -8,7 +8,10 @@ export interface NewMaterial extends Omit<MaterialChanges, 'inventoryQuantity' |
   id: string;
   origin: Origin;
   productName: string;
-  /** The platform's own figure, for a platform material only; a virtual one begins at 0 and is stocked through the ledger. */
+  /**
+   * The platform's own figure, for a platform material only; a virtual one begins at 0 and is stocked through the
+   * ledger.
+   */
   mirroredQuantity?: Micros;
 }
 

@@ -38,7 +38,9 @@ const socketFailure = new Set([
 /** A server without TLS, or with a certificate that fails (node:tls). Somebody must mend it; nothing was asked yet. */
 const tlsFailure = /^(?:CERT_|ERR_TLS_|ERR_SSL_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_)/;
 
-/** True where trying the same again may succeed, since the fault lies with the infrastructure and not with the request. */
+/**
+ * True where trying the same again may succeed, since the fault lies with the infrastructure and not with the request.
+ */
 export function isInfrastructureError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const { code, constraint } = error as Error & { code?: string; constraint?: string };
@@ -96,7 +98,10 @@ export function isRefusalOfAll(error: unknown): boolean {
   return isRefusalOfRole(error) || refusalsOfAll.has((error as { code?: string } | null)?.code ?? '');
 }
 
-/** What went wrong, for a person: a host with several addresses fails once for each. Drivers name host and port, never the password. */
+/**
+ * What went wrong, for a person: a host with several addresses fails once for each. Drivers name host and port, never
+ * the password.
+ */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
   return error instanceof Error ? error.message : String(error);

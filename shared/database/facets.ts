@@ -19,7 +19,10 @@ export interface MatchedFacets {
   matchedCount: number;
   /** How many the groups have. */
   groupCount: number;
-  /** Every distinct vendor of the shop whatever the filters, sorted without regard to case (contract §2 `availableVendors`). */
+  /**
+   * Every distinct vendor of the shop whatever the filters, sorted without regard to case (contract §2
+   * `availableVendors`).
+   */
   vendors: string[];
   /** The shop's part of all shops' materials, about 0 to 1, whatever the filters; 0 until the table was analysed. */
   tablePart: number;

@@ -25,7 +25,10 @@ export interface FinishedSync {
 
 const goneShownMax = 100;
 const removedPerBatch = 500;
-/** A platform that was exchanged for another leaves all of its variants behind: half a million took 16 s in one statement. */
+/**
+ * A platform that was exchanged for another leaves all of its variants behind: half a million took 16 s in one
+ * statement.
+ */
 const markedPerBatch = 10_000;
 
 /**

@@ -45,7 +45,10 @@ export async function findVersionedMaterial(
   return row && toVersionedMaterial(row);
 }
 
-/** What consumes a material (contract §1 `includeConnections`), sorted by name, then id; empty for an unknown material too. */
+/**
+ * What consumes a material (contract §1 `includeConnections`), sorted by name, then id; empty for an unknown material
+ * too.
+ */
 export async function findConnections(
   database: Database,
   shopId: number,

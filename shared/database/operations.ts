@@ -47,7 +47,7 @@ export async function recordCommand(transaction: Database, commandId: string): P
 }
 
 /**
- * Withdraws operations that nobody has decided yet (pipeline §3 "The end of the wait"): `cancelled` goes on record, and
+ * Cancels operations that nobody has decided yet (pipeline §3 "The end of the wait"): `cancelled` goes on record, and
  * a worker that meets one later finds it there. One that was decided keeps its outcome.
  */
 export function cancelOperations(database: Database, operations: OperationRef[]): Promise<Settled> {
@@ -82,7 +82,7 @@ async function settle(
        FOR NO KEY UPDATE OF stock SKIP LOCKED`,
       [shopIds, materialIds],
     );
-    // fail-point: after-withdrawal-lock
+    // fail-point: after-cancellation-lock
     const { rows: existing } = await transaction.raw<{ rows: MaterialRow[] }>(
       `SELECT DISTINCT stock.shop_id, stock.material_id
        FROM stock JOIN unnest(?::int[], ?::text[]) AS wanted (shop_id, material_id) USING (shop_id, material_id)`,

@@ -32,7 +32,10 @@ export async function readSchemaState(database: Database): Promise<SchemaState> 
   };
 }
 
-/** @throws where migrations of this version are missing, with what to do; those of a newer one are fine, as they only add */
+/**
+ * @throws where migrations of this version are missing, with what to do; those of a newer one are fine, as they only
+ * add
+ */
 export async function assertMigrated(database: Database): Promise<void> {
   const { pending } = await readSchemaState(database);
   if (pending.length === 0) return;

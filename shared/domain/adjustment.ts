@@ -1,7 +1,10 @@
 import { levelMaxMicros, toUnits } from './quantity.js';
 import type { Micros } from './quantity.js';
 
-/** One validated row of an inventory batch; exactly one of `delta` and `absolute` is there (spec §Inventory batch request row). */
+/**
+ * One validated row of an inventory batch; exactly one of `delta` and `absolute` is there (spec §Inventory batch
+ * request row).
+ */
 export interface AdjustmentRow {
   locationId: string;
   delta?: Micros;
@@ -29,7 +32,9 @@ export interface RowApplied {
   previous: Micros;
   applied: Micros;
   level: Micros;
-  /** True where less than the wanted delta was applied, since the level stops at zero (spec §PATCH inventory, rule 4). */
+  /**
+   * True where less than the wanted delta was applied, since the level stops at zero (spec §PATCH inventory, rule 4).
+   */
   clamped: boolean;
 }
 

@@ -16,7 +16,9 @@ export interface AdjustCommand {
   rowIndexes?: number[];
   /** The result says what each row did (contract §7 `return=representation`). */
   detailed?: true;
-  /** Nothing but the operation itself goes on record, and the result says what each row would have done (contract §7). */
+  /**
+   * Nothing but the operation itself goes on record, and the result says what each row would have done (contract §7).
+   */
   dryRun?: true;
 }
 
@@ -38,7 +40,10 @@ export interface MaterialRef {
  * JSON, and holds nothing but the validated copy of what the client sent.
  */
 export interface Operation {
-  /** A UUIDv7, fresh for each attempt and never derived from a client's key: a cancelled attempt must not poison the next. */
+  /**
+   * A UUIDv7, fresh for each attempt and never derived from a client's key: a cancelled attempt must not poison the
+   * next.
+   */
   id: string;
   command: Command;
   /** When it was accepted, in milliseconds of Redis' clock; it expires ten minutes later. */
@@ -50,7 +55,10 @@ export interface Operation {
   idempotency?: Idempotency;
 }
 
-/** SHA-256 sums in hex: of shop, method, path and key; and of everything that gives the request its meaning (contract §7). */
+/**
+ * SHA-256 sums in hex: of shop, method, path and key; and of everything that gives the request its meaning (contract
+ * §7).
+ */
 export interface Idempotency {
   scope: string;
   requestHash: string;
@@ -74,7 +82,7 @@ export type OperationOutcome =
   | { status: 'key-reused' }
   /** Met a worker more than ten minutes after (or before) it was accepted; certainly not applied. */
   | { status: 'expired' }
-  /** Withdrawn by the API before a worker came to it; certainly not applied, ever. */
+  /** Cancelled by the API before a worker came to it; certainly not applied, ever. */
   | { status: 'cancelled' }
   /** Our own fault: it failed alone twice, or its job was given up. Not applied, and not remembered for a key. */
   | { status: 'failed' };

@@ -1,6 +1,8 @@
 import { platformErrorMessages } from '../platform/commerce-platform.js';
 
-/** Why a run stopped before its end, with the sentence that operators read; it quotes nothing that the platform wrote. */
+/**
+ * Why a run stopped before its end, with the sentence that operators read; it quotes nothing that the platform wrote.
+ */
 export const syncProblemMessages = {
   ...platformErrorMessages,
   'token-unreadable':

@@ -44,7 +44,9 @@ export function createTokenCipher(key: string): TokenCipher {
   };
 }
 
-/** What is wrong with the text of a key, as the end of a sentence about it; undefined for a good one. Never quotes it. */
+/**
+ * What is wrong with the text of a key, as the end of a sentence about it; undefined for a good one. Never quotes it.
+ */
 export function tokenKeyProblem(key: string): string | undefined {
   return decodeKey(key) === undefined ? keyWanted : undefined;
 }

@@ -1,6 +1,8 @@
 import { clock, makeReady, manyAtOnce, queueOf, returnActive, wakeOne } from './lua-parts.js';
 
-/** Busy materials that a lane keeps while others are ready: half of what it holds, so that the other half takes turns. */
+/**
+ * Busy materials that a lane keeps while others are ready: half of what it holds, so that the other half takes turns.
+ */
 const keptMax = 16;
 
 /** Places in line that one take looks at, so that a line of materials no longer ready cannot hold up Redis. */

@@ -11,7 +11,10 @@ export const clock = `
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local function inMs(delay) return string.format('%.0f', now + delay) end`;
 
-/** A call takes no more arguments than the stack of Redis' Lua holds, 8,000. An even number, so that pairs stay together. */
+/**
+ * A call takes no more arguments than the stack of Redis' Lua holds, 8,000. An even number, so that pairs stay
+ * together.
+ */
 const argumentsPerCallMax = 1_000;
 
 /**

@@ -10,7 +10,9 @@ const tag = '{raw-materials}';
 export const queuePrefix = `${tag}:queue`;
 
 export const keys = {
-  /** Sorted set of announced or leased materials; score: the millisecond at which the sweep makes them ready (again). */
+  /**
+   * Sorted set of announced or leased materials; score: the millisecond at which the sweep makes them ready (again).
+   */
   scheduled: `${tag}:scheduled`,
   /**
    * Rotation of the shops that have materials to be taken; `ready:<shop>` lists those of each shop, and may hold one

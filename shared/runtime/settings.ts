@@ -28,13 +28,18 @@ interface StringSetting extends Described {
   readonly type: 'string';
   readonly default?: string;
   readonly enum?: readonly string[];
-  /** The end of a sentence ("must be a postgres:// address") for a bad value, `undefined` for a good one; names no value. */
+  /**
+   * The end of a sentence ("must be a postgres:// address") for a bad value, `undefined` for a good one; names no
+   * value.
+   */
   readonly check?: (value: string) => string | undefined;
 }
 
 type Setting = NumberSetting | BooleanSetting | StringSetting;
 
-/** What a process reads from its environment, by name: `const settings = { … } as const satisfies SettingsDeclaration`. */
+/**
+ * What a process reads from its environment, by name: `const settings = { … } as const satisfies SettingsDeclaration`.
+ */
 export type SettingsDeclaration = Readonly<Record<string, Setting>>;
 
 type ValueOf<S extends Setting> = S extends { readonly enum: readonly (infer Choice)[] }

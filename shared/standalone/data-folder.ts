@@ -58,7 +58,9 @@ function probe(path: string): void {
   }
 }
 
-/** The key that platform tokens are sealed with, 32 random bytes in hex, made once and kept, readable only to its owner. */
+/**
+ * The key that platform tokens are sealed with, 32 random bytes in hex, made once and kept, readable only to its owner.
+ */
 export function keepPlatformTokenKey(dataFolder: string): string {
   const path = join(dataFolder, 'platform-token-key');
   if (!existsSync(path)) writeWhole(path, `${randomBytes(keyBytes).toString('hex')}\n`);

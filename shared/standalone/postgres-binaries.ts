@@ -87,7 +87,10 @@ function findPackage(): Outcome<string> {
   }
 }
 
-/** Whether the package can be run: every symbolic link there (made by the package's own script if not), programs executable. */
+/**
+ * Whether the package can be run: every symbolic link there (made by the package's own script if not), programs
+ * executable.
+ */
 export async function makeWhole(folder: string, say: (line: string) => void): Promise<boolean> {
   if (missingLinks(folder)) {
     say('Postgres: its symbolic links are missing (npm ran without scripts); making them');

@@ -123,7 +123,10 @@ function writePassword(file: string, deps: { dataDir: string; user: ServerUser |
   }
 }
 
-/** Under another name first, so that a start that was killed half-way leaves no half cluster to be taken for a whole one. */
+/**
+ * Under another name first, so that a start that was killed half-way leaves no half cluster to be taken for a whole
+ * one.
+ */
 async function initialise(
   binaries: PostgresBinaries,
   { path, cluster, passwordFile }: { path: string; cluster: string; passwordFile: string },

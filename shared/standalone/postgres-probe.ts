@@ -6,7 +6,10 @@ import { sameFile } from './same-file.js';
 
 const probeMsMax = 1_000;
 
-/** postmaster.pid: pid, data directory, start, port, socket directory, address, memory key, state, a line each (pidfile.h). */
+/**
+ * postmaster.pid: pid, data directory, start, port, socket directory, address, memory key, state, a line each
+ * (pidfile.h).
+ */
 export function readPidFile(cluster: string): { pid: number; readyPort: number | undefined } | undefined {
   const path = join(cluster, 'postmaster.pid');
   const lines = readIfThere(path)?.split('\n') ?? [];

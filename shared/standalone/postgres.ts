@@ -137,7 +137,10 @@ async function adopt(folder: PostgresFolder, options: PostgresOptions): Promise<
   return undefined;
 }
 
-/** Postgres asks with kill(pid, 0), which finds a zombie: "lock file already exists" (seen in a container without an init). */
+/**
+ * Postgres asks with kill(pid, 0), which finds a zombie: "lock file already exists" (seen in a container without an
+ * init).
+ */
 function removeIfZombies(pid: number, cluster: string): void {
   if (isZombie(pid)) rmSync(join(cluster, 'postmaster.pid'), { force: true });
 }

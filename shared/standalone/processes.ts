@@ -5,7 +5,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 const pollMs = 20;
 const psMsMax = 2_000;
 
-/** Whether a process runs. A zombie does not: in a container whose first process reaps nothing it would "live" for ever. */
+/**
+ * Whether a process runs. A zombie does not: in a container whose first process reaps nothing it would "live" for ever.
+ */
 export function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);

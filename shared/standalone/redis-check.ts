@@ -20,7 +20,10 @@ export function isNewEnough(version: string): boolean {
   return major > 6 || (major === 6 && minor >= 2);
 }
 
-/** What a Redis says of itself through INFO, which managed ones allow where CONFIG is closed; a problem when it does not answer. */
+/**
+ * What a Redis says of itself through INFO, which managed ones allow where CONFIG is closed; a problem when it does not
+ * answer.
+ */
 export function askRedis(url: string): Promise<Outcome<RedisFacts>> {
   return questionRedis(url, async (redis) => parseInfo(await redis.info()));
 }
@@ -47,7 +50,10 @@ export async function questionRedis<T>(url: string, question: (redis: Redis) => 
   }
 }
 
-/** Whether a Redis that somebody gave us will do (platform §1): 6.2 or newer, it never evicts a key, and it takes writes. */
+/**
+ * Whether a Redis that somebody gave us will do (platform §1): 6.2 or newer, it never evicts a key, and it takes
+ * writes.
+ */
 export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
   const asked = await askRedis(url);
   if (!asked.ok) return failed(redisProblem(asked.problem));

@@ -11,7 +11,10 @@ export interface RedisProgram {
 
 const versionMsMax = 5_000;
 
-/** The version a server program prints: "Redis server v=7.0.15 …" or "Valkey server v=8.1.1 …"; `undefined` when it does not run. */
+/**
+ * The version a server program prints: "Redis server v=7.0.15 …" or "Valkey server v=8.1.1 …"; `undefined` when it does
+ * not run.
+ */
 export async function versionOf(program: { file: string; libraryPath?: string }): Promise<string | undefined> {
   const { code, output } = await runCommand({
     file: program.file,

@@ -33,7 +33,9 @@ export async function findServerUser(folder: string): Promise<Outcome<ServerUser
   );
 }
 
-/** The outermost directory on the way to a path that this user may not enter, if any. Access lists are not looked at. */
+/**
+ * The outermost directory on the way to a path that this user may not enter, if any. Access lists are not looked at.
+ */
 export function closedDirectory(path: string, user: ServerUser | undefined): string | undefined {
   if (!user) return undefined;
   const absolute = resolve(path);

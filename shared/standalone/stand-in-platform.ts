@@ -99,7 +99,10 @@ function isAccessToken(given: string | string[] | undefined): boolean {
   return seen.length === wanted.length && timingSafeEqual(seen, wanted);
 }
 
-/** The whole body, or undefined when it is over the limit (then read to its end all the same, so that it can be answered). */
+/**
+ * The whole body, or undefined when it is over the limit (then read to its end all the same, so that it can be
+ * answered).
+ */
 async function readBody(request: IncomingMessage): Promise<string | undefined> {
   const chunks: Buffer[] = [];
   let bytes = 0;

@@ -85,14 +85,14 @@ describe('a store that was restored to an earlier moment', () => {
     }
   };
 
-  /** A change that no worker comes to. Without CPU it may not be withdrawn in time: then the next material is tried. */
-  const withdrawn = async () => {
+  /** A change that no worker comes to. Without CPU it may not be cancelled in time: then the next material is tried. */
+  const cancelled = async () => {
     for (const materialId of shop.materialIds) {
       const hadCpu = watchCpu();
       const refused = await addOne(baseUrl(), shop, { materialId });
       if (refused.status !== 504 || hadCpu()) return { refused, materialId };
     }
-    throw new Error('No change could be withdrawn in time.');
+    throw new Error('No change could be cancelled in time.');
   };
 
   describe('Postgres, beside newer jobs in Redis', () => {
@@ -164,10 +164,10 @@ describe('a store that was restored to an earlier moment', () => {
       await service.startApi({ WAIT_MS: '1000' });
       await untilServing(service);
       service.workers[0]?.kill('SIGSTOP');
-      const { refused, materialId } = await withdrawn();
+      const { refused, materialId } = await cancelled();
       expect(refused.status).to.equal(503);
       expect(await recordOf(database, String(refused.headers['x-request-id']))).to.equal('cancelled');
-      expect(await waiting(materialId), 'jobs that nobody withdrew from Redis').to.have.length(1);
+      expect(await waiting(materialId), 'jobs that nobody took out of Redis').to.have.length(1);
       await killAll();
       await backUp.restore();
       await redis.flush();

@@ -2,7 +2,9 @@ import { connect } from 'node:net';
 import type { Answer } from '../support/http.js';
 import { afterOwnTime } from '../support/own-time.js';
 
-/** A connection that sends bytes as they are, and reads what comes back as answers, which must be whole and in order. */
+/**
+ * A connection that sends bytes as they are, and reads what comes back as answers, which must be whole and in order.
+ */
 export interface Wire {
   /** Writes one whole request; resolves with its answer. Opens the connection anew where the last answer ended it. */
   exchange(bytes: Buffer, method: string): Promise<Answer>;

@@ -1,4 +1,7 @@
-/** Both ends of the channel between a benchmark or a load run and its processes: a call has one answer, and events on the way. */
+/**
+ * Both ends of the channel between a benchmark or a load run and its processes: a call has one answer, and events on
+ * the way.
+ */
 
 export interface CallMessage {
   call: number;

@@ -7,7 +7,10 @@ import type { Scenario } from './scenario.js';
 
 const weight = { type: 'number', exclusiveMinimum: 0, maximum: 1_000_000 };
 
-/** Each kind of request has its own fields, so each is a schema of its own: a fault then names the field and not a branch. */
+/**
+ * Each kind of request has its own fields, so each is a schema of its own: a fault then names the field and not a
+ * branch.
+ */
 const askSchemas: Readonly<Record<string, object>> = {
   adjust: {
     properties: { ask: {}, weight, rows: { type: 'integer', minimum: 1, maximum: 1_000 } },

@@ -30,7 +30,10 @@ export interface RunResult extends Told {
 
 const lookEveryMs = 250;
 const sayEveryMs = 5_000;
-/** A test that shows its progress hangs when it shows none for so long: the longest wait, a lease and a restart in a row. */
+/**
+ * A test that shows its progress hangs when it shows none for so long: the longest wait, a lease and a restart in a
+ * row.
+ */
 const silenceMsMax = 120_000;
 /** A test that shows none is given more than the longest such test takes, ten minutes of overload. */
 const silenceMsMaxUntold = 15 * 60_000;

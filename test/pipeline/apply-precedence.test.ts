@@ -53,7 +53,7 @@ describe('what the apply step looks at before the rules', () => {
 
   it('is who came first, also for a material that is not there to be locked', async () => {
     const [materialId, operation] = ['VMAT-VAR-missing', book(1)];
-    // The worker has read that it is not on record; then it is withdrawn; then the worker writes.
+    // The worker has read that it is not on record; then it is cancelled; then the worker writes.
     const raced = racingDatabase(postgres.database, () =>
       recordCancelled(postgres.database, { shopId: shop.shopId, materialId, id: operation.id }),
     );

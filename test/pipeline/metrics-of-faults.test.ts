@@ -53,7 +53,7 @@ describe('the metrics of what is lost and made good', () => {
   const untilIdle = () =>
     until(async () => (await pipelineKeys(service.redisUrl)).length === 0, { deadlineMs: soonMsMax, what: 'idle' });
 
-  it('count look-ups, jobs that Redis lost, and withdrawals', async () => {
+  it('count look-ups, jobs that Redis lost, and cancellations', async () => {
     const shop = await createTestShop(database);
     const api = () => scrape(service.apis[0]?.adminUrl);
     const worker = service.workers[0];
@@ -72,7 +72,7 @@ describe('the metrics of what is lost and made good', () => {
     expect((await lost).status).to.equal(503);
     const seen = await api();
     expect(seen.sum('raw_materials_outcome_lookups_total')).to.be.greaterThan(0);
-    expect(seen.sum('raw_materials_operations_withdrawn_total')).to.equal(1);
+    expect(seen.sum('raw_materials_operations_cancelled_total')).to.equal(1);
     expect(seen.sum('raw_materials_operations_open_total')).to.equal(0);
     worker?.kill('SIGCONT');
     await untilIdle();

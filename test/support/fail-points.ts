@@ -8,7 +8,10 @@ export interface FailPointHit {
   fires: boolean;
 }
 
-/** Arguments for node that arm the fail-points of a process; none without a specification, so that it starts as it is built. */
+/**
+ * Arguments for node that arm the fail-points of a process; none without a specification, so that it starts as it is
+ * built.
+ */
 export function failPointArguments(specification: string | undefined): string[] {
   if (specification === undefined || specification === '') return [];
   return ['--import', fileURLToPath(new URL('./fail-point-loader.mjs', import.meta.url))];

@@ -3,7 +3,10 @@ import './judge-schemas.js';
 import { closeAll, closeLeaks, endWithParent } from './cleanup.js';
 import { openExitProblems, throwExitProblems } from './exit-problems.js';
 
-/** Mocha's root hooks. Nothing starts here: a server starts at its first use and ends with the process that runs the tests. */
+/**
+ * Mocha's root hooks. Nothing starts here: a server starts at its first use and ends with the process that runs the
+ * tests.
+ */
 export const mochaHooks = {
   /** After each file if mocha runs them in processes of their own (`npm test`), otherwise once at the end. */
   async afterAll(): Promise<void> {

@@ -8,7 +8,9 @@ export interface MachineTime {
   stolenMs: number;
 }
 
-/** USER_HZ, in which Linux tells CPU times to programs, is 100 on every architecture that Node runs on (proc_stat(5)). */
+/**
+ * USER_HZ, in which Linux tells CPU times to programs, is 100 on every architecture that Node runs on (proc_stat(5)).
+ */
 export const msATick = 10;
 
 /** Undefined where the system has no /proc, as macOS. */

@@ -19,7 +19,9 @@ export interface ProxiedService {
   stop(): Promise<void>;
 }
 
-/** A service each of whose links goes through a fault proxy of its own; clients know the APIs by their proxies alone. */
+/**
+ * A service each of whose links goes through a fault proxy of its own; clients know the APIs by their proxies alone.
+ */
 export async function startProxiedService(options: {
   apis: number;
   workers: number;

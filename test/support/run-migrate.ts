@@ -3,7 +3,10 @@ import { fileURLToPath } from 'node:url';
 
 const entry = fileURLToPath(new URL('../../dist/shared/database/migrate.js', import.meta.url));
 
-/** `npm run migrate` as an operator runs it. @param url undefined: DATABASE_URL is not set; @param isRead false: its stdout is closed */
+/**
+ * `npm run migrate` as an operator runs it. @param url undefined: DATABASE_URL is not set; @param isRead false: its
+ * stdout is closed
+ */
 export function runMigrate(
   url: string | undefined,
   isRead = true,

@@ -97,7 +97,10 @@ export function startTestPostgres(): Promise<TestServer> {
   return startServer('a Postgres', 'postgres', false);
 }
 
-/** A Redis of a suite's own, empty, to be flushed, killed and restarted. The suite stops it, if it is not for the whole run. */
+/**
+ * A Redis of a suite's own, empty, to be flushed, killed and restarted. The suite stops it, if it is not for the whole
+ * run.
+ */
 export async function startTestRedis({ forWholeRun = false } = {}): Promise<TestRedis> {
   const server = await startServer('a Redis', 'redis', forWholeRun);
   return Object.assign(server, {

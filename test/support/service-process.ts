@@ -68,7 +68,9 @@ interface Watched {
   forWholeRun: boolean;
 }
 
-/** Starts `dist/api/main.js` or `dist/worker/main.js` with exactly this environment, and waits until it says it serves. */
+/**
+ * Starts `dist/api/main.js` or `dist/worker/main.js` with exactly this environment, and waits until it says it serves.
+ */
 export async function startProcess(kind: 'api' | 'worker', env: Env, { forWholeRun = false } = {}): Promise<Proc> {
   const script = fileURLToPath(new URL(`../../dist/${kind}/main.js`, import.meta.url));
   if (!existsSync(script)) throw new Error(`dist/${kind}/main.js is missing: npm run build`);

@@ -19,7 +19,9 @@ export interface FailedAttempt {
   detail: string;
 }
 
-/** The verdict on a body that came with status 200: its `data`, or what its `errors` mean. Partial data is not believed. */
+/**
+ * The verdict on a body that came with status 200: its `data`, or what its `errors` mean. Partial data is not believed.
+ */
 export function readReply(text: string): Attempt {
   let reply: unknown;
   try {

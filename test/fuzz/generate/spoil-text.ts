@@ -2,7 +2,9 @@ import type { Dice } from '../../support/dice.js';
 
 const closeEnough = 100_000;
 
-/** The bytes of a body after a fault that no JSON value can hold: duplicate keys, numbers beyond a double, depth, bytes. */
+/**
+ * The bytes of a body after a fault that no JSON value can hold: duplicate keys, numbers beyond a double, depth, bytes.
+ */
 export function spoilText(dice: Dice, text: string): Buffer {
   const at = dice.below(text.length + 1);
   const [before, after] = [text.slice(0, at), text.slice(at)];

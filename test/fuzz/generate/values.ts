@@ -31,7 +31,9 @@ export interface ValueDeps {
   isOnlyKnown?: boolean;
 }
 
-/** A value of the schema, as far as the schema says it; edges and empty parts more often than chance would have them. */
+/**
+ * A value of the schema, as far as the schema says it; edges and empty parts more often than chance would have them.
+ */
 export function validValue(deps: ValueDeps, given: Schema, name = ''): unknown {
   const { dice } = deps;
   const schema = deps.resolve(given);

@@ -1,4 +1,6 @@
-/** Whole numbers of millionths, without a bound: the model's own arithmetic, which shares nothing with the service's. */
+/**
+ * Whole numbers of millionths, without a bound: the model's own arithmetic, which shares nothing with the service's.
+ */
 export type Amount = bigint;
 
 const decimal = /^(-?)(\d+)(?:\.(\d+))?$/;

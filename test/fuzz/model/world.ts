@@ -41,7 +41,9 @@ export function command(title: string, run: (model: ShopModel, real: LiveShop) =
   return { check: () => true, run, toString: () => title };
 }
 
-/** A material by a number that means the same in every run: virtual ones, the platform's, one unknown, and no id at all. */
+/**
+ * A material by a number that means the same in every run: virtual ones, the platform's, one unknown, and no id at all.
+ */
 export function variantIdAt(model: ShopModel, index: number): string {
   return [...model.materials.keys(), 'VMAT-VAR-unknown', 'gid:1'][index] ?? '';
 }

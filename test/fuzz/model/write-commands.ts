@@ -16,7 +16,9 @@ const decimals = (places: number, whole: number) =>
 const large = fc.constantFrom('1000000000', '-1000000000', '999999999.999999', '-999999999.999999');
 const odd = fc.constantFrom('0', '-0', '0.0000004', '-0.0000005', '0.0000005');
 
-/** Texts of JSON numbers of at most 15 digits, which a double keeps apart; with up to eight places, of which six count. */
+/**
+ * Texts of JSON numbers of at most 15 digits, which a double keeps apart; with up to eight places, of which six count.
+ */
 const delta = fc.oneof(
   { weight: 6, arbitrary: small },
   { weight: 4, arbitrary: decimals(6, 1_000) },

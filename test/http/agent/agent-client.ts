@@ -8,7 +8,9 @@ import type { ShownError } from '../../support/reply.js';
 export const generations = ['2025-11-25', '2026-07-28'] as const;
 export type Generation = (typeof generations)[number];
 
-/** The official client, connected, for as long as `use` runs. It checks structured content against the tool's schema. */
+/**
+ * The official client, connected, for as long as `use` runs. It checks structured content against the tool's schema.
+ */
 export async function withAgent<T>(
   { baseUrl, key, generation = '2025-11-25' }: { baseUrl: string; key: string; generation?: Generation },
   use: (client: Client) => Promise<T>,

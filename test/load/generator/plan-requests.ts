@@ -26,7 +26,10 @@ export interface RequestPlan {
   seed: number;
 }
 
-/** Deltas are 1 to this, so that a change that was counted twice or lost shows in the sum. All are above zero: the clamp never hides one. */
+/**
+ * Deltas are 1 to this, so that a change that was counted twice or lost shows in the sum. All are above zero: the clamp
+ * never hides one.
+ */
 const deltaMax = 3;
 
 /** Pages that lists ask for: nobody leafs through more. */

@@ -12,10 +12,10 @@ describe('the jobs that are combined', () => {
   let sent: FormedJob[][];
   let enqueued: Enqueued;
   let settled: Waiter[];
-  let givenUp: Waiter[];
+  let cancelled: Waiter[];
   let combiner: Combiner;
   beforeEach(() => {
-    [sent, settled, givenUp] = [[], [], []];
+    [sent, settled, cancelled] = [[], [], []];
     enqueued = 'queued';
     combiner = createCombiner({
       send: (jobs) => {
@@ -23,12 +23,12 @@ describe('the jobs that are combined', () => {
         return Promise.resolve(enqueued);
       },
       settle: (waiter) => settled.push(waiter),
-      giveUp: (waiters) => givenUp.push(...waiters),
+      cancelAtOnce: (waiters) => cancelled.push(...waiters),
     });
   });
 
   const waiterOf = ({ shopId = 1, materialId = 'VMAT-1', rowCount = 1, bytes = 1 } = {}): Waiter =>
-    ({ ref: { shopId, materialId }, rowCount, bytes, job: undefined, isGivenUp: false }) as unknown as Waiter;
+    ({ ref: { shopId, materialId }, rowCount, bytes, job: undefined, graceEndsMs: undefined }) as unknown as Waiter;
   const add = (...waiters: Waiter[]) => {
     for (const waiter of waiters) combiner.add(waiter);
     return waiters;
@@ -103,16 +103,16 @@ describe('the jobs that are combined', () => {
     expect(sent.map((together) => together.length)).to.deep.equal([128, 128, 44]);
   });
 
-  it('are settled where they were certainly not queued, and withdrawn where nobody can say', async () => {
+  it('are settled where they were certainly not queued, and cancelled where nobody can say', async () => {
     enqueued = 'not-queued';
     const refused = several(2);
     await turn();
-    expect([settled, givenUp]).to.deep.equal([refused, []]);
+    expect([settled, cancelled]).to.deep.equal([refused, []]);
     for (const waiter of refused) combiner.leave(waiter);
     enqueued = 'uncertain';
     const open = several(2);
     await turn();
-    expect(givenUp).to.deep.equal(open);
+    expect(cancelled).to.deep.equal(open);
     expect(settled).to.deep.equal(refused);
   });
 });

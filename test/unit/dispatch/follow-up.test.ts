@@ -27,14 +27,14 @@ describe('the follow-up of writes that hear nothing', () => {
   let followUp: FollowUp;
   /** What Postgres is asked, and what it answers; by default it has nothing on record. */
   let lookUp: (ids: string[]) => Promise<{ rows: unknown[] }>;
-  let withdraw: () => Promise<unknown>;
+  let cancel: () => Promise<unknown>;
 
   beforeEach(() => {
     waiters = createSlotMap();
     outcomes = new Map();
     lookUp = () => Promise.resolve({ rows: [] });
-    withdraw = () => Promise.resolve({ outcomes: new Map() });
-    const database = { raw: (_: string, [ids]: [string[]]) => lookUp(ids), transaction: () => withdraw() };
+    cancel = () => Promise.resolve({ outcomes: new Map() });
+    const database = { raw: (_: string, [ids]: [string[]]) => lookUp(ids), transaction: () => cancel() };
     followUp = startFollowUp({
       link: {
         redis: room.redis,
@@ -63,8 +63,8 @@ describe('the follow-up of writes that hear nothing', () => {
     const ref = { shopId: 1, materialId: 'VMAT-a' };
     const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
     const job = isSent ? { id: uuidv7(), ref, open: new Set<Waiter>() } : undefined;
-    const times = { deadlineMs: performance.now() + leftMs, nextLookUpMs: 0 };
-    const more = { rowCount: 1, bytes: 1, isGivenUp: false, resolve: () => undefined };
+    const times = { waitEndsMs: performance.now() + leftMs, nextLookUpMs: 0 };
+    const more = { rowCount: 1, bytes: 1, graceEndsMs: undefined, resolve: () => undefined };
     const waiter: Waiter = { ref, operation, job, ...times, ...more };
     waiters.set(operation.id, waiter);
     return waiter;
@@ -92,12 +92,12 @@ describe('the follow-up of writes that hear nothing', () => {
     expect(outcomes.get(operation.id)).to.have.property('status', 'not-applied');
   });
 
-  it('withdraws at once what may not have been queued, again after a failure, and looks up no more', async () => {
+  it('cancels at once what may not have been queued, again after a failure, and looks up no more', async () => {
     // Slows the clock, or on a machine that stands still the grace could be over before the third try.
     const startMs = now();
     performance.now = () => startMs + (now() - startMs) / 10;
     let [asked, failures] = [0, 2];
-    withdraw = () =>
+    cancel = () =>
       failures-- > 0 ? Promise.reject(new Error('Connection terminated')) : Promise.resolve({ outcomes: answers() });
     const waiter = wait();
     const answers = () => new Map([[waiter.operation.id, { status: 'cancelled' }]]);
@@ -105,39 +105,39 @@ describe('the follow-up of writes that hear nothing', () => {
       asked += 1;
       return Promise.resolve({ rows: [] });
     };
-    followUp.giveUp([waiter]);
+    followUp.cancelAtOnce([waiter]);
     expect(failures, 'the first try').to.equal(1);
-    await until(() => outcomes.get(waiter.operation.id), { deadlineMs: soonMsMax, what: 'the withdrawal' });
+    await until(() => outcomes.get(waiter.operation.id), { deadlineMs: soonMsMax, what: 'the cancellation' });
     expect(outcomes.get(waiter.operation.id)).to.have.property('status', 'not-applied');
     expect(asked).to.equal(0);
   });
 
-  it('withdraws one batch after the other, and never beside itself', async () => {
+  it('cancels one batch after the other, and never beside itself', async () => {
     let [underWay, most, done] = [0, 0, 0];
-    withdraw = async () => {
+    cancel = async () => {
       most = Math.max(most, (underWay += 1));
       await nextTurn();
       underWay -= 1;
       done += 1;
       return { outcomes: new Map() };
     };
-    followUp.giveUp(Array.from({ length: 2 * batchSize + 1 }, () => wait()));
+    followUp.cancelAtOnce(Array.from({ length: 2 * batchSize + 1 }, () => wait()));
     await until(() => done >= 3, { deadlineMs: soonMsMax, what: 'the last batch' });
     expect(most).to.equal(1);
   });
 
-  it('withdraws those beyond a batch also where a lock holds up all that stand before them', async () => {
+  it('cancels those beyond a batch also where a lock holds up all that stand before them', async () => {
     const given = Array.from({ length: batchSize + 1 }, () => wait());
     const id = given.at(-1)?.operation.id ?? '';
-    withdraw = () => Promise.resolve({ outcomes: new Map([[id, { status: 'cancelled' }]]) });
-    followUp.giveUp(given);
-    await until(() => outcomes.get(id), { deadlineMs: soonMsMax, what: 'the withdrawal of the last' });
+    cancel = () => Promise.resolve({ outcomes: new Map([[id, { status: 'cancelled' }]]) });
+    followUp.cancelAtOnce(given);
+    await until(() => outcomes.get(id), { deadlineMs: soonMsMax, what: 'the cancellation of the last' });
     expect(outcomes.get(id)).to.have.property('status', 'not-applied');
   });
 
-  it('leaves open what could not be withdrawn within the grace, and not before', async () => {
+  it('leaves open what could not be cancelled within the grace, and not before', async () => {
     let attempts = 0;
-    withdraw = () => {
+    cancel = () => {
       attempts += 1;
       return Promise.reject(new Error('Connection terminated'));
     };
@@ -149,15 +149,15 @@ describe('the follow-up of writes that hear nothing', () => {
     expect(attempts).to.be.greaterThan(0);
   });
 
-  it('withdraws all the same what it comes to late, since the process stood still beyond the grace', async () => {
+  it('cancels all the same what it comes to late, since the process stood still beyond the grace', async () => {
     const { operation } = wait(-10_000);
-    withdraw = () => Promise.resolve({ outcomes: new Map([[operation.id, { status: 'cancelled' }]]) });
-    await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the withdrawal' });
+    cancel = () => Promise.resolve({ outcomes: new Map([[operation.id, { status: 'cancelled' }]]) });
+    await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the cancellation' });
     expect(outcomes.get(operation.id)).to.have.property('status', 'not-applied');
   });
 
   it('ends the wait of what never left the process, without asking anybody', async () => {
-    withdraw = () => Promise.reject(new Error('nobody is asked'));
+    cancel = () => Promise.reject(new Error('nobody is asked'));
     const { operation } = wait(0, false);
     const later = wait(longMs, false);
     await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'its end' });

@@ -129,7 +129,7 @@ describe('the connections of a shop', () => {
     expect(read.at(-1)).to.equal('late');
   });
 
-  it('are let go by as many as there is room for, also where some have nothing to ask', async () => {
+  it('are called by as many as there is room for, also where some have nothing to ask', async () => {
     const [, , three] = await waiting('silent', 'as silent', 'three');
     const asked = three?.ask();
     expect(await readMeanwhile()).to.deep.equal([]);
@@ -160,7 +160,7 @@ describe('the connections of a shop', () => {
     await asked;
   });
 
-  it('are never let go in greater number than may be in hand, though what they ask has not arrived yet', async () => {
+  it('are never called in greater number than may be in hand, though what they ask has not arrived yet', async () => {
     const six = await waiting('a', 'b', 'c', 'd', 'e', 'f');
     held = [];
     max = 3;

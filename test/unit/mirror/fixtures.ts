@@ -25,7 +25,9 @@ export async function readShop(database: Database, shopId: number): Promise<Shop
   return shop;
 }
 
-/** What a run needs, on a fake clock, with what the adapter reported; one adapter, and so one circuit, for all its runs. */
+/**
+ * What a run needs, on a fake clock, with what the adapter reported; one adapter, and so one circuit, for all its runs.
+ */
 export function createSync(database: Database, limits: Partial<ShopifyLimits> = {}) {
   const { platform, clock, events } = createSubject(limits);
   const deps: SyncDeps = { database, platform, tokenCipher: createTokenCipher(platformTokenKey) };

@@ -14,7 +14,9 @@ function createRecorder() {
   return { lines, logger: createLogger({ name: 'test', level: 'debug', destination }) };
 }
 
-/** Runs the body in a process with a listening `shutdown`, calls `onLine` for each line it logs, and gives how it ended. */
+/**
+ * Runs the body in a process with a listening `shutdown`, calls `onLine` for each line it logs, and gives how it ended.
+ */
 async function runProcess(body: string, onLine: (line: Line, child: ChildProcess) => void = () => undefined) {
   const script = `
     import { createLogger } from '${shipped('shared/runtime/logger.js')}';

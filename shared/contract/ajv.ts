@@ -6,8 +6,8 @@ import { isCleanText, isHttpUrl } from './text-rules.js';
 /**
  * The one Ajv of the process. With `ownProperties` a required `toString` is not found on Object.prototype.
  * `strictRequired` is off because the branches of a `oneOf` require properties that are declared beside it. That our
- * schemas are schemas is judged in the tests (test/support/judge-schemas.ts): to compile the meta-schema for it would cost each
- * start of an API process 50 to 90 ms of CPU and 5 MiB.
+ * schemas are schemas is judged in the tests (test/support/judge-schemas.ts): to compile the meta-schema for it would
+ * cost each start of an API process 50 to 90 ms of CPU and 5 MiB.
  */
 export const ajv = new Ajv2020({
   allErrors: true,

@@ -86,8 +86,8 @@ async function checkLevels(database: Database, shopId: number, note: Note): Prom
 /** The comparison of two text columns by row goes through the primary key, so a batch starts where the last ended. */
 const levelBatch = `
   SELECT l.shop_id, l.material_id, l.location_id, l.id, l.quantity, l.sequence, e.entries, e.by_ledger, e.last_sequence,
-         e.breaks, l.quantity = e.by_ledger AS is_sum, e.first_sequence = 1 AND e.last_sequence = e.entries AS is_gap_free,
-         l.sequence = e.last_sequence AS is_last
+         e.breaks, l.quantity = e.by_ledger AS is_sum,
+         e.first_sequence = 1 AND e.last_sequence = e.entries AS is_gap_free, l.sequence = e.last_sequence AS is_last
   FROM levels l CROSS JOIN LATERAL (
     SELECT count(*) AS entries, coalesce(sum(g.applied), 0)::numeric(38, 6) AS by_ledger,
            coalesce(min(g.sequence), 1) AS first_sequence, coalesce(max(g.sequence), 0) AS last_sequence,

@@ -1,4 +1,6 @@
-/** One thing that the ledger and what was derived from it disagree about; figures are decimals as Postgres writes them. */
+/**
+ * One thing that the ledger and what was derived from it disagree about; figures are decimals as Postgres writes them.
+ */
 export interface LedgerMismatch {
   kind: MismatchKind;
   shopId: number;

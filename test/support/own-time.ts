@@ -1,4 +1,5 @@
-import { spawnSync } from 'node:child_process';
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readMachineTime, stolenPart } from './machine-time.js';
 import type { MachineTime } from './machine-time.js';
 
@@ -33,46 +34,60 @@ export function startOwnTime(): () => number {
 /** What Node takes to start where nobody is in its way, on the slowest machine that these tests have met. */
 const usualStartMs = 150;
 const slownessMax = 20;
-/** For so long a measurement holds, since a thousand deadlines may be over at the same moment. */
-const slownessMs = 2_000;
-let slow: { atMs: number; times: number } = { atMs: -Infinity, times: 1 };
 
-/** How many times slower than usual this machine is, by how long it takes to start Node; 1 to 20. */
+/** How many times slower than usual a machine is that takes so long to start Node; 1 to 20. */
 export function slownessOf(startMs: number): number {
   return Math.min(slownessMax, Math.max(1, startMs / usualStartMs));
 }
 
-/**
- * Not all hosts that are short of CPU say what they take: one had a worker start for more than 20 s that else takes one,
- * with no time stolen by its word. Measured only where a deadline would be over, and then as long as this process waits.
- */
-function slowness(): number {
+/** No more than one measurement in this time, since a thousand deadlines may be over at the same moment. */
+const measureEveryMs = 2_000;
+/** No deadline looks further back. */
+const measurementsMax = 100;
+const measurements: { beganMs: number; slowness: number }[] = [];
+let measuring: Promise<void> | undefined;
+
+async function measure(): Promise<void> {
   const beganMs = performance.now();
-  if (beganMs - slow.atMs > slownessMs) {
-    spawnSync(process.execPath, ['-e', '0'], { stdio: 'ignore' });
-    slow = { atMs: performance.now(), times: slownessOf(performance.now() - beganMs) };
-  }
-  return slow.times;
+  await once(spawn(process.execPath, ['-e', '0'], { stdio: 'ignore' }), 'exit');
+  measurements.push({ beganMs, slowness: slownessOf(performance.now() - beganMs) });
+  measurements.splice(0, measurements.length - measurementsMax);
+  measuring = undefined;
 }
 
 /**
- * What is left of a deadline, in milliseconds of the machine's own time: nothing once it is over, also if the machine is
- * as slow as it is just now. What a test waits for is to happen sooner or later; how soon is for measurements to say.
+ * Not all hosts that are short of CPU say what they take: one had a worker start for more than 20 s that else takes one,
+ * with no time stolen by its word.
  */
-export function leftOf(deadlineMs: number, passedMs: number): number {
-  return passedMs < deadlineMs ? deadlineMs - passedMs : Math.max(0, deadlineMs * slowness() - passedMs);
+async function slownessSince(sinceMs: number): Promise<number> {
+  const last = measurements.at(-1)?.beganMs ?? -Infinity;
+  if (performance.now() - last > measureEveryMs) await (measuring ??= measure());
+  return Math.max(1, ...measurements.filter(({ beganMs }) => beganMs >= sinceMs).map(({ slowness }) => slowness));
+}
+
+/**
+ * What is left of a deadline, in milliseconds of the machine's own time. Where the machine is slow it is longer by as
+ * much, measured from its half on: what a test waits for is to happen sooner or later, and how soon is for measurements
+ * to say.
+ */
+export async function leftOf(deadlineMs: number, passedMs: number): Promise<number> {
+  if (passedMs < deadlineMs / 2) return deadlineMs - passedMs;
+  return Math.max(0, deadlineMs * (await slownessSince(performance.now() - passedMs)) - passedMs);
 }
 
 /** As `setTimeout`, but acts once a deadline of this length is over. Returns what takes it back. */
 export function afterOwnTime(ms: number, act: () => void): () => void {
   const passedMs = startOwnTime();
-  const look = () => {
-    const leftMs = leftOf(ms, passedMs());
+  let isTakenBack = false;
+  const look = async () => {
+    const leftMs = await leftOf(ms, passedMs());
+    if (isTakenBack) return;
     if (leftMs <= 0) act();
-    else timer = setTimeout(look, leftMs);
+    else timer = setTimeout(() => void look(), leftMs);
   };
-  let timer = setTimeout(look, ms);
+  let timer = setTimeout(() => void look(), ms / 2);
   return () => {
+    isTakenBack = true;
     clearTimeout(timer);
   };
 }

@@ -98,7 +98,7 @@ async function settle(
     intent.attempts.push(attempt);
     if (attempt.answer !== undefined && isExecuted(attempt.answer)) return;
     if (intent.key === undefined && !(repeatsRefused && attempt.answer?.status === 503)) return;
-    if (leftOf(settleMsMax, passedMs()) <= 0) {
+    if ((await leftOf(settleMsMax, passedMs())) <= 0) {
       const last = attempt.answer === undefined ? 'a broken connection' : attempt.answer.text;
       throw new Error(`${intent.tag} is not settled after ${String(intent.attempts.length)} attempts; last: ${last}`);
     }

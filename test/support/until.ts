@@ -15,7 +15,7 @@ export async function until<T>(
   for (;;) {
     const answer = await check();
     if (answer !== false && answer !== undefined) return answer as Exclude<T, false | undefined>;
-    if (leftOf(deadlineMs, passedMs()) <= 0) {
+    if ((await leftOf(deadlineMs, passedMs())) <= 0) {
       throw new Error(`Waited ${String(deadlineMs)} ms in vain for ${typeof what === 'string' ? what : what()}`);
     }
     await delay(pollMs);

@@ -1,7 +1,7 @@
 import { ajv } from '../../contract/ajv.js';
 import { compiledWhenAsked } from './compiled-when-asked.js';
 import { locationGidSchema } from './global-ids.js';
-import { pageInfoSchema } from './page-info.js';
+import { pageSchema } from './page-info.js';
 import type { PageInfo } from './page-info.js';
 
 /**
@@ -37,15 +37,6 @@ export const isLocationsData = compiledWhenAsked(() =>
   ajv.compile<LocationsData>({
     type: 'object',
     required: ['locations'],
-    properties: {
-      locations: {
-        type: 'object',
-        required: ['nodes', 'pageInfo'],
-        properties: {
-          nodes: { type: 'array', maxItems: locationsPerPage, items: locationSchema },
-          pageInfo: pageInfoSchema,
-        },
-      },
-    },
+    properties: { locations: pageSchema(locationsPerPage, locationSchema) },
   }),
 );

@@ -5,7 +5,7 @@ export interface PageInfo {
 }
 
 /** A cursor is stored between pages, so it must be text that Postgres takes; its `maxLength` is the table's too. */
-export const pageInfoSchema = {
+const pageInfoSchema = {
   type: 'object',
   required: ['hasNextPage', 'endCursor'],
   properties: {
@@ -13,6 +13,15 @@ export const pageInfoSchema = {
     endCursor: { type: ['string', 'null'], minLength: 1, maxLength: 4_096, format: 'text' },
   },
 } as const;
+
+/** A page of at most so many items, each of this schema. */
+export function pageSchema(itemsMax: number, items: object): object {
+  return {
+    type: 'object',
+    required: ['nodes', 'pageInfo'],
+    properties: { nodes: { type: 'array', maxItems: itemsMax, items }, pageInfo: pageInfoSchema },
+  };
+}
 
 /**
  * The cursor to go on with, or null after the last page. If there should be more and nothing leads there, a sentence

@@ -1,7 +1,7 @@
 import { ajv } from '../../contract/ajv.js';
 import { compiledWhenAsked } from './compiled-when-asked.js';
 import { locationGidSchema } from './global-ids.js';
-import { pageInfoSchema } from './page-info.js';
+import { pageSchema } from './page-info.js';
 import type { PageInfo } from './page-info.js';
 
 /**
@@ -75,15 +75,6 @@ const levelSchema = {
   },
 } as const;
 
-const levelsPageSchema = {
-  type: 'object',
-  required: ['nodes', 'pageInfo'],
-  properties: {
-    nodes: { type: 'array', maxItems: levelsPerPage, items: levelSchema },
-    pageInfo: pageInfoSchema,
-  },
-} as const;
-
 export const isVariantLevelsData = compiledWhenAsked(() =>
   ajv.compile<VariantLevelsData>({
     type: 'object',
@@ -96,7 +87,7 @@ export const isVariantLevelsData = compiledWhenAsked(() =>
           inventoryItem: {
             type: 'object',
             required: ['inventoryLevels'],
-            properties: { inventoryLevels: levelsPageSchema },
+            properties: { inventoryLevels: pageSchema(levelsPerPage, levelSchema) },
           },
         },
       },

@@ -1,7 +1,7 @@
 import { ajv } from '../../contract/ajv.js';
 import { compiledWhenAsked } from './compiled-when-asked.js';
 import { variantGidSchema } from './global-ids.js';
-import { pageInfoSchema } from './page-info.js';
+import { pageSchema } from './page-info.js';
 import type { PageInfo } from './page-info.js';
 
 /**
@@ -104,15 +104,6 @@ export const isVariantsData = compiledWhenAsked(() =>
   ajv.compile<VariantsData>({
     type: 'object',
     required: ['productVariants'],
-    properties: {
-      productVariants: {
-        type: 'object',
-        required: ['nodes', 'pageInfo'],
-        properties: {
-          nodes: { type: 'array', maxItems: variantsPerPage, items: variantSchema },
-          pageInfo: pageInfoSchema,
-        },
-      },
-    },
+    properties: { productVariants: pageSchema(variantsPerPage, variantSchema) },
   }),
 );

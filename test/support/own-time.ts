@@ -31,8 +31,11 @@ export function startOwnTime(): () => number {
   return () => ownPart(performance.now() - beganMs, before, machineTime());
 }
 
-/** What Node takes to start where nobody is in its way, on the slowest machine that these tests have met. */
-const usualStartMs = 150;
+/**
+ * What Node takes to start beside five busy processes, on the slowest machine that these tests have met (0.36 to 0.42 s;
+ * 0.1 alone). Where the suite runs as usual no deadline is longer for it, and bounds that are promises stay as they are.
+ */
+const usualStartMs = 400;
 const slownessMax = 20;
 
 /** How many times slower than usual a machine is that takes so long to start Node; 1 to 20. */

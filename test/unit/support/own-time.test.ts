@@ -31,7 +31,7 @@ describe('the time that a machine has to itself', () => {
     expect(await leftOf(1_000, 250)).to.equal(750);
     expect(await leftOf(1_000, 999)).to.be.at.least(1);
     expect(await leftOf(1_000, 20_001), 'however slow it is').to.equal(0);
-    expect([10, 150, 600, 60_000].map(slownessOf)).to.deep.equal([1, 1, 4, 20]);
+    expect([10, 400, 1_600, 60_000].map(slownessOf)).to.deep.equal([1, 1, 4, 20]);
   });
 
   it('can be taken back', async () => {

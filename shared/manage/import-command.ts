@@ -44,7 +44,7 @@ isNonEssentialMaterial, weightValue, weightUnitId; and
   levels             opening stock by location: 70001:12.5;70002:3, or {"70001":12.5,"70002":3}`;
 
 async function importFile(
-  { database, terminal, progress }: CommandContext,
+  { database, terminal, progress, holdSignals }: CommandContext,
   file: string,
   options: ImportOptions,
 ): Promise<Outcome<Answer>> {
@@ -65,9 +65,11 @@ async function importFile(
   };
   const bar = options.json === true || terminal === undefined ? undefined : createProgressBar(terminal);
   const startedMs = performance.now();
-  const holdSignals = once(() => endOnSignals(abort));
+  // Before the commit a signal ends the process and nothing is in. From then on all is in, or about to be, and the user
+  // must be told so, or the file is imported again.
+  const holdOnce = once(() => holdSignals((name) => abort.abort(name)));
   const onProgress = (phase: ImportPhase, part: number) => {
-    if (phase !== 'importing') holdSignals();
+    if (phase !== 'importing') holdOnce();
     bar?.show(phase, part);
   };
   const outcome = await importMaterials(database, job, onProgress).finally(() => bar?.stop());
@@ -80,14 +82,6 @@ async function importFile(
   const text = report.badCount > 0 ? `${done}\n${describeBad(report)}` : done;
   const unread = `It was done, and must not be repeated; only this could not be shown: ${done}`;
   return { ok: true, value: { data: { ...report, seconds }, text, unread } };
-}
-
-/**
- * Before the commit a signal ends the process and nothing is in. From then on all is in, or about to be, and the user
- * must be told so, or the file is imported again. The listeners stay: npm passes on what the terminal has sent already.
- */
-function endOnSignals(abort: AbortController): void {
-  for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(name, () => abort.abort(name));
 }
 
 function once(act: () => void): () => void {

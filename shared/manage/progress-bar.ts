@@ -8,7 +8,7 @@ export interface ProgressBar {
 }
 
 /** A bar on a terminal, for whoever watches a command that takes long. It writes nothing before it is first shown. */
-export function createProgressBar(terminal: NodeJS.WriteStream): ProgressBar {
+export function createProgressBar(terminal: NodeJS.WritableStream): ProgressBar {
   const bar = new SingleBar({
     stream: terminal,
     format: '[{bar}] {percentage}% | {eta_formatted} | {what}',

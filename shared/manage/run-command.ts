@@ -34,7 +34,9 @@ export interface CommandContext {
   /** A line for whoever watches; never on stdout. */
   progress: (line: string) => void;
   /** stderr, where it is a terminal. */
-  terminal: NodeJS.WriteStream | undefined;
+  terminal: NodeJS.WritableStream | undefined;
+  /** From the first call on, a signal to end does not end the command, which hears its name instead. */
+  holdSignals: (hear: (name: NodeJS.Signals) => void) => void;
 }
 
 export type RunCommand = (
@@ -47,18 +49,27 @@ export interface RunCommandDeps {
   platformTokenKey: string | undefined;
   platformToken: string | undefined;
   dataDir: string;
-  process: Pick<NodeJS.Process, 'stdin' | 'stdout' | 'stderr' | 'env' | 'exitCode'>;
+  process: CommandProcess;
+}
+
+/** What a command has of the process that runs it: its own, or a test's stand-in. */
+export interface CommandProcess extends Pick<NodeJS.Process, 'env' | 'exitCode'> {
+  stdin: NodeJS.ReadableStream;
+  stdout: NodeJS.WritableStream;
+  stderr: NodeJS.WritableStream & { isTTY?: boolean };
+  on: (signal: NodeJS.Signals, hear: () => void) => unknown;
 }
 
 /** Something was refused or found. An outage is neither, so that `verify` can serve as a gate. */
 const exitCodeFailed = 1;
 const stdinBytesMax = 65_536;
 const poolMax = 2;
+const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
 /**
  * How every command runs: its database is closed at the end, its answer goes to stdout, and a sentence on whatever went
  * wrong goes to stderr. Exit codes: 0, 1 for a failure or a finding, 69 if the database cannot be asked, 78 if none is
- * known (2, wrong usage, is commander's to find). Our own faults are rethrown.
+ * known. Our own faults are rethrown.
  */
 export function createRunCommand(deps: RunCommandDeps): RunCommand {
   const { stdin, stdout, stderr } = deps.process;
@@ -79,7 +90,11 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
         platformToken: deps.platformToken,
         readStdin: () => readAll(stdin),
         progress: (line) => stderr.write(`${line}\n`),
-        terminal: stderr.isTTY ? stderr : undefined,
+        terminal: stderr.isTTY === true ? stderr : undefined,
+        holdSignals: (hear) => {
+          // They stay: npm passes on what the terminal has sent already.
+          for (const name of endSignals) deps.process.on(name, () => hear(name));
+        },
       });
       if (!outcome.ok) return complain(outcome.problem, exitCodeFailed);
       const { data, text, exitCode = 0, unread } = outcome.value;
@@ -139,7 +154,7 @@ function sentenceOf(error: unknown): string {
   throw error;
 }
 
-async function readAll(stdin: NodeJS.Process['stdin']): Promise<string> {
+async function readAll(stdin: NodeJS.ReadableStream): Promise<string> {
   const chunks: Buffer[] = [];
   let bytes = 0;
   for await (const chunk of stdin as AsyncIterable<Buffer>) {

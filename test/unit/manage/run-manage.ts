@@ -1,13 +1,16 @@
-import { connectDatabase } from '../../../shared/database/connect.js';
-import type { Database } from '../../../shared/database/connect.js';
-import { afterOwnTime } from '../../support/own-time.js';
-import { createTestDatabase } from '../../support/servers.js';
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { tmpdir } from 'node:os';
-import { pipeline, Readable } from 'node:stream';
+import { PassThrough, pipeline, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { manageSettings, runCommandLine } from '../../../shared/manage/command-line.js';
+import type { CommandProcess } from '../../../shared/manage/run-command.js';
+import { readSettings } from '../../../shared/runtime/settings.js';
+import { afterOwnTime } from '../../support/own-time.js';
+import { createTestDatabase } from '../../support/servers.js';
 
 export interface Run {
   code: number | null;
@@ -27,7 +30,10 @@ export interface StartedRun {
   ended: Promise<Run>;
 }
 
-/** Runs the built command line as an operator does. The environment holds nothing of ours but what is given. */
+/**
+ * Runs the built command line as an operator does, in a process of its own. The environment holds nothing of ours but
+ * what is given.
+ */
 export function runManage(args: readonly string[], env: Record<string, string> = {}, input: Input = ''): Promise<Run> {
   return startManage(args, env, input).ended;
 }
@@ -60,6 +66,41 @@ export function startManage(
   return { child, ended };
 }
 
+/**
+ * As `runManage`, but in this process, which has loaded the code already: a start costs more than nearly every command.
+ *
+ * @param env with the DATABASE_URL, so that nothing is looked for in the environment of this process
+ */
+async function runHere(args: readonly string[], env: Record<string, string>, input: Input): Promise<Run> {
+  const settings = readSettings(manageSettings, env);
+  if (!settings.ok) throw new Error(settings.problems.join('\n'));
+  const stdin = new PassThrough();
+  pipeline(Readable.from(input), stdin, () => undefined);
+  const [stdout, stderr] = [collect(), collect()];
+  const process: CommandProcess = {
+    stdin,
+    stdout: stdout.stream,
+    stderr: stderr.stream,
+    env,
+    exitCode: undefined,
+    on: () => undefined,
+  };
+  await runCommandLine(args, settings.values, process);
+  return { code: Number(process.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };
+}
+
+function collect(): { stream: Writable; text: () => string } {
+  let text = '';
+  const stream = new Writable({
+    decodeStrings: false,
+    write: (chunk: string, _encoding, done) => {
+      text += chunk;
+      done();
+    },
+  });
+  return { stream, text: () => text };
+}
+
 export interface Cli {
   run: (args: string[], env?: Record<string, string>, input?: Input) => Promise<Run>;
   /** What a successful command prints with --json: one document and nothing else. */
@@ -68,9 +109,9 @@ export interface Cli {
   refusal: (args: string[], env?: Record<string, string>, input?: Input) => Promise<string>;
 }
 
-/** The command line with a standing environment. */
-export function createCli(standing: Record<string, string>): Cli {
-  const run: Cli['run'] = (args, env, input) => runManage(args, { ...standing, ...env }, input);
+/** The command line with a standing environment, in this process. */
+export function createCli(standing: { DATABASE_URL: string } & Record<string, string>): Cli {
+  const run: Cli['run'] = (args, env, input = '') => runHere(args, { ...standing, ...env }, input);
   return {
     run,
     answer: async <T>(args: string[], env?: Record<string, string>, input?: Input) => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { openManagedShop, startManage } from './run-manage.js';
+import { openManagedShop, runManage, startManage } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 
 describe('npm run manage', () => {
@@ -47,6 +47,12 @@ describe('npm run manage', () => {
       });
     }
 
+    it('wrong usage of a process of its own ends likewise', async () => {
+      const { code, stdout, stderr } = await runManage(['orders', 'list']);
+      expect({ code, stdout }).to.deep.equal({ code: 64, stdout: '' });
+      expect(stderr).to.match(/^error: unknown command 'orders'/);
+    });
+
     it('a reader that went away before the answer, as of "| head", gets no stack trace', async () => {
       for (const args of [['shops', 'list'], ['shops', 'list', '--json'], ['--help']]) {
         const { child, ended } = startManage(args, { DATABASE_URL: databaseUrl });
@@ -84,7 +90,7 @@ describe('npm run manage', () => {
     });
 
     it('an address that is none of Postgres ends with 78 and says so', async () => {
-      const { code, stderr } = await cli.run(['shops', 'list'], { DATABASE_URL: 'u:p4ss@127.0.0.1:1/x' });
+      const { code, stderr } = await runManage(['shops', 'list'], { DATABASE_URL: 'u:p4ss@127.0.0.1:1/x' });
       expect(code).to.equal(78);
       expect(stderr).to.contain('must be an address that begins with postgres://').and.not.contain('p4ss');
     });

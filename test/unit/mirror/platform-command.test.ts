@@ -43,7 +43,7 @@ describe('npm run manage -- platform sync', () => {
   const postgres = useDatabase();
   const variants = manyVariants(520);
   let platform: GatedPlatform;
-  let env: Record<string, string>;
+  let env: { DATABASE_URL: string } & Record<string, string>;
   let cli: Cli;
 
   before(async () => {

@@ -78,7 +78,7 @@ const callMsMax = 15_000;
  */
 export async function startStack({ designs: names, workers, say }: StackOptions): Promise<Stack> {
   const closers: (() => unknown)[] = [];
-  const scriptOf = compileChildren();
+  const scriptOf = await compileChildren();
   say('starting Postgres and Redis');
   const [postgres, redisServer] = await Promise.all([testPostgres(), startTestRedis()]);
   closers.push(() => redisServer.stop());

@@ -4,6 +4,7 @@ import type { RequestPlan } from './generator/plan-requests.js';
 import type { Standing } from './generator/accounts.js';
 import { startAnsweringProcess } from './answering-process.js';
 import { compileChildren } from './compile-children.js';
+import type { ScriptOf } from './compile-children.js';
 
 export interface GeneratorHooks {
   /** A stage begins; the index after the last one means the end of the load. Told by the first of the processes. */
@@ -27,8 +28,9 @@ const callMsMax = 15_000;
 /** On top of what a run takes by its order. */
 const spareMs = 60_000;
 
-export async function startGenerators(count: number, scriptOf = compileChildren()): Promise<Generators> {
-  const script = scriptOf('load/generator/main.ts');
+/** @param scriptOf where they were compiled already */
+export async function startGenerators(count: number, scriptOf?: ScriptOf): Promise<Generators> {
+  const script = (scriptOf ?? (await compileChildren()))('load/generator/main.ts');
   const processes = await Promise.all(
     Array.from({ length: count }, (_, index) =>
       startAnsweringProcess({ name: `generator ${index + 1}`, script, env: {} }),

@@ -8,6 +8,7 @@ import type { Services } from '../services.js';
 import { answered, answerToBatch } from './dispatch-answer.js';
 import type { Answered } from './dispatch-answer.js';
 import { materialNotFound, refuseToWrite } from './material-address.js';
+import type { Wording } from './wording.js';
 
 export interface AdjustInventoryInput {
   variantId: string;
@@ -20,6 +21,7 @@ export interface AdjustInventoryInput {
   /** Whether to answer what would happen, and apply nothing (contract §7). */
   dryRun?: boolean;
   idempotency: Idempotency | undefined;
+  wording: Wording;
 }
 
 /**
@@ -32,7 +34,7 @@ export async function adjustInventory(
   caller: Caller,
   input: AdjustInventoryInput,
 ): Promise<Answered<BatchResult>> {
-  const { variantId, rows, malformed = [], dryRun = false, idempotency } = input;
+  const { variantId, rows, malformed = [], dryRun = false, idempotency, wording } = input;
   const refusal = refuseToWrite(variantId);
   if (refusal !== undefined) return answered(refusal);
   const { shop, keyId, requestId, channel } = caller;
@@ -48,7 +50,8 @@ export async function adjustInventory(
     { shopId: shop.id, materialId: variantId },
     { command: toCommand(input), channel, keyId, requestId, ...(idempotency && { idempotency }) },
   );
-  const asked = { materialId: variantId, requestId, hasKey: idempotency !== undefined, dryRun };
+  const hasKey = idempotency !== undefined;
+  const asked = { materialId: variantId, requestId, hasKey, fieldsOnly: false, dryRun, wording };
   return answerToBatch(outcome, asked, malformed);
 }
 

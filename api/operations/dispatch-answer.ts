@@ -6,6 +6,7 @@ import type { VersionedMaterial } from '../../shared/domain/material.js';
 import type { OperationResult } from '../../shared/domain/operation.js';
 import { internalError, LostAnswer } from '../fault-answers.js';
 import type { DispatchOutcome } from '../dispatch/dispatch-outcome.js';
+import type { OpenChange, Wording } from './wording.js';
 
 /** The outcome of a use case that changes something. */
 export interface Answered<T> {
@@ -18,15 +19,10 @@ export function answered<T>(result: Result<T>, replayed = false): Answered<T> {
   return { result, replayed };
 }
 
-interface Asked {
-  materialId: string;
-  requestId: string;
-  /** Whether the client sent an `Idempotency-Key`, by which it can settle an open outcome. */
-  hasKey: boolean;
+interface Asked extends OpenChange {
+  wording: Wording;
   /** A dry run is certainly not applied, whatever became of it. */
-  dryRun?: boolean;
-  /** A change that moves no stock: the history has nothing of it. */
-  fieldsOnly?: boolean;
+  dryRun: boolean;
 }
 
 /**
@@ -65,7 +61,7 @@ function answerTo<T>(
     case 'executed':
       return answered(readResult(outcome.result, read), outcome.replayed);
     case 'key-reused':
-      return answered(keyReused);
+      return answered(fail('IDEMPOTENCY_KEY_REUSED', asked.wording.keyReused));
     case 'failed':
       return answered(internalError);
     case 'not-applied': {
@@ -73,8 +69,8 @@ function answerTo<T>(
       return answered(fail('SERVICE_UNAVAILABLE', message, { retryAfterSeconds }));
     }
     case 'unknown':
-      if (asked.dryRun === true) return answered(unansweredDryRun);
-      return answered(fail('OUTCOME_UNKNOWN', openOutcome(asked)));
+      if (asked.dryRun) return answered(unansweredDryRun);
+      return answered(fail('OUTCOME_UNKNOWN', asked.wording.openOutcome(asked)));
   }
 }
 
@@ -89,22 +85,8 @@ function readResult<T>(result: OperationResult, read: (result: OperationResult) 
   return data;
 }
 
-const keyReused = fail(
-  'IDEMPOTENCY_KEY_REUSED',
-  'This Idempotency-Key was used with another request before. Nothing was applied; use a new key for a new request.',
-);
-
 const unansweredDryRun = fail(
   'SERVICE_UNAVAILABLE',
   'The dry run was not answered in time. A dry run applies nothing; try it again.',
   { retryAfterSeconds: 1 },
 );
-
-function openOutcome({ materialId, requestId, hasKey, fieldsOnly }: Asked): string {
-  const open = 'The request was queued, but whether it is applied cannot be told yet.';
-  if (hasKey) return `${open} Send it again with the same Idempotency-Key: an executed answer to that key settles it.`;
-  const material = `/v1/raw-materials/${materialId}`;
-  if (fieldsOnly === true) return `${open} Ten minutes from now it is settled: look at ${material} then.`;
-  const history = `${material}/inventory/history?requestId=${requestId}`;
-  return `${open} What ${history} shows is applied; what it does not show ten minutes from now never will be.`;
-}

@@ -9,6 +9,7 @@ import type { Services } from '../services.js';
 import { answered, answerToUpdate } from './dispatch-answer.js';
 import type { Answered } from './dispatch-answer.js';
 import { materialNotFound, refuseToWrite } from './material-address.js';
+import type { Wording } from './wording.js';
 
 export interface UpdateMaterialInput {
   variantId: string;
@@ -17,6 +18,7 @@ export interface UpdateMaterialInput {
   /** Change only while the version of the fields is one of these (contract §7 `If-Match`); undefined for any. */
   ifVersions?: number[] | undefined;
   idempotency: Idempotency | undefined;
+  wording: Wording;
 }
 
 /**
@@ -28,7 +30,7 @@ export interface UpdateMaterialInput {
 export async function updateMaterial(
   services: Services,
   caller: Caller,
-  { variantId, changes, ifVersions, idempotency }: UpdateMaterialInput,
+  { variantId, changes, ifVersions, idempotency, wording }: UpdateMaterialInput,
 ): Promise<Answered<VersionedMaterial>> {
   const refusal = refuseToWrite(variantId);
   if (refusal !== undefined) return answered(refusal);
@@ -46,6 +48,8 @@ export async function updateMaterial(
     requestId,
     hasKey: idempotency !== undefined,
     fieldsOnly: changes.inventoryQuantity === undefined,
+    dryRun: false,
+    wording,
   });
 }
 

@@ -10,6 +10,7 @@ import type { Services } from '../services.js';
 import { changeReply } from './change-reply.js';
 import { readIdempotency } from './idempotency.js';
 import { preferenceApplied, readPreferences } from './preferences.js';
+import { restWording } from './wording.js';
 
 /** PATCH /v1/raw-materials/{variantId}/inventory */
 export async function patchInventory(services: Services, request: RouteRequest): Promise<Reply> {
@@ -28,6 +29,7 @@ export async function patchInventory(services: Services, request: RouteRequest):
     detailed: preferences.detailed,
     dryRun: asked.data.dryRun ?? false,
     idempotency: idempotency.data,
+    wording: restWording,
   });
   // An error shows no rows, and where all rows failed alike nothing was applied, lenient or not.
   const applied = result.ok ? preferenceApplied(preferences) : undefined;

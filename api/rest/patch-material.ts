@@ -8,6 +8,7 @@ import { changeReply } from './change-reply.js';
 import { readIfMatch } from './entity-tag.js';
 import { readIdempotency } from './idempotency.js';
 import { materialReply } from './material-reply.js';
+import { restWording } from './wording.js';
 
 /** PATCH /v1/raw-materials/{variantId} */
 export async function patchMaterial(services: Services, request: RouteRequest): Promise<Reply> {
@@ -21,7 +22,12 @@ export async function patchMaterial(services: Services, request: RouteRequest): 
   if (!ifVersions.ok) return { result: ifVersions };
   const changes = readMaterialChanges(body);
   if (!changes.ok) return { result: changes };
-  const input = { variantId, changes: changes.data, ifVersions: ifVersions.data, idempotency: idempotency.data };
-  const { result, replayed } = await updateMaterial(services, caller, input);
+  const { result, replayed } = await updateMaterial(services, caller, {
+    variantId,
+    changes: changes.data,
+    ifVersions: ifVersions.data,
+    idempotency: idempotency.data,
+    wording: restWording,
+  });
   return changeReply(materialReply(result), replayed);
 }

@@ -5,9 +5,9 @@ import { readInventoryBatch } from '../../../shared/contract/read-inventory-batc
 import { adjustInventory as adjust } from '../../operations/adjust-inventory.js';
 import { answered } from '../../operations/dispatch-answer.js';
 import { idempotencyKeyArgument, virtualIdArgument } from '../arguments.js';
-import { openInToolTerms } from '../open-outcome.js';
 import { toolIdempotency } from '../tool-idempotency.js';
 import { createTool } from '../tool.js';
+import { toolWording } from '../wording.js';
 
 interface Arguments {
   variantId: string;
@@ -71,7 +71,13 @@ export const adjustInventory = createTool<Arguments>({
     const rows = readInventoryBatch({ updates }, variantId);
     if (!rows.ok) return answered(rows);
     const idempotency = toolIdempotency(name, caller, args);
-    const answer = await adjust(services, caller, { variantId, rows: rows.data, detailed: true, dryRun, idempotency });
-    return openInToolTerms(answer, caller, args);
+    return adjust(services, caller, {
+      variantId,
+      rows: rows.data,
+      detailed: true,
+      dryRun,
+      idempotency,
+      wording: toolWording,
+    });
   },
 });

@@ -6,9 +6,9 @@ import type { ErrorDetail, Refusal, RequestError } from '../../../shared/domain/
 import { answered } from '../../operations/dispatch-answer.js';
 import { updateMaterial } from '../../operations/update-material.js';
 import { idempotencyKeyArgument, virtualIdArgument } from '../arguments.js';
-import { openInToolTerms } from '../open-outcome.js';
 import { toolIdempotency } from '../tool-idempotency.js';
 import { createTool } from '../tool.js';
+import { toolWording } from '../wording.js';
 
 interface Arguments {
   variantId: string;
@@ -59,9 +59,8 @@ export const updateRawMaterial = createTool<Arguments>({
     if (!changes.ok) return answered(intoChanges(changes.error));
     const idempotency = toolIdempotency(name, caller, args);
     const { variantId } = args;
-    const answer = await updateMaterial(services, caller, { variantId, changes: changes.data, idempotency });
-    const fieldsOnly = changes.data.inventoryQuantity === undefined;
-    const { result, replayed } = openInToolTerms(answer, caller, { ...args, fieldsOnly });
+    const asked = { variantId, changes: changes.data, idempotency, wording: toolWording };
+    const { result, replayed } = await updateMaterial(services, caller, asked);
     return answered(result.ok ? succeed(result.data.material) : intoChanges(result.error), replayed);
   },
 });

@@ -118,6 +118,22 @@ describe('POST /mcp: what is refused', () => {
     });
   });
 
+  it('a key that came with another call is IDEMPOTENCY_KEY_REUSED, in terms of tools', async () => {
+    const shop = await createTestShop(http.database);
+    const args = (delta: number) => ({
+      variantId: shop.materialIds[0] ?? '',
+      updates: [{ locationId: shop.locationIds[0] ?? '', delta }],
+      idempotencyKey: 'once',
+    });
+    await withAgent(agentOf(shop), async (client) => {
+      await dataOf(client, 'adjust_inventory', args(1));
+      const error = await errorOf(client, 'adjust_inventory', args(2), 'IDEMPOTENCY_KEY_REUSED');
+      expect(error.message)
+        .to.match(/^This idempotencyKey was used with another call before\./)
+        .and.not.match(/request|Idempotency-Key/);
+    });
+  });
+
   it('a fault of ours says nothing of the inside, and the next call is served', async () => {
     const shop = await createTestShop(http.database);
     const args = { variantId: shop.materialIds[0] ?? '', includeConnections: true };

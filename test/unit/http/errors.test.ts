@@ -2,11 +2,19 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import { answerFault } from '../../../api/http/errors.js';
 import { answerToBatch, answerToUpdate } from '../../../api/operations/dispatch-answer.js';
+import { restWording } from '../../../api/rest/wording.js';
 import type { DispatchOutcome } from '../../../api/dispatch/dispatch-outcome.js';
 import type { VersionedMaterial } from '../../../shared/domain/material.js';
 
 const about = { requestId: '0199d2b0-0000-7000-8000-000000000000', route: '/v1' };
-const asked = { materialId: 'VMAT-1', requestId: about.requestId, hasKey: false };
+const asked = {
+  materialId: 'VMAT-1',
+  requestId: about.requestId,
+  hasKey: false,
+  fieldsOnly: false,
+  dryRun: false,
+  wording: restWording,
+};
 
 describe('the answer to a fault', () => {
   const answerTo = (work: () => unknown) => {

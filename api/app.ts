@@ -13,12 +13,12 @@ import { envelope } from './http/envelope.js';
 import { answerFault, errors } from './http/errors.js';
 import { createFailedAttempts } from './http/failed-attempts.js';
 import { createKeyRing } from './http/key-ring.js';
+import { observeRequests } from './http/observe-requests.js';
 import { pathText } from './http/path-text.js';
 import { plan } from './http/plan.js';
 import { createPublicPaths } from './http/public-paths.js';
 import type { PublicPaths } from './http/public-paths.js';
 import { rateLimit } from './http/rate-limit.js';
-import { requestId } from './http/request-id.js';
 import type { AppMiddleware, RequestState } from './http/request-state.js';
 import { requestTarget } from './http/request-target.js';
 import { createRouting } from './http/routing.js';
@@ -70,8 +70,8 @@ function createApp(middlewares: AppMiddleware[], logger: Logger): Koa<RequestSta
   // Koa's own handler prints to the console. An error with a code is a socket that broke under an answer; all others
   // are thrown by the layers outside of `errors`, behind the answer.
   app.on('error', (error: NodeJS.ErrnoException) => {
-    if (error.code !== undefined) logger.debug({ err: error }, 'an answer did not reach its client');
-    else logger.error({ err: error }, 'a fault behind an answer');
+    if (error.code !== undefined) logger.debug({ err: error }, 'An answer did not reach its client.');
+    else logger.error({ err: error }, 'A fault came after an answer.');
   });
   for (const middleware of middlewares) app.use(middleware);
   return app;
@@ -88,7 +88,7 @@ interface Parts {
 function stack({ services, routing: { routed, notRouted }, publicPaths, turns, bodies }: Parts): AppMiddleware[] {
   const { settings, logger, metrics, database, reads, limiterRedis } = services;
   return [
-    requestId(logger, metrics.answered),
+    observeRequests(logger, metrics.answered),
     countUntaken(reads),
     envelope(logger),
     errors(logger),

@@ -29,7 +29,7 @@ const { database, reads } = pools;
 shutdown.register('the database', () => pools.destroy());
 
 const limiterRedis = connectLimiterRedis(settings.REDIS_URL, (error) => {
-  logger.warn({ err: error }, 'the limiter cannot reach Redis');
+  logger.warn({ err: error }, 'The limiter cannot reach Redis.');
 });
 shutdown.register('the limiter', () => {
   limiterRedis.disconnect();
@@ -50,7 +50,7 @@ shutdown.register('the dispatch', () => dispatch.close());
 
 const platform = createShopifyPlatform({
   allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK,
-  report: (event) => logger.warn(event, 'the commerce platform'),
+  report: (event) => logger.warn(event, 'The commerce platform fails, or answers again.'),
 });
 const tokenCipher =
   settings.PLATFORM_TOKEN_KEY === undefined ? undefined : createTokenCipher(settings.PLATFORM_TOKEN_KEY);

@@ -45,7 +45,7 @@ shutdown.listen({ untilStarted: true });
 const tellParent = followParent(shutdown);
 
 const onRedisError = (error: Error) => {
-  logger.warn({ err: error }, 'redis');
+  logger.warn({ err: error }, 'The queue cannot reach Redis.');
 };
 
 const database = connectDatabase({
@@ -137,7 +137,7 @@ function startMirror(everyMs: number): MirrorRounds | undefined {
   const platform = createShopifyPlatform({
     allowLoopback,
     report: (event) => {
-      logger.warn(event, 'platform');
+      logger.warn(event, 'The commerce platform fails, or answers again.');
     },
   });
   return startMirrorRounds({

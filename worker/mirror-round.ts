@@ -84,11 +84,14 @@ function tell(logger: Logger, shopId: number, outcome: SyncOutcome): void {
     case 'complete': {
       const { sync, goneCount, remarkCount, resumed } = outcome;
       const { pages, locations, variants } = sync;
-      logger.info({ shopId, pages, locations, variants, goneCount, remarkCount, resumed }, 'platform mirrored');
+      logger.info({ shopId, pages, locations, variants, goneCount, remarkCount, resumed }, 'A platform was mirrored.');
       return;
     }
     case 'interrupted':
-      logger.info({ shopId, pages: outcome.sync.pages }, 'platform mirror interrupted; it goes on where it stands');
+      logger.info(
+        { shopId, pages: outcome.sync.pages },
+        'A platform mirror was interrupted; it goes on where it stands.',
+      );
       return;
     case 'failed':
       logger.warn(

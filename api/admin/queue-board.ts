@@ -30,7 +30,7 @@ export async function openQueueBoard(deps: {
 }): Promise<QueueBoard> {
   const { redisUrl, basePath, logger } = deps;
   const onError = (error: Error) => {
-    logger.debug({ err: error }, 'the queue page');
+    logger.debug({ err: error }, 'The queue page met a fault of Redis.');
   };
   const redis = connectQueuePageRedis(redisUrl, onError);
   try {

@@ -46,7 +46,7 @@ export function createQueuePage({ token, redisUrl, logger }: QueuePageDeps): Que
     try {
       await (await open()).handle(req, res);
     } catch (error) {
-      logger.warn({ err: error }, 'the queue page cannot be shown');
+      logger.warn({ err: error }, 'The queue page cannot be shown.');
       if (!res.headersSent) refuse(res, 503, 'The queues cannot be read at the moment.');
     }
   }

@@ -25,7 +25,7 @@ export function createAgentSurface(deps: AgentSurfaceDeps): AgentSurface {
     let problem: Error | undefined;
     const onerror = (error: Error) => {
       problem = error;
-      deps.services.logger.debug({ err: error, requestId: caller.requestId }, 'a message the agent surface refused');
+      deps.services.logger.debug({ err: error, requestId: caller.requestId }, 'The agent surface refused a message.');
     };
     const response = await answer(
       protocolRequest(headers),

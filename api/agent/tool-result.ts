@@ -26,7 +26,7 @@ function shown({ code, message, details = [], retryAfterSeconds }: RequestError)
     code,
     message,
     ...(details.length > 0 && { details: details.map(intoArguments) }),
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds: Math.max(1, Math.ceil(retryAfterSeconds)) }),
+    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
   };
 }
 

@@ -6,7 +6,7 @@ export interface DispatchMetrics {
   lookedUp: (operations: number) => void;
   /** A job had vanished from Redis and was added again. */
   jobAddedAgain: () => void;
-  /** So many operations were cancelled at the end of their wait: certainly not applied. */
+  /** So many operations were cancelled, at the end of their wait or at once: certainly not applied. */
   cancelled: (operations: number) => void;
   /** An operation could neither be cancelled nor found decided: it is open, and answered so. */
   leftOpen: () => void;

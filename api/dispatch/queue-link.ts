@@ -36,7 +36,7 @@ const keepAliveMs = 1_000;
 /** @throws where Redis does not answer within five seconds */
 export async function openQueueLink(redisUrl: string, logger: Logger): Promise<QueueLink> {
   const onError = (error: Error) => {
-    logger.warn({ err: error }, 'redis');
+    logger.warn({ err: error }, 'The queue cannot reach Redis.');
   };
   const apiId = randomUUID();
   const redis = connectProducerRedis(redisUrl, onError);

@@ -100,7 +100,9 @@ const nothingNext = () => Promise.resolve();
 
 const tooLarge = fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesMax} bytes.`);
 
-const noRoom = fail('SERVICE_UNAVAILABLE', 'Too much data is on its way at the moment.', { retryAfterSeconds: 1 });
+const noRoom = fail('SERVICE_UNAVAILABLE', 'Too much data is on its way at the moment. Nothing was applied.', {
+  retryAfterSeconds: 1,
+});
 
 function leaveUnread(ctx: AppContext, refusal: Refusal): Refusal {
   ctx.state.lastOfConnection = true;

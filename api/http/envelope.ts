@@ -27,7 +27,7 @@ export function envelope(logger: Logger): AppMiddleware {
       if (reply === undefined) throw new Error('a request was left without a reply');
       sendReply(res, { requestId, reply, headers, lastOfConnection });
     } catch (error) {
-      logger.error({ err: error, requestId, route: state.route }, 'an answer could not be written');
+      logger.error({ err: error, requestId, route: state.route }, 'An answer could not be written.');
       const isChange = reply?.result.ok === true && ctx.method !== 'GET' && ctx.method !== 'HEAD';
       sendInPlace(res, { requestId, reply: { result: isChange ? answerLost : internalError } });
     }
@@ -112,7 +112,7 @@ function answerHeaders(requestId: string, { result }: Reply, { type, body }: Ren
     'X-Request-Id': requestId,
   };
   if (!result.ok && result.error.retryAfterSeconds !== undefined) {
-    headers['Retry-After'] = String(Math.max(1, Math.ceil(result.error.retryAfterSeconds)));
+    headers['Retry-After'] = String(result.error.retryAfterSeconds);
   }
   return headers;
 }

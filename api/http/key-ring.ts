@@ -160,6 +160,6 @@ function noteUse(
   if (now - lastMs < touchEveryMs) return;
   entry.touchedAtMs = now;
   touch(database, key.id, new Date(now)).catch((error: unknown) => {
-    logger.warn({ err: error, keyId: key.id }, 'the use of a key could not be noted');
+    logger.warn({ err: error, keyId: key.id }, 'The use of a key could not be noted.');
   });
 }

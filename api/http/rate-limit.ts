@@ -17,6 +17,7 @@ export function rateLimit(limiter: ShopLimiter): AppMiddleware {
       return;
     }
     const message = 'The shop has used up its requests for now. REST and the agent surface share one budget.';
-    ctx.state.reply = { result: fail('RATE_LIMITED', message, { retryAfterSeconds: resetSeconds }) };
+    // 0 where the window ends at this very moment.
+    ctx.state.reply = { result: fail('RATE_LIMITED', message, { retryAfterSeconds: Math.max(1, resetSeconds) }) };
   };
 }

@@ -1,15 +1,5 @@
 import { randomFillSync } from 'node:crypto';
 import { v7 as uuidv7 } from 'uuid';
-import type { Logger } from '../../shared/runtime/logger.js';
-import { statusByCode } from '../../shared/domain/errors.js';
-import { keepState } from './request-state.js';
-import type { AppContext, AppMiddleware } from './request-state.js';
-
-/** Told of every request that came to the app; what the server's own events answer (`server.ts`) never does. */
-type OnAnswered = (request: { method: string; route: string | undefined; status: number; seconds: number }) => void;
-
-/** The usual status in logs if the client had gone before there was an answer. */
-const clientGone = 499;
 
 /** The id of a request and of the operation it may become. Minted here and never taken from a client (contract §2). */
 export function newRequestId(): string {
@@ -28,75 +18,4 @@ function nextRandomBytes(): Uint8Array {
   }
   usedBytes += idBytes;
   return randomBytes.subarray(usedBytes - idBytes, usedBytes);
-}
-
-/**
- * The outermost layer: gives the request its id and logs it when it is answered. A request is a line only at `debug`:
- * at thousands a second, the line would cost more than the request's own work. Server errors are warnings, but in an
- * overload not each is logged: refusing must stay cheaper than serving.
- */
-export function requestId(logger: Logger, onAnswered: OnAnswered): AppMiddleware {
-  const mayWarn = createAllowance();
-  return async (ctx, next) => {
-    const startedAtMs = performance.now();
-    ctx.state = {
-      requestId: newRequestId(),
-      headers: {},
-      reply: undefined,
-      caller: undefined,
-      route: undefined,
-      lastOfConnection: false,
-      bodyPlace: undefined,
-    };
-    keepState(ctx.res, ctx.state);
-    await next();
-    const status = ctx.res.headersSent ? ctx.res.statusCode : clientGone;
-    onAnswered({
-      method: ctx.method,
-      route: ctx.state.route,
-      status,
-      seconds: (performance.now() - startedAtMs) / 1_000,
-    });
-    if (isServerError(ctx) && mayWarn())
-      logger.warn(logFields(ctx, status, startedAtMs), 'answered with a server error');
-    else if (logger.isLevelEnabled('debug')) logger.debug(logFields(ctx, status, startedAtMs), 'answered');
-  };
-}
-
-/** By the status that was sent or, if the client had gone before that, by the reply. */
-function isServerError({ res, state: { reply } }: AppContext): boolean {
-  if (res.headersSent) return res.statusCode >= 500;
-  return reply?.result.ok === false && statusByCode[reply.result.error.code] >= 500;
-}
-
-const warningsMaxPerSecond = 50;
-
-/** Says yes so many times a second. */
-function createAllowance(): () => boolean {
-  let secondBeganAtMs = -Infinity;
-  let given = 0;
-  return () => {
-    const now = performance.now();
-    if (now - secondBeganAtMs >= 1_000) {
-      secondBeganAtMs = now;
-      given = 0;
-    }
-    given += 1;
-    return given <= warningsMaxPerSecond;
-  };
-}
-
-/** The key's id, never the key; the path without its query, which may hold what a person searched for. */
-function logFields(ctx: AppContext, status: number, startedAtMs: number): object {
-  const { requestId, caller, route, reply } = ctx.state;
-  return {
-    requestId,
-    keyId: caller?.keyId,
-    shopId: caller?.shop.id,
-    method: ctx.method,
-    route,
-    status,
-    code: reply?.result.ok === false ? reply.result.error.code : undefined,
-    ms: Math.round((performance.now() - startedAtMs) * 10) / 10,
-  };
 }

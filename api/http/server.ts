@@ -157,7 +157,7 @@ function logDrops(server: HttpServer, { connectionsMax, logger }: ApiServerDeps)
   server.on('drop', () => {
     if (performance.now() - loggedAtMs < dropLogEveryMs) return;
     loggedAtMs = performance.now();
-    logger.warn({ connectionsMax }, 'connections are refused: too many are open');
+    logger.warn({ connectionsMax }, 'Connections are refused: too many are open.');
   });
 }
 

@@ -143,7 +143,7 @@ async function count(deps: Counting, limit: Limit, shopId: number, asked: number
   try {
     return await consume(limit.insurance, shopId, asked);
   } catch (error) {
-    deps.logger.warn({ err: error, shopId }, 'the rate limit could not be counted');
+    deps.logger.warn({ err: error, shopId }, 'The rate limit could not be counted.');
     return undefined;
   }
 }

@@ -66,7 +66,7 @@ function answerTo<T>(
       return answered(internalError);
     case 'not-applied': {
       const { message, retryAfterSeconds } = outcome;
-      return answered(fail('SERVICE_UNAVAILABLE', message, { retryAfterSeconds }));
+      return answered(fail('SERVICE_UNAVAILABLE', `${message} Nothing was applied.`, { retryAfterSeconds }));
     }
     case 'unknown':
       if (asked.dryRun) return answered(unansweredDryRun);

@@ -1,12 +1,8 @@
 import { fail } from '../../shared/domain/errors.js';
 import type { Refusal } from '../../shared/domain/errors.js';
-import { materialIdKind } from '../../shared/domain/material-id.js';
+import { materialIdKind, noSuchMaterial } from '../../shared/domain/material-id.js';
 
-/**
- * One text for a material that is not there and for another shop's, so that the answers cannot be told apart (contract
- * §1).
- */
-export const materialNotFound: Refusal = fail('NOT_FOUND', 'No such raw material.');
+export const materialNotFound: Refusal = fail('NOT_FOUND', noSuchMaterial);
 
 /** What a read refuses about an id before any look-up (contract §1); undefined for one that may exist. */
 export function refuseToRead(variantId: string): Refusal | undefined {

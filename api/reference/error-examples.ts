@@ -54,7 +54,7 @@ export const errorExamples: Readonly<Record<ErrorCode, object>> = {
   UPSTREAM_ERROR: { code: 'UPSTREAM_ERROR', message: "The commerce platform refused the shop's credentials." },
   SERVICE_UNAVAILABLE: {
     code: 'SERVICE_UNAVAILABLE',
-    message: 'The operation was cancelled before a worker came to it.',
+    message: 'The operation was cancelled before a worker came to it. Nothing was applied.',
   },
   OUTCOME_UNKNOWN: {
     code: 'OUTCOME_UNKNOWN',

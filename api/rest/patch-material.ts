@@ -15,7 +15,7 @@ export async function patchMaterial(services: Services, request: RouteRequest): 
   const { caller, params, query, body, headers } = request;
   const { variantId = '' } = params;
   const refusal = refuseQuery(query);
-  if (!refusal.ok) return { result: refusal };
+  if (refusal !== undefined) return { result: refusal };
   const idempotency = readIdempotency(request);
   if (!idempotency.ok) return { result: idempotency };
   const ifVersions = readIfMatch(headers['if-match']);

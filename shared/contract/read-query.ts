@@ -1,6 +1,6 @@
 import type { ValidateFunction } from 'ajv';
 import { succeed } from '../domain/errors.js';
-import type { ErrorDetail, Result } from '../domain/errors.js';
+import type { ErrorDetail, Refusal, Result } from '../domain/errors.js';
 import { ajv } from './ajv.js';
 import { batchQuerySchema } from './batch-query.js';
 import type { BatchQuery } from './batch-query.js';
@@ -26,13 +26,13 @@ const readKnownOfBatch = queryReader<BatchQuery>(batchQuerySchema);
 
 export function readBatchQuery(parameters: QueryParameters): Result<BatchQuery> {
   const refusal = refuseQuery(parameters, Object.keys(batchQuerySchema.properties));
-  return refusal.ok ? readKnownOfBatch(parameters) : refusal;
+  return refusal ?? readKnownOfBatch(parameters);
 }
 
 /** On a write a parameter that is not known is refused: a misspelt `dryRun` must not commit (contract §2 "List"). */
-export function refuseQuery(parameters: QueryParameters, known: readonly string[] = []): Result<undefined> {
+export function refuseQuery(parameters: QueryParameters, known: readonly string[] = []): Refusal | undefined {
   const strangers = [...parameters.keys()].filter((name) => !known.includes(name));
-  if (strangers.length === 0) return succeed(undefined);
+  if (strangers.length === 0) return undefined;
   const details = strangers.map((path) => ({ path, message: 'Is not a known parameter here.' }));
   return refuseInput('query', details);
 }

@@ -203,14 +203,13 @@ function materialAt({ materials }: ApplyQuestion, index: number): MaterialRef {
  *
  * ¹ Null where the level has no row yet. ² At most one of them is there.
  */
-interface StateRow {
-  kind: 'clock' | 'material' | 'level' | 'operation' | 'scope';
-  ordinal: number;
-  a: string;
-  b: string | null;
-  c: string | null;
-  d: string | null;
-}
+type StateRow = { ordinal: number; a: string } & (
+  | { kind: 'clock' }
+  | { kind: 'material'; b: string; c: string | null; d: string }
+  | ({ kind: 'level'; b: string } & ({ c: string; d: string } | { c: null; d: null }))
+  | { kind: 'operation'; b: string; c: string | null; d: string | null }
+  | { kind: 'scope'; b: string; c: string; d: string }
+);
 
 export function readSnapshot(question: ApplyQuestion, [, locked, ...answers]: QueryResult[]): ApplySnapshot {
   const lockedOrdinals = ordinalsOf(locked);
@@ -252,18 +251,19 @@ function readFields(question: ApplyQuestion, snapshot: ApplySnapshot, { rows }: 
   }
 }
 
-function readRow(snapshot: ApplySnapshot, { kind, ordinal, a, b, c, d }: StateRow, locked: Set<number>): void {
-  switch (kind) {
+function readRow(snapshot: ApplySnapshot, row: StateRow, locked: Set<number>): void {
+  const { ordinal, a } = row;
+  switch (row.kind) {
     case 'clock':
       snapshot.atMs = Number(a);
       return;
     case 'material': {
       snapshot.materials[ordinal - 1] = {
         isOurs: locked.has(ordinal),
-        atMs: Math.max(snapshot.atMs, Number(d) + 1),
+        atMs: Math.max(snapshot.atMs, Number(row.d) + 1),
         total: fromDecimal(a),
-        allowNegative: b === 'true',
-        defaultLocationId: c,
+        allowNegative: row.b === 'true',
+        defaultLocationId: row.c,
         levels: new Map(),
         fields: undefined,
       };
@@ -273,20 +273,18 @@ function readRow(snapshot: ApplySnapshot, { kind, ordinal, a, b, c, d }: StateRo
       const levels = snapshot.materials[ordinal - 1]?.levels;
       // Asked for by name and as the default location: the first answer stands, since each drew an id of its own.
       if (levels === undefined || levels.has(a)) return;
-      const exists = c !== null;
-      levels.set(a, {
-        id: b ?? '',
-        exists,
-        quantity: exists ? fromDecimal(c) : 0,
-        sequence: Number(d ?? 0),
-      });
+      const stands =
+        row.c === null
+          ? { exists: false, quantity: 0, sequence: 0 }
+          : { exists: true, quantity: fromDecimal(row.c), sequence: Number(row.d) };
+      levels.set(a, { id: row.b, ...stands });
       return;
     }
     case 'operation':
-      snapshot.recorded.set(a, toOutcome(b ?? '', c ?? d));
+      snapshot.recorded.set(a, toOutcome(row.b, row.c ?? row.d));
       return;
     case 'scope':
-      snapshot.executedByScope.set(a, { operationId: b ?? '', requestHash: c ?? '', result: toResult(d ?? '') });
+      snapshot.executedByScope.set(a, { operationId: row.b, requestHash: row.c, result: toResult(row.d) });
       return;
   }
 }

@@ -17,7 +17,7 @@ export interface Shop {
 
 export interface ShopPlatform {
   domain: string;
-  /** The bytes that `TokenCipher.seal` returns as base64url text; `TokenCipher.open` takes that text again. */
+  /** As `TokenCipher.seal` returns it. */
   tokenSealed: Buffer;
 }
 

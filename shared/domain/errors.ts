@@ -34,7 +34,7 @@ export interface RequestError {
   code: ErrorCode;
   message: string;
   details?: ErrorDetail[];
-  /** For 429 and 503: whole seconds until a new attempt makes sense. */
+  /** For 429 and 503: whole seconds, at least 1, until a new attempt makes sense. */
   retryAfterSeconds?: number;
 }
 

@@ -18,6 +18,12 @@ export function materialIdKind(id: string): MaterialIdKind {
   return id.startsWith('VMAT-') ? 'unknown' : 'invalid';
 }
 
+/**
+ * Said of a material that is not there and of another shop's, by whoever finds it: the answers must not be told apart
+ * (contract §1).
+ */
+export const noSuchMaterial = 'No such raw material.';
+
 /** The id of a new virtual material: `VMAT-VAR-<uuid>` (spec §Raw material). */
 export function virtualMaterialId(uuid: string): string {
   return `VMAT-VAR-${uuid}`;

@@ -1,6 +1,6 @@
 import type { ApplySnapshot, ExecutedRecord } from '../database/apply-read.js';
 import type { ApplyWrites, OperationRecord } from '../database/apply-write.js';
-import { materialIdKind } from '../domain/material-id.js';
+import { materialIdKind, noSuchMaterial } from '../domain/material-id.js';
 import type { MaterialRef, Operation, OperationOutcome, OperationResult } from '../domain/operation.js';
 import { foldOperation, levelWrites, openMaterial } from './material-state.js';
 import type { MaterialState } from './material-state.js';
@@ -90,7 +90,7 @@ function decideOperation(
 }
 
 function execute(operation: Operation, state: MaterialState | undefined): OperationResult {
-  if (state === undefined) return { kind: 'rejected', code: 'NOT_FOUND', message: 'No such raw material.' };
+  if (state === undefined) return { kind: 'rejected', code: 'NOT_FOUND', message: noSuchMaterial };
   if (materialIdKind(state.materialId) !== 'virtual') {
     const message = 'The inventory and fields of a platform material are managed on the commerce platform.';
     return { kind: 'rejected', code: 'INVALID_INPUT', message };

@@ -49,6 +49,6 @@ export async function readPlatform(
   const cipher = createTokenCipher(key);
   return {
     ok: true,
-    value: (shopId) => ({ domain, tokenSealed: Buffer.from(cipher.seal(token, shopId), 'base64url') }),
+    value: (shopId) => ({ domain, tokenSealed: cipher.seal(token, shopId) }),
   };
 }

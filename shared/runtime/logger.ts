@@ -4,7 +4,10 @@ import { pino, stdSerializers } from 'pino';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
 import type PinoPretty from 'pino-pretty';
 
-/** Structured log of a process; the fields come first, the sentence second: `logger.info({ port }, 'listening')`. */
+/**
+ * Structured log of a process; the fields come first, the text second. A fault is a sentence; a step in the life of a
+ * process or of a request is a word: `logger.info({ port }, 'listening')`.
+ */
 export type Logger = PinoLogger;
 
 /**

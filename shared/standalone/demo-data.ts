@@ -140,10 +140,10 @@ async function connectPlatform(
 ): Promise<void> {
   const cipher = createTokenCipher(platformTokenKey);
   if (shop.platform?.domain === domain) {
-    const opened = cipher.open(shop.platform.tokenSealed.toString('base64url'), shop.id);
+    const opened = cipher.open(shop.platform.tokenSealed, shop.id);
     if (opened.ok && opened.token === standInAccessToken) return;
   }
-  const tokenSealed = Buffer.from(cipher.seal(standInAccessToken, shop.id), 'base64url');
+  const tokenSealed = cipher.seal(standInAccessToken, shop.id);
   await updateShop(database, shop.id, { platform: { domain, tokenSealed } });
 }
 

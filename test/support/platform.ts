@@ -16,8 +16,8 @@ export async function connectPlatform(
   domain: string,
   token = standInAccessToken,
 ): Promise<void> {
-  const sealed = createTokenCipher(platformTokenKey).seal(token, shopId);
-  await updateShop(database, shopId, { platform: { domain, tokenSealed: Buffer.from(sealed, 'base64url') } });
+  const tokenSealed = createTokenCipher(platformTokenKey).seal(token, shopId);
+  await updateShop(database, shopId, { platform: { domain, tokenSealed } });
 }
 
 /** A platform that answers as a test says, or not at all, and counts its calls. */

@@ -67,7 +67,7 @@ async function usePool(size: number): Promise<void> {
 await usePool(poolDefault);
 
 const limiterRedis = connectLimiterRedis(settings.REDIS_URL, (error) => {
-  logger.warn({ err: error }, 'the limiter cannot reach Redis');
+  logger.warn({ err: error }, 'The limiter cannot reach Redis.');
 });
 await untilReady(limiterRedis);
 

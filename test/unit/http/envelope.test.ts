@@ -5,7 +5,7 @@ import { expect } from 'chai';
 import Koa from 'koa';
 import pino from 'pino';
 import { envelope, sendReply } from '../../../api/http/envelope.js';
-import { requestId } from '../../../api/http/request-id.js';
+import { observeRequests } from '../../../api/http/observe-requests.js';
 import type { Reply, RequestState } from '../../../api/http/request-state.js';
 import { succeed } from '../../../shared/domain/errors.js';
 import { outlivingBytes } from '../../support/outliving.js';
@@ -17,7 +17,7 @@ describe('an answer that cannot be written', () => {
   let reply: Reply | undefined;
   before(async () => {
     const app = new Koa<RequestState>();
-    app.use(requestId(logger, () => undefined));
+    app.use(observeRequests(logger, () => undefined));
     app.use(envelope(logger));
     app.use((ctx) => {
       ctx.state.reply = reply;
@@ -49,7 +49,7 @@ describe('an answer that cannot be written', () => {
         const answer = await ask(method);
         expect({ status: answer.status, code: answer.body.error.code }).to.deep.equal({ status, code });
         expect(lines.splice(0).join(''))
-          .to.contain('an answer could not be written')
+          .to.contain('An answer could not be written.')
           .and.contain(answer.body.meta.requestId);
       }
     });

@@ -111,7 +111,7 @@ describe('npm run manage', () => {
 
     async function openedToken(id: number) {
       const sealed = (await findShop(database, id))?.platform?.tokenSealed ?? Buffer.alloc(0);
-      return createTokenCipher(tokenKey).open(sealed.toString('base64url'), id);
+      return createTokenCipher(tokenKey).open(sealed, id);
     }
   });
 });

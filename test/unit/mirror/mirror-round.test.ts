@@ -110,7 +110,7 @@ describe('the mirrors that workers keep', () => {
     const shopId = await connectedShop();
     const worker = await startWorker({ LOG_LEVEL: 'trace' });
     await untilSynced(shopId);
-    await until(() => worker.logs().some((line) => line.includes('platform mirrored')), {
+    await until(() => worker.logs().some((line) => line.includes('A platform was mirrored.')), {
       what: 'its line',
       deadlineMs,
     });

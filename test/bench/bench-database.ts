@@ -1,9 +1,9 @@
-import pg from 'pg';
 import { v7 as uuidv7 } from 'uuid';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
+import { execute } from '../support/execute.js';
 import { createTestDatabase, testPostgres } from '../support/servers.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
@@ -89,7 +89,7 @@ async function openLevels(database: Database, { shopId, materialIds, locationIds
 
 /** What the server is set to, as it says itself. */
 export async function readServerSettings(url: string): Promise<Record<string, string>> {
-  const { rows } = await execute(
+  const rows = await execute(
     url,
     `SELECT name, setting FROM pg_settings
      WHERE name IN ('fsync', 'synchronous_commit', 'full_page_writes', 'shared_buffers', 'server_version', 'max_wal_size')`,
@@ -100,15 +100,4 @@ export async function readServerSettings(url: string): Promise<Record<string, st
 /** Writes out what the design before has left dirty, which would otherwise be written in the next one's window. */
 export async function checkpoint(url: string): Promise<void> {
   await execute(url, 'CHECKPOINT');
-}
-
-/** Runs a statement on a connection of its own. */
-export async function execute(url: string, statement: string): Promise<pg.QueryResult> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    return await client.query(statement);
-  } finally {
-    await client.end();
-  }
 }

@@ -1,4 +1,4 @@
-import { execute } from './bench-database.js';
+import { execute } from '../support/execute.js';
 
 /** Rows a statement, so that none holds the disk's log for minutes. */
 const rowsAStatement = 500_000;
@@ -10,7 +10,7 @@ const rowsAStatement = 500_000;
  * @param count of the rows in each of the two tables; rounded up to whole rounds over the levels
  */
 export async function fillHistory(url: string, count: number, say: (line: string) => void): Promise<void> {
-  const { rows } = await execute(url, 'SELECT count(*)::int AS levels FROM levels');
+  const rows = await execute(url, 'SELECT count(*)::int AS levels FROM levels');
   const { levels } = rows[0] as { levels: number };
   const rounds = Math.max(1, Math.ceil(count / levels));
   const roundsAStatement = Math.max(1, Math.floor(rowsAStatement / levels));
@@ -62,7 +62,7 @@ export async function addOldOperations(url: string, count: number): Promise<void
 
 /** How many of those are left. */
 export async function countOldOperations(url: string): Promise<number> {
-  const { rows } = await execute(
+  const rows = await execute(
     url,
     `SELECT count(*)::int AS count FROM operations WHERE op_id < uuidv7(interval '-49 hours')`,
   );

@@ -1,7 +1,7 @@
 import { cpSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import pg from 'pg';
+import { execute } from './execute.js';
 import { temporaryFolder } from './temporary-folder.js';
 import type { TestRedis } from './servers.js';
 
@@ -19,13 +19,7 @@ export async function backUpDatabase(url: string): Promise<BackUp> {
   const maintenance = new URL(url);
   maintenance.pathname = '/postgres';
   const run = async (...statements: string[]) => {
-    const client = new pg.Client({ connectionString: maintenance.href });
-    await client.connect();
-    try {
-      for (const statement of statements) await client.query(statement);
-    } finally {
-      await client.end();
-    }
+    for (const statement of statements) await execute(maintenance.href, statement);
   };
   // Postgres copies only what nobody is connected to, and the service would reconnect within milliseconds.
   await run(

@@ -2,7 +2,6 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import pg from 'pg';
 import { migrateDatabase } from '../../shared/database/migrate-database.js';
 import type { Outcome } from '../../shared/runtime/outcome.js';
 import { startPostgres } from '../../shared/standalone/postgres.js';
@@ -12,6 +11,7 @@ import { startRedis } from '../../shared/standalone/redis.js';
 import type { RedisServer } from '../../shared/standalone/redis.js';
 import { rememberOpen } from './cleanup.js';
 import { endNow } from './end-now.js';
+import { execute } from './execute.js';
 import { temporaryFolder } from './temporary-folder.js';
 
 /** A server of a test's own. Address and port stay the same over a restart; the pid does not. */
@@ -176,15 +176,10 @@ async function createDatabaseOn(serverUrl: string, name: string, from: string): 
   await execute(serverUrl, `CREATE DATABASE ${name} TEMPLATE ${from}`);
   const url = new URL(serverUrl);
   url.pathname = `/${name}`;
-  return { url: url.href, drop: () => execute(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`) };
-}
-
-async function execute(url: string, statement: string): Promise<void> {
-  const client = new pg.Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(statement);
-  } finally {
-    await client.end();
-  }
+  return {
+    url: url.href,
+    drop: async () => {
+      await execute(serverUrl, `DROP DATABASE IF EXISTS ${name} WITH (FORCE)`);
+    },
+  };
 }

@@ -1,7 +1,7 @@
+import { execute } from '../../support/execute.js';
 import { until } from '../../support/until.js';
 import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
-import { execute } from '../bench-database.js';
 import { addOldOperations, countOldOperations } from '../fill-history.js';
 import { measureRound } from '../measure-round.js';
 import type { Round } from '../round.js';

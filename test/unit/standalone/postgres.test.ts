@@ -9,6 +9,7 @@ import type { Outcome } from '../../../shared/runtime/outcome.js';
 import { startPostgres } from '../../../shared/standalone/postgres.js';
 import type { PostgresOptions, PostgresServer } from '../../../shared/standalone/postgres.js';
 import { isAlive } from '../../../shared/standalone/processes.js';
+import { execute } from '../../support/execute.js';
 import { leaveBehind } from '../../support/leave-behind.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/until.js';
@@ -39,7 +40,7 @@ describe('the embedded Postgres', () => {
 
   it('is made at the first start, UTF-8 and C.UTF-8 on every machine, safe on disk, on the loopback only', async () => {
     const { url } = await start();
-    const [row] = await query(
+    const [row] = await execute(
       url,
       `SELECT current_setting('server_encoding') AS encoding, datlocprovider AS provider, datlocale AS locale,
          current_setting('fsync') AS fsync, current_setting('synchronous_commit') AS commit,
@@ -63,7 +64,7 @@ describe('the embedded Postgres', () => {
     const { url } = await start();
     const wrong = new URL(url);
     wrong.password = 'wrong';
-    const refused = await query(wrong.href, 'SELECT 1').catch((error: unknown) => (error as { code?: string }).code);
+    const refused = await execute(wrong.href, 'SELECT 1').catch((error: unknown) => (error as { code?: string }).code);
     expect(refused).to.equal('28P01');
     expect((await stat(join(dataDir, 'password'))).mode & 0o777).to.equal(0o600);
     expect((await stat(dataDir)).mode & 0o777).to.equal(0o700);
@@ -71,13 +72,13 @@ describe('the embedded Postgres', () => {
 
   it('keeps its data and password over a stop, and leaves no process', async () => {
     const first = await start();
-    await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+    await execute(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
     await first.stop();
     expect(isAlive(first.pid)).to.equal(false);
     const second = await start();
     expect(second.adopted).to.equal(false);
     expect(new URL(second.url).password).to.equal(new URL(first.url).password);
-    expect(await query(second.url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
+    expect(await execute(second.url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
   });
 
   it('is taken over when a kill −9 of its parent left it running', async () => {
@@ -85,7 +86,7 @@ describe('the embedded Postgres', () => {
     expect(isAlive(left.pid)).to.equal(true);
     const server = await start();
     expect(server).to.include({ adopted: true, pid: left.pid, port: left.port });
-    expect(await query(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    expect(await execute(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
     await server.stop();
     expect(isAlive(left.pid)).to.equal(false);
   });
@@ -96,7 +97,7 @@ describe('the embedded Postgres', () => {
     const server = await start();
     expect(server.adopted).to.equal(false);
     expect(isAlive(left.pid)).to.equal(false);
-    expect(await query(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    expect(await execute(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
   });
 
   it('comes back on the same port right after a kill −9, with sessions open', async () => {
@@ -132,7 +133,7 @@ describe('the embedded Postgres', () => {
       const second = await start({ dataDir: other });
       expect(second).to.include({ adopted: true, pid: (await first).pid });
       expect(said.join('\n')).to.include('tells how far it is');
-      expect(await query(second.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+      expect(await execute(second.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
     });
 
     it('is ended when the start is given up', async () => {
@@ -184,7 +185,7 @@ describe('the embedded Postgres', () => {
     try {
       const server = await start({ port });
       expect(server.port).not.to.equal(port);
-      expect(await query(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+      expect(await execute(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
     } finally {
       squatter.close();
     }
@@ -197,14 +198,14 @@ describe('the embedded Postgres', () => {
       const first = await start({ dataDir: join(closed, 'postgres') });
       const elsewhere = (await readFile(join(closed, 'postgres.moved'), 'utf8')).trim();
       try {
-        await query(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+        await execute(first.url, 'CREATE TABLE kept AS SELECT 42 AS answer');
         await first.stop();
         const second = await start({ dataDir: join(closed, 'postgres') });
-        expect(await query(second.url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
+        expect(await execute(second.url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
         await second.stop();
         await chmod(closed, 0o755);
         const third = await start({ dataDir: join(closed, 'postgres') });
-        expect(await query(third.url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
+        expect(await execute(third.url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
         await third.stop();
       } finally {
         await rm(elsewhere, { recursive: true });
@@ -217,7 +218,7 @@ describe('the embedded Postgres', () => {
     await mkdir(join(other, 'cluster.partial'), { recursive: true });
     await writeFile(join(other, 'cluster.partial', 'PG_VERSION'), '18\n');
     const server = await start({ dataDir: other });
-    expect(await query(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    expect(await execute(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
   });
 
   it('is made where a start that was cut off, or a full disk, has left an empty password', async () => {
@@ -225,7 +226,7 @@ describe('the embedded Postgres', () => {
     await mkdir(dir);
     await writeFile(join(dir, 'password'), '', { mode: 0o600 });
     const { url } = await start({ dataDir: dir });
-    expect(await query(url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
+    expect(await execute(url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
   });
 
   it('says what to do when the password of a cluster was lost', async () => {
@@ -249,16 +250,6 @@ describe('the embedded Postgres', () => {
 function value<T>(outcome: Outcome<T>): T {
   if (!outcome.ok) throw new Error(outcome.problem);
   return outcome.value;
-}
-
-async function query(url: string, statement: string): Promise<unknown[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(statement)).rows;
-  } finally {
-    await client.end();
-  }
 }
 
 function listen(server: Server): Promise<number> {

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import pg from 'pg';
+import { execute } from '../../support/execute.js';
 import { raw, request } from '../../support/http.js';
 import {
   createTestDatabase,
@@ -16,25 +16,25 @@ describe('the servers of the tests', () => {
   it('give each test a migrated, empty database of its own', async () => {
     const [one, other] = await Promise.all([createTestDatabase(), createTestDatabase()]);
     expect(one.url).not.to.equal(other.url);
-    await query(one.url, 'CREATE TABLE only_here ()');
-    expect(await query(other.url, `SELECT to_regclass('only_here') AS here`)).to.deep.equal([{ here: null }]);
-    expect(await query(other.url, 'SELECT count(*)::int AS shops FROM shops')).to.deep.equal([{ shops: 0 }]);
+    await execute(one.url, 'CREATE TABLE only_here ()');
+    expect(await execute(other.url, `SELECT to_regclass('only_here') AS here`)).to.deep.equal([{ here: null }]);
+    expect(await execute(other.url, 'SELECT count(*)::int AS shops FROM shops')).to.deep.equal([{ shops: 0 }]);
     await Promise.all([one.drop(), other.drop()]);
     const names = [one, other].map(({ url }) => `'${new URL(url).pathname.slice(1)}'`);
     const left = `SELECT FROM pg_database WHERE datname IN (${names.join()})`;
-    expect(await query((await testPostgres()).url, left)).to.have.length(0);
+    expect(await execute((await testPostgres()).url, left)).to.have.length(0);
   });
 
   it('come back after a kill −9 on the same address: Postgres with all that was committed', async () => {
     const server = await startTestPostgres();
     try {
       const { url } = await migrateTestDatabase(server);
-      await query(url, 'CREATE TABLE kept AS SELECT 42 AS answer');
+      await execute(url, 'CREATE TABLE kept AS SELECT 42 AS answer');
       const { pid } = server;
       await server.kill();
       await server.restart();
       expect(server.pid).not.to.equal(pid);
-      expect(await query(url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
+      expect(await execute(url, 'SELECT answer FROM kept')).to.deep.equal([{ answer: 42 }]);
     } finally {
       await server.stop();
     }
@@ -79,16 +79,6 @@ describe('the service under test', () => {
     expect(api.logs().join()).to.include('listening');
   });
 });
-
-async function query(url: string, statement: string): Promise<unknown[]> {
-  const client = new pg.Client(url);
-  await client.connect();
-  try {
-    return (await client.query<Record<string, unknown>>(statement)).rows;
-  } finally {
-    await client.end();
-  }
-}
 
 async function keysAfter(url: string, act: (redis: Redis) => Promise<unknown>): Promise<number> {
   const redis = new Redis(url, { retryStrategy: () => null });

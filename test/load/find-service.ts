@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { demoFilePath } from '../../shared/standalone/demo-file.js';
+import type { Demo } from '../../shared/standalone/demo-file.js';
 import type { Catalogue } from './catalogue.js';
 import type { LoadOptions } from './options.js';
 import { rowsMaxOf } from './scenario.js';
@@ -11,12 +12,6 @@ export interface FoundService {
   baseUrl: string;
   catalogue: Catalogue;
   client: ServiceClient;
-}
-
-interface Demo {
-  baseUrl: string;
-  loadKey: string;
-  load: { materialIds: string[]; locationIds: string[] };
 }
 
 /**
@@ -36,7 +31,7 @@ export async function findService(
   const baseUrl = options.url ?? demo?.baseUrl;
   const key = options.key ?? known?.loadKey;
   if (baseUrl === undefined)
-    throw new Error(`There is no ${demoPath(dataFolder)}: npm start, or give --url and --key.`);
+    throw new Error(`There is no ${demoFilePath(dataFolder)}: npm start, or give --url and --key.`);
   if (key === undefined) throw new Error('A key is needed: --key, or LOAD_KEY in the environment.');
   const client = createServiceClient({ baseUrl, key, say });
   try {
@@ -63,10 +58,6 @@ async function locationsOf(client: ServiceClient, [first = '']: readonly string[
 }
 
 function readDemo(dataFolder: string): Demo | undefined {
-  const path = demoPath(dataFolder);
+  const path = demoFilePath(dataFolder);
   return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Demo) : undefined;
-}
-
-function demoPath(dataFolder: string): string {
-  return join(dataFolder, 'demo.json');
 }

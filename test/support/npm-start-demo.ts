@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import type { Demo } from '../../shared/standalone/demo-file.js';
 import { request } from './http.js';
-import type { Demo } from './npm-start.js';
 import { until } from './until.js';
 
 /** A change of the demo's first material; its status. */

@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import type { Demo } from '../../shared/standalone/demo-file.js';
 import { rememberOpen } from './cleanup.js';
 import { until } from './until.js';
 
@@ -13,17 +14,6 @@ export interface Started {
   output(): string;
   /** `.data/demo.json`, once it is there. */
   ready(): Promise<Demo>;
-}
-
-export interface Demo {
-  baseUrl: string;
-  adminUrl: string;
-  adminToken: string;
-  metricsUrls: string[];
-  readKey: string;
-  writeKey: string;
-  virtualMaterialIds: string[];
-  locationIds: string[];
 }
 
 const readyMsMax = 30_000;

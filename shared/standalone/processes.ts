@@ -29,7 +29,7 @@ export function isZombie(pid: number): boolean {
  */
 export function startOf(pid: number): string | undefined {
   if (!isAlive(pid)) return undefined;
-  // Field 22 of /proc/<pid>/stat, in ticks since boot; the fields here begin with the third (proc_pid_stat(5)).
+  // Field 22, in ticks since boot.
   return statFields(pid)?.[19] ?? ps(pid, 'lstart=');
 }
 
@@ -48,6 +48,17 @@ export function commandLine(pid: number): string {
 export function workingDirectory(pid: number): string | undefined {
   try {
     return readlinkSync(`/proc/${String(pid)}/cwd`);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The fields of /proc/<pid>/stat from the third on (proc_pid_stat(5)); `undefined` without one, as on macOS. */
+export function statFields(pid: number): string[] | undefined {
+  try {
+    const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
+    // The second field is the name in parentheses, which may itself hold spaces and parentheses.
+    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
     return undefined;
   }
@@ -129,16 +140,6 @@ export async function runCommand(command: Command): Promise<{ code: number | nul
   abort?.removeEventListener('abort', onAbort);
   // If there is no such program, the child closes with a negative errno.
   return { code: code !== null && code >= 0 ? code : null, output: chunks.join('').trim() };
-}
-
-function statFields(pid: number): string[] | undefined {
-  try {
-    const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
-    // The second field is the name in parentheses, which may itself hold spaces and parentheses.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    return undefined;
-  }
 }
 
 function ps(pid: number, field: string): string | undefined {

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
+import { statFields } from '../../shared/standalone/processes.js';
 import { msATick, readMachineTime } from '../support/machine-time.js';
 
 /** The processes that a round's time is split among; `bench` is what only the benchmark needs. */
@@ -57,30 +58,24 @@ export function memoryMib(pid: number): number | undefined {
 
 /** Its own time and that of its children, the ended ones included: Postgres has a process for each connection. */
 function familyMs(pid: number): number {
-  // utime, stime, cutime, cstime: fields 14 to 17 of proc_pid_stat(5); these begin with the third.
-  const ticks = sum(statFields(pid).slice(11, 15).map(Number));
-  return ticks * msATick + sum(childrenOf(pid).map(familyMs));
+  return timesMs(pid, 4) + sum(childrenOf(pid).map(familyMs));
 }
 
 function ownMs(pid: number): number {
-  return sum(statFields(pid).slice(11, 13).map(Number)) * msATick;
+  return timesMs(pid, 2);
+}
+
+/** So many of utime, stime, cutime and cstime: fields 14 to 17. */
+function timesMs(pid: number, count: 2 | 4): number {
+  // One without fields ended since its parent was asked; its time is then in the parent's own count.
+  const fields = statFields(pid) ?? [];
+  return sum(fields.slice(11, 11 + count).map(Number)) * msATick;
 }
 
 function childrenOf(pid: number): number[] {
   const path = `/proc/${pid}/task/${pid}/children`;
   if (!existsSync(path)) return [];
   return readFileSync(path, 'utf8').split(' ').filter(Boolean).map(Number);
-}
-
-function statFields(pid: number): string[] {
-  try {
-    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The second field is the program's name in brackets, which may hold blanks and brackets itself.
-    return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-  } catch {
-    // It ended since its parent was asked; its time is then in the parent's own count.
-    return [];
-  }
 }
 
 function sum(numbers: readonly number[]): number {

@@ -12,8 +12,8 @@ interface Described {
   readonly secret?: boolean;
 }
 
-interface NumberSetting extends Described {
-  readonly type: 'integer' | 'number';
+interface IntegerSetting extends Described {
+  readonly type: 'integer';
   readonly default?: number;
   readonly minimum?: number;
   readonly maximum?: number;
@@ -35,7 +35,7 @@ interface StringSetting extends Described {
   readonly check?: (value: string) => string | undefined;
 }
 
-type Setting = NumberSetting | BooleanSetting | StringSetting;
+type Setting = IntegerSetting | BooleanSetting | StringSetting;
 
 /**
  * What a process reads from its environment, by name: `const settings = { … } as const satisfies SettingsDeclaration`.
@@ -125,8 +125,7 @@ function parse(setting: Setting, text: string): Parsed {
       if (text === 'true' || text === 'false') return { ok: true, value: text === 'true' };
       return { ok: false, wanted: wanted(setting) };
     case 'integer':
-    case 'number':
-      return parseNumber(setting, text);
+      return parseInteger(setting, text);
     case 'string': {
       if (setting.enum && !setting.enum.includes(text)) return { ok: false, wanted: wanted(setting) };
       const complaint = setting.check?.(text);
@@ -135,11 +134,10 @@ function parse(setting: Setting, text: string): Parsed {
   }
 }
 
-function parseNumber(setting: NumberSetting, text: string): Parsed {
+function parseInteger(setting: IntegerSetting, text: string): Parsed {
   const { minimum = -Infinity, maximum = Infinity } = setting;
   const value = /^-?\d+(\.\d+)?$/.test(text) ? Number(text) : NaN;
-  const whole = setting.type === 'number' || Number.isSafeInteger(value);
-  if (Number.isFinite(value) && whole && value >= minimum && value <= maximum) return { ok: true, value };
+  if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return { ok: true, value };
   return { ok: false, wanted: wanted(setting) };
 }
 
@@ -149,12 +147,10 @@ function wanted(setting: Setting): string {
       return 'must be true or false';
     case 'string':
       return setting.enum ? `must be one of ${setting.enum.join(', ')}` : 'must be set';
-    case 'integer':
-    case 'number': {
-      const kind = setting.type === 'integer' ? 'a whole number' : 'a number';
+    case 'integer': {
       const from = setting.minimum === undefined ? '' : ` from ${String(setting.minimum)}`;
       const to = setting.maximum === undefined ? '' : `${from ? '' : ' up'} to ${String(setting.maximum)}`;
-      return `must be ${kind}${from}${to}`;
+      return `must be a whole number${from}${to}`;
     }
   }
 }

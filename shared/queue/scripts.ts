@@ -37,16 +37,13 @@ const announceQueued = `${scheduling}${queueOf}
   end
   return found`;
 
-/** KEYS: scheduled, leases. ARGV: lease in ms, pairs of material and token. Answers how many are still owned. */
+/** KEYS: scheduled, leases. ARGV: lease in ms, pairs of material and token. Extends the leases that are still owned. */
 const renew = `${clock}
-  local owned = 0
   for i = 2, #ARGV, 2 do
     if redis.call('HGET', KEYS[2], ARGV[i]) == ARGV[i + 1] then
       redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[i])
-      owned = owned + 1
     end
-  end
-  return owned`;
+  end`;
 
 /**
  * KEYS: scheduled, ready, leases, since, wake. ARGV: delay in ms, whether this counts as a delivery, pairs of material

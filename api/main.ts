@@ -74,7 +74,7 @@ shutdown.register('the server', () => server.close());
 
 shutdown.started();
 logger.info({ port, host: settings.HOST, ...admin }, 'listening');
-tellParent({ type: 'listening', port, ...admin });
+tellParent({ type: 'ready', port, ...admin });
 
 async function openAdmin(wantedPort: number | undefined): Promise<{ adminPort?: number }> {
   if (wantedPort === undefined) return {};

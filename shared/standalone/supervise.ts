@@ -165,6 +165,6 @@ function follow(state: State, stream: Readable): void {
 
 function asReady(message: unknown): ReadyReport | undefined {
   if (typeof message !== 'object' || message === null || !('type' in message)) return undefined;
-  if (message.type !== 'listening' && message.type !== 'ready') return undefined;
+  if (message.type !== 'ready') return undefined;
   return 'port' in message && typeof message.port === 'number' ? { port: message.port } : {};
 }

@@ -41,7 +41,8 @@ interface Ended {
 }
 
 interface ReadyMessage {
-  type: 'listening' | 'ready';
+  type: 'ready';
+  /** An API's. */
   port?: number;
   adminPort?: number;
 }

@@ -11,7 +11,7 @@ import type { Supervised } from '../../../shared/standalone/supervise.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/until.js';
 
-const serves = `process.send({ type: 'listening', port: 4711 });`;
+const serves = `process.send({ type: 'ready', port: 4711 });`;
 const endsWithParent = `process.once('disconnect', () => process.exit(0));`;
 const endsOnSigterm = `process.once('SIGTERM', () => process.exit(0));`;
 const staysOpen = `setInterval(() => {}, 1000);`;

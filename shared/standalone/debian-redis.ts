@@ -37,27 +37,27 @@ const quickMsMax = 5_000;
  */
 export async function fetchDebianRedis(deps: Deps): Promise<Outcome<RedisProgram>> {
   const home = join(deps.cache, `redis-${releaseName()}`);
-  const cached = await programIn(home);
+  const cached = await programIn(home, deps.env);
   if (cached) return { ok: true, value: cached };
   const partial = mkdtempSync(`${home}.`);
   try {
     const unpacked = await unpack(partial, deps);
     if (!unpacked.ok) return unpacked;
     chmodSync(partial, 0o755);
-    await moveInto(home, partial);
+    await moveInto(home, partial, deps.env);
   } finally {
     rmSync(partial, { recursive: true, force: true });
   }
-  const program = await programIn(home);
+  const program = await programIn(home, deps.env);
   if (!program) return failed(`The Redis unpacked into ${home} does not run on this machine.`);
   if (isNewEnough(program.version)) return { ok: true, value: program };
   return failed(`This release's Redis is ${program.version}, and 6.2 or newer is needed.`);
 }
 
 /** Renames a whole one into place: two starts at the same time both download, and the second finds a good one there. */
-async function moveInto(home: string, partial: string): Promise<void> {
+async function moveInto(home: string, partial: string, env: NodeJS.ProcessEnv): Promise<void> {
   // One that is there but does not run (an upgrade of the machine took its libraries) is removed.
-  if (existsSync(home) && !(await programIn(home))) rmSync(home, { recursive: true, force: true });
+  if (existsSync(home) && !(await programIn(home, env))) rmSync(home, { recursive: true, force: true });
   try {
     renameSync(partial, home);
   } catch (error) {
@@ -152,13 +152,13 @@ function packagesIn(folder: string): string[] {
   return readdirSync(folder).filter((name) => name.endsWith('.deb'));
 }
 
-async function programIn(home: string): Promise<RedisProgram | undefined> {
+async function programIn(home: string, env: NodeJS.ProcessEnv): Promise<RedisProgram | undefined> {
   const libraries = join(home, 'usr', 'lib');
   const file = join(home, 'usr', 'bin', 'redis-server');
   if (!existsSync(file)) return undefined;
   const triplets = existsSync(libraries) ? readdirSync(libraries).map((name) => join(libraries, name)) : [];
   const libraryPath = [...triplets, libraries].join(':');
-  const version = await versionOf({ file, libraryPath });
+  const version = await versionOf({ file, libraryPath }, env);
   return version === undefined ? undefined : { file, libraryPath, version, source: 'Debian package' };
 }
 

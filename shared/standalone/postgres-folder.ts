@@ -37,6 +37,7 @@ export async function preparePostgresFolder(deps: {
   dataDir: string;
   user: ServerUser | undefined;
   binaries: PostgresBinaries;
+  env: NodeJS.ProcessEnv;
   say: (line: string) => void;
 }): Promise<Outcome<PostgresFolder>> {
   const placed = placeFolder(deps.dataDir, deps.user, deps.say);
@@ -49,7 +50,7 @@ export async function preparePostgresFolder(deps: {
     const written = writePassword(passwordFile, deps);
     if (!written.ok) return written;
     deps.say('Postgres: making the database cluster');
-    const made = await initialise(deps.binaries, { path, cluster, passwordFile }, deps.user);
+    const made = await initialise(deps, { path, cluster, passwordFile });
     if (!made.ok) return made;
   } else if (!existsSync(passwordFile)) {
     return failed(
@@ -128,9 +129,8 @@ function writePassword(file: string, deps: { dataDir: string; user: ServerUser |
  * one.
  */
 async function initialise(
-  binaries: PostgresBinaries,
+  { binaries, user, env }: { binaries: PostgresBinaries; user: ServerUser | undefined; env: NodeJS.ProcessEnv },
   { path, cluster, passwordFile }: { path: string; cluster: string; passwordFile: string },
-  user: ServerUser | undefined,
 ): Promise<Outcome<void>> {
   const partial = `${cluster}.partial`;
   // C.UTF-8 decides what counts as a letter outside ASCII (pg_trgm). macOS before 15 does not know it by this name.
@@ -151,7 +151,7 @@ async function initialise(
       ],
       msMax: initMsMax,
       cwd: path,
-      env: postgresEnv(),
+      env: postgresEnv(env),
       ...(user ? { uid: user.uid, gid: user.gid } : {}),
     });
     output = result.output;
@@ -165,6 +165,6 @@ async function initialise(
 }
 
 /** Only what it needs: a stray PGPORT or PGDATA of the user must not reach it, and its messages are to be English. */
-export function postgresEnv(): NodeJS.ProcessEnv {
-  return { PATH: process.env.PATH, LC_ALL: 'C', TZ: 'UTC' };
+export function postgresEnv({ PATH }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { PATH, LC_ALL: 'C', TZ: 'UTC' };
 }

@@ -72,11 +72,10 @@ const defaultSettings = { max_connections: 200, shared_buffers: '512MB', max_wal
  */
 export async function startPostgres(given: PostgresOptions): Promise<Outcome<PostgresServer>> {
   // Servers run in folders of their own, where a relative path leads nowhere.
-  const options = { ...given, dataDir: resolve(given.dataDir) };
-  const env = options.env ?? process.env;
+  const options = { ...given, dataDir: resolve(given.dataDir), env: given.env ?? process.env };
   const user = await findServerUser(locatePostgresFolder(options.dataDir));
   if (!user.ok) return user;
-  const binaries = await findPostgresBinaries({ user: user.value, say: options.say, env });
+  const binaries = await findPostgresBinaries({ user: user.value, say: options.say, env: options.env });
   if (!binaries.ok) return binaries;
   const folder = await preparePostgresFolder({ ...options, user: user.value, binaries: binaries.value });
   if (!folder.ok) return folder;
@@ -145,8 +144,10 @@ function removeIfZombies(pid: number, cluster: string): void {
   if (isZombie(pid)) rmSync(join(cluster, 'postmaster.pid'), { force: true });
 }
 
+type LaunchOptions = PostgresOptions & { port: number; env: NodeJS.ProcessEnv };
+
 async function launch(
-  options: PostgresOptions & { port: number },
+  options: LaunchOptions,
   folder: PostgresFolder,
   binaries: PostgresBinaries,
   user: ServerUser | undefined,
@@ -186,7 +187,7 @@ interface Started extends Starting {
 
 /** In a session of its own, so that Ctrl-C reaches it only through us, after those who use it have closed. */
 function spawnServer(
-  options: PostgresOptions,
+  options: LaunchOptions,
   folder: PostgresFolder,
   binaries: PostgresBinaries,
   user: ServerUser | undefined,
@@ -204,7 +205,7 @@ function spawnServer(
     const logStart = fstatSync(log).size;
     const child = spawn(binaries.postgres, ['-D', folder.cluster, '-p', String(port), ...flags], {
       cwd: folder.path,
-      env: postgresEnv(),
+      env: postgresEnv(options.env),
       stdio: ['ignore', log, log],
       detached: true,
       ...(user ? { uid: user.uid, gid: user.gid } : {}),

@@ -26,7 +26,7 @@ export async function findRedisProgram(deps: {
   for (const name of ['redis-server', 'valkey-server']) {
     const file = onPath(name, deps.env);
     if (!file) continue;
-    const version = await versionOf({ file });
+    const version = await versionOf({ file }, deps.env);
     if (version !== undefined && isNewEnough(version)) return { ok: true, value: { file, version, source: 'PATH' } };
     deps.say(`Redis: ${file} is ${version === undefined ? 'not runnable' : `version ${version}, and 6.2 is needed`}`);
   }

@@ -15,17 +15,20 @@ const versionMsMax = 5_000;
  * The version a server program prints: "Redis server v=7.0.15 …" or "Valkey server v=8.1.1 …"; `undefined` when it does
  * not run.
  */
-export async function versionOf(program: { file: string; libraryPath?: string }): Promise<string | undefined> {
+export async function versionOf(
+  program: { file: string; libraryPath?: string },
+  env: NodeJS.ProcessEnv,
+): Promise<string | undefined> {
   const { code, output } = await runCommand({
     file: program.file,
     args: ['--version'],
     msMax: versionMsMax,
-    env: redisEnv(program),
+    env: redisEnv(program, env),
   });
   return code === 0 ? /\bv=(\d+\.\d+\.\d+)/.exec(output)?.[1] : undefined;
 }
 
 /** What its process gets to see: nothing of the user's but the PATH, and the libraries beside it. */
-export function redisEnv({ libraryPath }: { libraryPath?: string }): NodeJS.ProcessEnv {
-  return { PATH: process.env.PATH, LC_ALL: 'C', ...(libraryPath ? { LD_LIBRARY_PATH: libraryPath } : {}) };
+export function redisEnv({ libraryPath }: { libraryPath?: string }, { PATH }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  return { PATH, LC_ALL: 'C', ...(libraryPath ? { LD_LIBRARY_PATH: libraryPath } : {}) };
 }

@@ -83,8 +83,9 @@ export async function startRedis(options: RedisOptions): Promise<Outcome<RedisSe
   }
   const running = await adopt(dir, options.say);
   if (running) return { ok: true, value: running };
-  const program = await findRedisProgram({ ...options, env: options.env ?? process.env });
-  return program.ok ? launch(options, dir, program.value) : program;
+  const env = options.env ?? process.env;
+  const program = await findRedisProgram({ ...options, env });
+  return program.ok ? launch({ ...options, env }, dir, program.value) : program;
 }
 
 /**
@@ -111,7 +112,9 @@ async function adopt(dir: string, say: (line: string) => void): Promise<RedisSer
   return undefined;
 }
 
-async function launch(options: RedisOptions, dir: string, program: RedisProgram): Promise<Outcome<RedisServer>> {
+type LaunchOptions = RedisOptions & { env: NodeJS.ProcessEnv };
+
+async function launch(options: LaunchOptions, dir: string, program: RedisProgram): Promise<Outcome<RedisServer>> {
   let port = await portOrFree(options.port ?? 0);
   for (let attempt = 1; ; attempt += 1) {
     const config = { port, password: readConfig(dir)?.password ?? randomBytes(24).toString('base64url') };
@@ -145,13 +148,13 @@ interface Started {
 }
 
 /** In a session of its own, so that Ctrl-C reaches it only through us, after those who use it have closed. */
-function spawnServer(options: RedisOptions, dir: string, program: RedisProgram): Started {
+function spawnServer(options: LaunchOptions, dir: string, program: RedisProgram): Started {
   const log = openSync(logPath(dir), 'a', 0o600);
   try {
     const logStart = fstatSync(log).size;
     const child = spawn(program.file, [configPath(dir)], {
       cwd: dir,
-      env: redisEnv(program),
+      env: redisEnv(program, options.env),
       stdio: ['ignore', log, log],
       detached: true,
     });

@@ -86,12 +86,13 @@ interface Parts {
 }
 
 function stack({ services, routing: { routed, notRouted }, publicPaths, turns, bodies }: Parts): AppMiddleware[] {
-  const { settings, logger, metrics, database, reads, limiterRedis } = services;
+  const { settings, logger, metrics, database, reads, limiterRedis, dispatch } = services;
+  const faults = { logger, isStorageReady: () => dispatch.ready().postgres };
   return [
     observeRequests(logger, metrics.answered),
     countUntaken(reads),
     envelope(logger),
-    errors(logger),
+    errors(faults),
     requestTarget,
     publicPaths.answer,
     authenticate({
@@ -111,7 +112,7 @@ function stack({ services, routing: { routed, notRouted }, publicPaths, turns, b
       }),
     ),
     leaveBodyRoom,
-    agent(loadAgentSurface({ services, answerFault: (error, about) => answerFault(logger, error, about) }), bodies),
+    agent(loadAgentSurface({ services, answerFault: (error, about) => answerFault(faults, error, about) }), bodies),
     plan,
     pathText,
     routed,

@@ -5,7 +5,7 @@ import { fail } from '../shared/domain/errors.js';
 /** Refused before anything was queued. */
 export const storageAway = fail(
   'SERVICE_UNAVAILABLE',
-  'The service cannot reach its database at the moment. Nothing was applied.',
+  'The service cannot use its database at the moment. Nothing was applied.',
   { retryAfterSeconds: 1 },
 );
 

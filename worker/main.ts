@@ -1,5 +1,6 @@
 import { connectDatabase, untilReachable } from '../shared/database/connect.js';
 import { poolUse } from '../shared/database/pool-use.js';
+import { assertMigrated } from '../shared/database/schema-state.js';
 import { startAdminServer } from '../shared/metrics/admin-server.js';
 import { watchPool, watchProcess, watchRedis } from '../shared/metrics/gauges.js';
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
@@ -102,6 +103,11 @@ shutdown.register('lanes, mirror and ledger watch', async () => {
   // Side by side: while Postgres is silent each waits as long as its statement may take, and the lanes give back what
   // they held.
   await Promise.all([mirror?.stop(), ledgerWatch.stop(), ...lanes.map(({ done }) => done)]);
+});
+
+// It goes on: whatever is queued waits for the schema, and the API refuses writes until it is there.
+assertMigrated(database).catch((error: unknown) => {
+  logger.warn({ err: error }, 'The database cannot be used yet.');
 });
 
 shutdown.started();

@@ -1,5 +1,5 @@
 import { ProtocolErrorCode } from '@modelcontextprotocol/server';
-import { pointerStep } from '../../shared/contract/faults.js';
+import { detailsMax, pointerStep } from '../../shared/contract/faults.js';
 import { isJsonObject } from '../../shared/contract/json-object.js';
 
 /**
@@ -19,7 +19,7 @@ export function withPlainFault(body: string): string {
   const { message } = answer['error'];
   const issues = typeof message === 'string' ? issuesIn(message) : [];
   if (issues.length === 0) return body;
-  const error = { code: ProtocolErrorCode.InvalidParams, message: `Invalid params: ${issues.map(said).join('; ')}` };
+  const error = { code: ProtocolErrorCode.InvalidParams, message: `Invalid params: ${sentenceOf(issues)}` };
   return JSON.stringify({ ...answer, error });
 }
 
@@ -40,6 +40,11 @@ function issuesIn(message: string): Issue[] {
 
 function isIssue(value: unknown): value is Issue {
   return isJsonObject(value) && Array.isArray(value['path']) && typeof value['message'] === 'string';
+}
+
+function sentenceOf(issues: readonly Issue[]): string {
+  const unsaid = issues.length - detailsMax;
+  return [...issues.slice(0, detailsMax).map(said), ...(unsaid > 0 ? [`and ${unsaid} more`] : [])].join('; ');
 }
 
 const said = ({ path, message }: Issue) => `${path.map(pointerStep).join('')}: ${message}`;

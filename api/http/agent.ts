@@ -3,6 +3,7 @@ import { fail } from '../../shared/domain/errors.js';
 import type { AgentAnswer, AgentSurface } from '../agent-exchange.js';
 import type { Bodies } from './body.js';
 import { jsonType } from './content-type.js';
+import { isTooBroad, messageBreadthMax } from './message-breadth.js';
 import { callerOf } from './request-state.js';
 import type { AppContext, AppMiddleware, Reply } from './request-state.js';
 import { refuseUnrouted } from './refuse-unrouted.js';
@@ -36,6 +37,8 @@ export function agent(surface: AgentSurface, bodies: Bodies): AppMiddleware {
       state.reply = read.refusal;
     } else if (!isJsonObject(read.body)) {
       state.reply = notOneMessage;
+    } else if (isTooBroad(read.body)) {
+      state.reply = tooBroad;
     } else {
       const caller = { ...callerOf(ctx), channel: 'mcp' } as const;
       send(ctx, await surface({ caller, message: read.body, headers: req.headers }));
@@ -44,8 +47,15 @@ export function agent(surface: AgentSurface, bodies: Bodies): AppMiddleware {
   return (ctx, next) => (ctx.path === path ? answer(ctx) : next());
 }
 
-const message = 'Send one JSON-RPC message, an object. Batches are not taken.';
-const notOneMessage: Reply = { result: fail('INVALID_INPUT', message, { details: [{ path: '', message }] }) };
+const notOneMessage = refusalOf('Send one JSON-RPC message, an object. Batches are not taken.');
+
+const tooBroad = refusalOf(
+  `The message holds more than ${messageBreadthMax} members and items, those of \`updates\` not counted.`,
+);
+
+function refusalOf(message: string): Reply {
+  return { result: fail('INVALID_INPUT', message, { details: [{ path: '', message }] }) };
+}
 
 /** Outside of the envelope, since the protocol has its own; the headers are those of every answer. */
 function send({ res, state }: AppContext, { status, contentType, body }: AgentAnswer): void {

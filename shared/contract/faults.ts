@@ -32,7 +32,8 @@ export function pointerStep(key: string | number): string {
 
 /** The refusal of a request with these faults, at least one (contract §5, INVALID_INPUT). */
 export function refuseInput(what: string, details: ErrorDetail[]): Refusal {
-  const number = details.length === 1 ? 'a fault' : `${details.length} faults`;
+  const most = details.length < detailsMax ? '' : 'at least ';
+  const number = details.length === 1 ? 'a fault' : `${most}${details.length} faults`;
   return fail('INVALID_INPUT', `The ${what} has ${number}; see details.`, { details });
 }
 

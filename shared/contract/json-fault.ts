@@ -4,9 +4,13 @@ import { pointerStep } from './faults.js';
 /** Levels of arrays and objects; a batch has three. `JSON.stringify` is recursive and would fail at 10,000. */
 export const depthMax = 32;
 
+/** Members and items over all levels; a thousand rows with all their fields have seven thousand. */
+export const partsMax = 20_000;
+
 /**
- * Finds what `JSON.parse` silently accepts: a key that an object has twice, of which it takes the last one, and nesting
- * more than `depthMax` deep (reliability §1). One pass over a text that is known to be JSON, so only strings, brackets,
+ * Finds what `JSON.parse` silently accepts: a key that an object has twice, of which it takes the last one, nesting
+ * more than `depthMax` deep, and more than `partsMax` members and items, each of which costs whoever reads the value
+ * more than its few bytes (reliability §1). One pass over a text that is known to be JSON, so only strings, brackets,
  * braces and commas matter.
  *
  * @returns the first fault, its place as a JSON Pointer
@@ -14,7 +18,8 @@ export const depthMax = 32;
 export function findJsonFault(text: string): ErrorDetail | undefined {
   const frames: Frame[] = [];
   let frame: Frame | undefined;
-  for (let at = 0; at < text.length; at += 1) {
+  let parts = 0;
+  for (let at = 0; at < text.length && parts <= partsMax; at += 1) {
     const character = text.charCodeAt(at);
     if (character === quote) {
       const end = endOfString(text, at);
@@ -28,6 +33,7 @@ export function findJsonFault(text: string): ErrorDetail | undefined {
     } else if (character === comma && frame !== undefined) {
       if (typeof frame.at === 'number') frame.at += 1;
       else frame.wantsKey = true;
+      parts += 1;
     } else if (character === openBrace || character === openBracket) {
       if (frames.length === depthMax)
         return { path: pointerTo(frames), message: `Is nested more than ${depthMax} deep.` };
@@ -36,12 +42,13 @@ export function findJsonFault(text: string): ErrorDetail | undefined {
           ? { keys: new Set(), at: '', wantsKey: true }
           : { keys: undefined, at: 0, wantsKey: false };
       frames.push(frame);
+      parts += 1;
     } else if (character === closeBrace || character === closeBracket) {
       frames.pop();
       frame = frames.at(-1);
     }
   }
-  return undefined;
+  return parts > partsMax ? { path: '', message: `Holds more than ${partsMax} members and items.` } : undefined;
 }
 
 /** An array or object that the scan is inside of. */

@@ -43,6 +43,14 @@ export async function assertMigrated(database: Database): Promise<void> {
   throw new Error(`The database lacks ${what} of this version, ${pending[0] ?? ''} first. Run: npm run migrate`);
 }
 
+/** No such table, column, function. */
+const missingParts = new Set(['42P01', '42703', '42883']);
+
+/** Whether a statement met no schema, or an older one than it is made for. */
+export function isMissingSchema(error: unknown): boolean {
+  return missingParts.has((error as { code?: string }).code ?? '');
+}
+
 /** What an operator is told of a schema that is newer than this version. */
 export function newerSchemaProblem(unknown: readonly string[]): string {
   const names = unknown.join(', ');

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { mintKey } from '../../shared/keys/api-key-format.js';
 import { request } from '../support/http.js';
 import { runMigrate } from '../support/run-migrate.js';
 import { createEmptyDatabase, startTestRedis } from '../support/servers.js';
@@ -28,9 +29,14 @@ describe('a service that is started before its database is migrated', () => {
     await until(async () => !(await said()).includes('no worker'), { deadlineMs: soonMsMax, what: 'the worker' });
     expect((await readiness()).status, 'a balancer would send it requests').to.equal(503);
     expect(await said()).to.contain('Postgres does not answer, takes no writes, or is not migrated');
-    expect(api.logs().join('\n')).to.match(
-      /The database lacks \d+ migrations of this version, 0001\S+ first\. Run: npm /,
-    );
+    for (const process of [api, worker]) {
+      expect(process.logs().join('\n'), process.name).to.match(
+        /The database lacks \d+ migrations of this version, 0001\S+ first\. Run: npm /,
+      );
+    }
+    const { key } = mintKey();
+    const { status, text } = await request(api.baseUrl ?? '', { path: '/v1/raw-materials', key });
+    expect(status, text).to.equal(503);
 
     expect(await runMigrate(database.url)).to.deep.include({ code: 0, stderr: '' });
     await until(async () => (await readiness()).status === 200, { deadlineMs: soonMsMax, what: 'it to be ready' });

@@ -43,6 +43,7 @@ const bodies: { title: string; body: string | Buffer; paths: string[]; encoding?
     body: `{"a":${'{"a":'.repeat(32)}1${'}'.repeat(32)}}`,
     paths: ['/a'.repeat(32)],
   },
+  { title: 'more than 20,000 items', body: `{${batch},"x":[${'0,'.repeat(20_000)}0]}`, paths: [''] },
   { title: 'a key twice', body: `{${batch},${batch}}`, paths: ['/updates'] },
   { title: 'a key twice, once escaped', body: '{"sku":"a","\\u0073ku":"b"}', paths: ['/sku'] },
   {

@@ -17,11 +17,12 @@ const asked = {
 };
 
 describe('the answer to a fault', () => {
+  let isMigrated = true;
   const answerTo = (work: () => unknown) => {
     try {
       work();
     } catch (error) {
-      return answerFault(pino({ level: 'silent' }), error, about).error;
+      return answerFault({ logger: pino({ level: 'silent' }), isStorageReady: () => isMigrated }, error, about).error;
     }
     throw new Error('nothing was thrown');
   };
@@ -42,6 +43,17 @@ describe('the answer to a fault', () => {
       expect(code).to.equal('OUTCOME_UNKNOWN');
       expect(message).not.to.match(/nothing was applied/i);
     }
+  });
+
+  it('is 503 for a table that is missing where nobody has migrated yet, and 500 where somebody has', () => {
+    const missing = Object.assign(new Error('relation "api_keys" does not exist'), { code: '42P01' });
+    const codes = [false, true].map((migrated) => {
+      isMigrated = migrated;
+      return answerTo(() => {
+        throw missing;
+      }).code;
+    });
+    expect(codes).to.deep.equal(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
   });
 
   it('is 503 where Postgres is away, and 500 for any other', () => {

@@ -68,6 +68,20 @@ export function isRefusalOfRole(error: unknown): boolean {
   return refusalsOfRole.has(code) || code.startsWith(refusedSessionClass);
 }
 
+/** Whether the database is away, or cannot do it for now. A refusal of our role does not pass by itself: it is none. */
+export function isOutage(error: unknown): boolean {
+  return isInfrastructureError(error) && !isRefusalOfRole(error);
+}
+
+/**
+ * What an outage is, as a sentence for a person. If the database answers, the fault is in what it says (a standby, a
+ * full disk), and not in the way to it.
+ */
+export function outageSentence(error: unknown): string {
+  const what = isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
+  return `The database ${what}: ${reasonWithoutStatement(error)}.`;
+}
+
 /** Whether a statement, or its wait for a lock, took too long: a smaller one, or one without that lock, may pass. */
 export function isTimeout(error: unknown): boolean {
   return ['57014', '55P03'].includes((error as { code?: string } | null)?.code ?? '');

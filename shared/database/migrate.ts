@@ -3,13 +3,7 @@ import { exitCodes } from '../runtime/exit-codes.js';
 import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import type { SettingsDeclaration } from '../runtime/settings.js';
-import {
-  isAnswerOfServer,
-  isInfrastructureError,
-  isRefusalOfRole,
-  reasonOf,
-  reasonWithoutStatement,
-} from './errors.js';
+import { isOutage, outageSentence, reasonOf } from './errors.js';
 import { migrateDatabase } from './migrate-database.js';
 
 // The entry of `npm run migrate`.
@@ -37,14 +31,7 @@ try {
     process.stderr.write(`${migrated.problem}\n`);
   }
 } catch (error) {
-  // A refusal of the role does not pass by itself.
-  const mayPass = isInfrastructureError(error) && !isRefusalOfRole(error);
-  process.exitCode = mayPass ? exitCodes.unavailable : exitCodes.fault;
-  process.stderr.write(`${mayPass ? unavailable(error) : `The migration failed: ${reasonOf(error)}`}\n`);
-}
-
-/** If the database answers, the fault is in what it says (a standby, a full disk), and not in the way to it. */
-function unavailable(error: unknown): string {
-  const what = isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
-  return `The database ${what}: ${reasonWithoutStatement(error)}`;
+  const isAway = isOutage(error);
+  process.exitCode = isAway ? exitCodes.unavailable : exitCodes.fault;
+  process.stderr.write(`${isAway ? outageSentence(error) : `The migration failed: ${reasonOf(error)}`}\n`);
 }

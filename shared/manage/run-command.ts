@@ -1,13 +1,7 @@
 import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
 import { OpenCommit } from '../database/decided-transaction.js';
-import {
-  isAnswerOfServer,
-  isInfrastructureError,
-  isRefusalOfRole,
-  reasonOf,
-  reasonWithoutStatement,
-} from '../database/errors.js';
+import { isOutage, isRefusalOfRole, outageSentence, reasonOf, reasonWithoutStatement } from '../database/errors.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { dropPostgresVariables } from '../standalone/postgres-variables.js';
@@ -103,7 +97,7 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
       // Never set back to 0: if the answer was lost, `outliveLostOutput` has set it to 1 already.
       if (exitCode > 0) deps.process.exitCode = exitCode;
     } catch (error) {
-      complain(sentenceOf(error), isAway(error) ? exitCodes.unavailable : exitCodeFailed);
+      complain(sentenceOf(error), isOutage(error) ? exitCodes.unavailable : exitCodeFailed);
     } finally {
       await database.destroy();
     }
@@ -129,21 +123,13 @@ function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; plat
   return { ok: true, value: { ...found.value, platformTokenKey } };
 }
 
-/** A refusal of our role does not pass by itself, so it is no outage. */
-function isAway(error: unknown): boolean {
-  return isInfrastructureError(error) && !isRefusalOfRole(error);
-}
-
 /** No such table, column, function. */
 const missingParts = new Set(['42P01', '42703', '42883']);
 
 /** A sentence for what an operator can mend; anything else is our own fault and is rethrown with its stack. */
 function sentenceOf(error: unknown): string {
   if (isRefusalOfRole(error)) return `The database refuses us: ${reasonWithoutStatement(error)}.`;
-  if (isInfrastructureError(error)) {
-    const what = isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
-    return `The database ${what}: ${reasonWithoutStatement(error)}.`;
-  }
+  if (isOutage(error)) return outageSentence(error);
   if (error instanceof OpenCommit) {
     return 'The database went away while the change was being committed: it may be done. Look before you do it again.';
   }

@@ -63,6 +63,6 @@ describe('npm run migrate', () => {
     const { code, stderr } = await runMigrate(readOnly.href);
     await database.drop();
     expect(code).to.equal(69);
-    expect(stderr).to.match(/^The database could not do it: cannot execute CREATE \w+ in a read-only transaction$/m);
+    expect(stderr).to.match(/^The database could not do it: cannot execute CREATE \w+ in a read-only transaction\.$/m);
   });
 });

@@ -89,10 +89,10 @@ export async function startPostgres(given: PostgresOptions): Promise<Outcome<Pos
 
 /** A killed server's sockets close a moment after it, so its own port is worth waiting that moment for. */
 async function choosePort(wanted: number, wasKilled: boolean): Promise<number> {
-  const deadline = performance.now() + (wasKilled ? portFreedMsMax : 0);
+  const deadlineAtMs = performance.now() + (wasKilled ? portFreedMsMax : 0);
   for (;;) {
     const port = await portOrFree(wanted);
-    if (wanted === 0 || port === wanted || performance.now() >= deadline) return port;
+    if (wanted === 0 || port === wanted || performance.now() >= deadlineAtMs) return port;
     await delay(pollMs);
   }
 }
@@ -153,7 +153,7 @@ async function launch(
   user: ServerUser | undefined,
 ): Promise<Outcome<PostgresServer>> {
   let { port } = options;
-  const deadline = performance.now() + memoryFreedMsMax;
+  const deadlineAtMs = performance.now() + memoryFreedMsMax;
   let attempts = 0;
   for (;;) {
     const started = spawnServer(options, folder, binaries, user, port);
@@ -164,7 +164,7 @@ async function launch(
     options.signal?.throwIfAborted();
     const log = logSince(folder.log, started.logStart);
     // The backends of a killed server let go of its memory one after the other, each as soon as it notices.
-    if (log.includes('pre-existing shared memory block') && performance.now() < deadline) {
+    if (log.includes('pre-existing shared memory block') && performance.now() < deadlineAtMs) {
       await delay(pollMs);
       continue;
     }

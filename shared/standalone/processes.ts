@@ -83,9 +83,9 @@ export function signalLater(pid: number, name: NodeJS.Signals): () => void {
 
 /** Waits until a process is gone. It polls, so that it also works for one that is not our child (adopted). */
 export async function waitForExit(pid: number, msMax: number): Promise<boolean> {
-  const deadline = performance.now() + msMax;
+  const deadlineAtMs = performance.now() + msMax;
   while (isAlive(pid)) {
-    if (performance.now() > deadline) return false;
+    if (performance.now() > deadlineAtMs) return false;
     await delay(pollMs);
   }
   return true;

@@ -96,7 +96,7 @@ async function adopt(dir: string, say: (line: string) => void): Promise<RedisSer
   const left = readConfig(dir);
   if (!left) return undefined;
   const url = urlOf(left);
-  const deadline = performance.now() + adoptMsMax;
+  const deadlineAtMs = performance.now() + adoptMsMax;
   const pid = readPid(dir);
   do {
     const asked = await askRedis(url);
@@ -106,7 +106,7 @@ async function adopt(dir: string, say: (line: string) => void): Promise<RedisSer
     }
     if (pid === undefined || !isOurs(pid, dir, left.port)) return undefined;
     await delay(pollMs);
-  } while (performance.now() < deadline);
+  } while (performance.now() < deadlineAtMs);
   say(`Redis: process ${String(pid)} serves this folder and does not answer; ending it`);
   await endProcess(pid, deafSteps);
   return undefined;
@@ -170,8 +170,8 @@ function spawnServer(options: LaunchOptions, dir: string, program: RedisProgram)
 }
 
 async function becomesReady(started: Started, url: string): Promise<boolean> {
-  const deadline = performance.now() + readyMsMax;
-  while (!started.exited && performance.now() < deadline) {
+  const deadlineAtMs = performance.now() + readyMsMax;
+  while (!started.exited && performance.now() < deadlineAtMs) {
     const asked = await askRedis(url);
     if (asked.ok && asked.value.pid === started.pid && !asked.value.loading) return true;
     await delay(pollMs);

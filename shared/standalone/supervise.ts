@@ -96,7 +96,7 @@ export function supervise(options: SuperviseOptions): Supervised {
 
 function launch(state: State): void {
   const { options } = state;
-  const startedAt = performance.now();
+  const startedAtMs = performance.now();
   const child = spawn(process.execPath, ['--enable-source-maps', ...heapArguments, options.script], {
     env: options.env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
@@ -116,7 +116,7 @@ function launch(state: State): void {
   // 'close' comes after the last line of output was read, 'exit' may come before.
   child.once('close', (code, name) => {
     state.child = undefined;
-    if (!state.stopping) again(state, name ?? `code ${String(code)}`, code, performance.now() - startedAt);
+    if (!state.stopping) again(state, name ?? `code ${String(code)}`, code, performance.now() - startedAtMs);
   });
 }
 

@@ -10,13 +10,13 @@ export interface Terminal {
 
 export function createTerminal(deps: { out: NodeJS.WriteStream; err: NodeJS.WriteStream }): Terminal {
   const { out, err } = deps;
-  const startedAt = performance.now();
+  const startedAtMs = performance.now();
   // A reader that went away (`npm start | head`, a closed window) is no reason for the service to stop.
   for (const stream of [out, err]) stream.on('error', () => undefined);
   const pretty = prettyFactory({ colorize: out.isTTY, singleLine: true, ignore: 'pid,name,hostname' });
   return {
     say: (line) => {
-      out.write(`${((performance.now() - startedAt) / 1_000).toFixed(1).padStart(5)} s  ${line}\n`);
+      out.write(`${((performance.now() - startedAtMs) / 1_000).toFixed(1).padStart(5)} s  ${line}\n`);
     },
     complain: (line) => {
       err.write(`${line}\n`);

@@ -1,13 +1,12 @@
-import type { MaterialChanges, Origin } from '../domain/material.js';
+import type { NewMaterialFields, Origin } from '../domain/material.js';
 import { toDecimal, toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import type { Database } from './connect.js';
 
-/** A material to be added. Absent fields are null, and its quantity in stock is not one of its fields. */
-export interface NewMaterial extends Omit<MaterialChanges, 'inventoryQuantity' | 'productName'> {
+/** A material to be added. */
+export interface NewMaterial extends NewMaterialFields {
   id: string;
   origin: Origin;
-  productName: string;
   /**
    * The platform's own figure, for a platform material only; a virtual one begins at 0 and is stocked through the
    * ledger.

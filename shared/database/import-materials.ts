@@ -1,5 +1,5 @@
 import { v7 as uuidv7 } from 'uuid';
-import type { MaterialChanges } from '../domain/material.js';
+import type { NewMaterialFields } from '../domain/material.js';
 import { toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import { booleans, decimals, integers, texts, uuids } from './array-literals.js';
@@ -9,7 +9,7 @@ import { connectionPool, streamOf } from './raw-connection.js';
 /** A virtual material with the stock it begins with, as the rules have decided it (`openStock`). */
 export interface ImportedMaterial {
   id: string;
-  fields: Omit<MaterialChanges, 'inventoryQuantity' | 'productName'> & { productName: string };
+  fields: NewMaterialFields;
   total: Micros;
   levels: readonly { locationId: string; applied: Micros; level: Micros }[];
 }

@@ -40,3 +40,6 @@ export interface VersionedMaterial {
  * and weight are already rounded to six places; `inventoryQuantity` is in millionths, since it becomes an adjustment.
  */
 export type MaterialChanges = Partial<Omit<EditableFields, 'inventoryQuantity'>> & { inventoryQuantity?: Micros };
+
+/** The validated fields of a material to be added, where absent ones are null. Its stock is none of them. */
+export type NewMaterialFields = Omit<MaterialChanges, 'inventoryQuantity' | 'productName'> & { productName: string };

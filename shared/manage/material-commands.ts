@@ -5,7 +5,6 @@ import { readMaterialChanges } from '../contract/read-material-changes.js';
 import type { Database } from '../database/connect.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
 import { facetsOfVendors, insertMaterialsWithStock, importParameters } from '../database/import-materials.js';
-import type { ImportedMaterial } from '../database/import-materials.js';
 import { listLocations } from '../database/locations.js';
 import { listMaterials } from '../database/material-list.js';
 import type { MaterialListQuery } from '../database/material-list.js';
@@ -13,7 +12,7 @@ import { sortKeys } from '../database/material-page.js';
 import { findMaterial } from '../database/materials.js';
 import { findShop } from '../database/shops.js';
 import { virtualMaterialId } from '../domain/material-id.js';
-import type { Material } from '../domain/material.js';
+import type { Material, NewMaterialFields } from '../domain/material.js';
 import { openStock } from '../inventory/opening-stock.js';
 import type { OpenedStock } from '../inventory/opening-stock.js';
 import { failed } from '../runtime/outcome.js';
@@ -102,12 +101,7 @@ async function create({ database }: CommandContext, options: CreateOptions): Pro
 }
 
 /** Material and stock in one statement, so that no material is left without the stock it was created with. */
-async function add(
-  database: Database,
-  shopId: number,
-  fields: ImportedMaterial['fields'],
-  stock: OpenedStock,
-): Promise<string> {
+async function add(database: Database, shopId: number, fields: NewMaterialFields, stock: OpenedStock): Promise<string> {
   const id = virtualMaterialId(uuidv4());
   const [facetId] = await facetsOfVendors(database, shopId, [fields.vendor ?? null]);
   if (facetId === undefined) throw new Error('a vendor without a facet');

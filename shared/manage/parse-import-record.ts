@@ -4,7 +4,7 @@ import { findJsonFault } from '../contract/json-fault.js';
 import { isJsonObject } from '../contract/json-object.js';
 import { rowForTotal } from '../domain/adjustment.js';
 import { materialIdKind } from '../domain/material-id.js';
-import type { MaterialChanges } from '../domain/material.js';
+import type { NewMaterialFields } from '../domain/material.js';
 import { inputMaxUnits, toMicros } from '../domain/quantity.js';
 import { openStock } from '../inventory/opening-stock.js';
 import type { OpenedStock, OpeningLevel } from '../inventory/opening-stock.js';
@@ -13,7 +13,7 @@ import type { OpenedStock, OpeningLevel } from '../inventory/opening-stock.js';
 export interface ParsedRecord {
   /** Undefined where it is to be drawn. */
   id: string | undefined;
-  fields: Omit<MaterialChanges, 'inventoryQuantity' | 'productName'> & { productName: string };
+  fields: NewMaterialFields;
   stock: OpenedStock;
 }
 
@@ -54,7 +54,7 @@ export function parseImportRecord(
   const stock = readStock({ levels: levels ?? undefined, inventoryQuantity }, shop);
   if (!stock.ok) faults.push(...stock.faults);
   if (faults.length > 0 || !stock.ok) return { ok: false, faults };
-  const record = { id: id as string | undefined, fields: fields as ParsedRecord['fields'], stock: stock.stock };
+  const record = { id: id as string | undefined, fields: fields as NewMaterialFields, stock: stock.stock };
   return { ok: true, record };
 }
 

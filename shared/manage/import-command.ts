@@ -1,20 +1,19 @@
 import { extname, resolve } from 'node:path';
 import type { Command } from 'commander';
 import { listLocations } from '../database/locations.js';
-import { findShop } from '../database/shops.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { importMaterials } from './import-materials.js';
 import type { ImportPhase, ImportReport } from './import-materials.js';
 import type { BadLine } from './judge-lines.js';
-import { wholeNumber } from './option-parsers.js';
 import { createProgressBar } from './progress-bar.js';
 import type { FileFormat } from './read-records.js';
+import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
+import { addShopOption } from './shop-option.js';
+import type { ShopOption } from './shop-option.js';
 
-interface ImportOptions {
-  json?: true;
-  shop: number;
+interface ImportOptions extends ShopOption {
   skipBad?: true;
 }
 
@@ -23,15 +22,15 @@ const badLinesShown = 20;
 
 /** @param materials the command `materials`, which `import` is added to */
 export function addImportCommand(materials: Command, run: RunCommand): void {
-  materials
-    .command('import')
-    .description(
-      'Adds virtual materials from a file, with their opening stock: all of it, or, with a bad line, nothing.',
-    )
+  addShopOption(
+    materials
+      .command('import')
+      .description(
+        'Adds virtual materials from a file, with their opening stock: all of it, or, with a bad line, nothing.',
+      ),
+  )
     .argument('<file>', '.csv with a head of field names, or .jsonl')
-    .requiredOption('--shop <id>', "the shop's id", wholeNumber(1))
     .option('--skip-bad', 'import the good lines and report the others')
-    .option('--json', 'one JSON document on stdout')
     .addHelpText('after', help)
     .action((file: string, options: ImportOptions) => run(options, (context) => importFile(context, file, options)));
 }
@@ -51,14 +50,14 @@ async function importFile(
   const { shop: shopId, skipBad = false } = options;
   const format = formats[extname(file).toLowerCase()];
   if (format === undefined) return failed(`${file} must end with ${Object.keys(formats).join(', ')}.`);
-  const shop = await findShop(database, shopId);
-  if (shop === undefined) return failed(`There is no shop ${shopId}.`);
+  const shop = await requireShop(database, shopId);
+  if (!shop.ok) return shop;
   const locationIds = new Set((await listLocations(database, shopId)).map(({ id }) => id));
   const abort = new AbortController();
   const job = {
     abort: abort.signal,
     shopId,
-    shop: { locationIds, defaultLocationId: shop.defaultLocationId },
+    shop: { locationIds, defaultLocationId: shop.value.defaultLocationId },
     path: resolve(file),
     format,
     skipBad,

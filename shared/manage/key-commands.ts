@@ -3,7 +3,6 @@ import type { Command } from 'commander';
 import { expireKey, insertKey, listKeys, lockKey, revokeKey } from '../database/api-keys.js';
 import type { KeyScope, ListedKey } from '../database/api-keys.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
-import { findShop } from '../database/shops.js';
 import { mintKey } from '../keys/api-key-format.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
@@ -11,6 +10,7 @@ import { formatFields, formatTable } from './format-table.js';
 import type { Cell } from './format-table.js';
 import { duration, moment, shortText } from './option-parsers.js';
 import { refuseBoth } from './refuse-both.js';
+import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
 import { addShopOption } from './shop-option.js';
 import type { ShopOption } from './shop-option.js';
@@ -65,7 +65,8 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
 
 async function issue({ database }: CommandContext, options: IssueOptions): Promise<Outcome<Answer>> {
   const { shop: shopId, label, scope, expires = null } = options;
-  if ((await findShop(database, shopId)) === undefined) return failed(`There is no shop ${shopId}.`);
+  const shop = await requireShop(database, shopId);
+  if (!shop.ok) return shop;
   if (expires !== null && expires.getTime() <= Date.now()) return failed('--expires lies in the past.');
   const { key, id, secretHash } = mintKey();
   const made = { id, label, scope, secretHash, expiresAt: expires };
@@ -77,7 +78,8 @@ async function issue({ database }: CommandContext, options: IssueOptions): Promi
 }
 
 async function list({ database }: CommandContext, { shop: shopId }: ShopOption): Promise<Outcome<Answer>> {
-  if ((await findShop(database, shopId)) === undefined) return failed(`There is no shop ${shopId}.`);
+  const shop = await requireShop(database, shopId);
+  if (!shop.ok) return shop;
   const keys = await listKeys(database, shopId);
   const rows = keys.map((key) => fieldsOf(key).map(([, value]) => value));
   return { ok: true, value: { data: { keys }, text: formatTable(heads, rows) } };

@@ -1,10 +1,10 @@
 import type { Command } from 'commander';
 import { addLocation, listLocations } from '../database/locations.js';
-import { findShop } from '../database/shops.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
 import { shortText } from './option-parsers.js';
+import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
 import { addShopOption } from './shop-option.js';
 import type { ShopOption } from './shop-option.js';
@@ -26,7 +26,8 @@ export function addLocationCommands(program: Command, run: RunCommand): void {
 }
 
 async function add({ database }: CommandContext, { shop: shopId, id, name }: AddOptions): Promise<Outcome<Answer>> {
-  if ((await findShop(database, shopId)) === undefined) return failed(`There is no shop ${shopId}.`);
+  const shop = await requireShop(database, shopId);
+  if (!shop.ok) return shop;
   if (!(await addLocation(database, shopId, { id, name }))) {
     return failed(`Shop ${shopId} has a location ${id} already; nothing was changed.`);
   }
@@ -35,9 +36,9 @@ async function add({ database }: CommandContext, { shop: shopId, id, name }: Add
 }
 
 async function list({ database }: CommandContext, { shop: shopId }: ShopOption): Promise<Outcome<Answer>> {
-  const shop = await findShop(database, shopId);
-  if (shop === undefined) return failed(`There is no shop ${shopId}.`);
+  const shop = await requireShop(database, shopId);
+  if (!shop.ok) return shop;
   const locations = await listLocations(database, shopId);
-  const rows = locations.map(({ id, name }) => [id, name, id === shop.defaultLocationId ? 'default' : '']);
+  const rows = locations.map(({ id, name }) => [id, name, id === shop.value.defaultLocationId ? 'default' : '']);
   return { ok: true, value: { data: { locations }, text: formatTable(['id', 'name', ''], rows) } };
 }

@@ -10,7 +10,6 @@ import { listMaterials } from '../database/material-list.js';
 import type { MaterialListQuery } from '../database/material-list.js';
 import { sortKeys } from '../database/material-page.js';
 import { findMaterial } from '../database/materials.js';
-import { findShop } from '../database/shops.js';
 import { virtualMaterialId } from '../domain/material-id.js';
 import type { Material, NewMaterialFields } from '../domain/material.js';
 import { openStock } from '../inventory/opening-stock.js';
@@ -21,6 +20,7 @@ import { formatFields, formatTable } from './format-table.js';
 import { addImportCommand } from './import-command.js';
 import { collect, decimal, shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
 import { parseLevels } from './parse-levels.js';
+import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
 import { addShopOption } from './shop-option.js';
 import type { ShopOption } from './shop-option.js';
@@ -80,9 +80,10 @@ function listOptions(command: Command): Command {
 
 async function create({ database }: CommandContext, options: CreateOptions): Promise<Outcome<Answer>> {
   const { shop: shopId, level = [] } = options;
-  if ((await findShop(database, shopId)) === undefined) return failed(`There is no shop ${shopId}.`);
+  const shop = await requireShop(database, shopId);
+  if (!shop.ok) return shop;
   // Commander's names of the options are the names of the fields; the schema ignores the others.
-  const fields = readMaterialChanges({ ...options, inventoryQuantity: undefined });
+  const fields = readMaterialChanges(options);
   if (!fields.ok) {
     const faults = fields.error.details?.map(({ path, message }) => `--${optionName(path)}: ${message}`);
     return failed(faults?.join('\n') ?? fields.error.message);
@@ -92,8 +93,7 @@ async function create({ database }: CommandContext, options: CreateOptions): Pro
   // What the rules refuse is refused before anything is written; if booked row by row, part of it would already be in.
   const opened = openStock(levels.value);
   if (!opened.ok) return failed(`--level: ${opened.message} Nothing was created.`);
-  const { inventoryQuantity: _, ...given } = fields.data;
-  const id = await add(database, shopId, { ...given, productName: options.productName }, opened.stock);
+  const id = await add(database, shopId, { ...fields.data, productName: options.productName }, opened.stock);
   const material = await findMaterial(database, shopId, id);
   if (material === undefined) throw new Error(`${id} was created and is not there`);
   const unread = `${id} was created; only this could not be shown.`;
@@ -112,7 +112,8 @@ async function add(database: Database, shopId: number, fields: NewMaterialFields
 
 async function list({ database }: CommandContext, options: ListOptions): Promise<Outcome<Answer>> {
   const { shop: shopId, page, pageSize, search, usage, origin, sortBy, sortOrder, vendor = [] } = options;
-  if ((await findShop(database, shopId)) === undefined) return failed(`There is no shop ${shopId}.`);
+  const shop = await requireShop(database, shopId);
+  if (!shop.ok) return shop;
   const filters = { usageFilter: usage, originFilter: origin, vendorFilter: vendor };
   const query = { page, pageSize, search, sortBy, sortOrder, ...filters };
   const { items, totalCount } = await listMaterials(database, shopId, query);

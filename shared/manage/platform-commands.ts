@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Gone } from '../database/finish-sync.js';
 import { syncLeaseMs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
-import { findShop, listShops } from '../database/shops.js';
+import { listShops } from '../database/shops.js';
 import type { Shop } from '../database/shops.js';
 import type { Remark } from '../mirror/mirrored-rows.js';
 import { syncProblemMessages } from '../mirror/sync-problems.js';
@@ -15,6 +15,7 @@ import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
 import { wholeNumber } from './option-parsers.js';
+import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
 
 interface SyncCommandOptions {
@@ -79,12 +80,12 @@ async function findShops({ database }: CommandContext, shopId: number | undefine
     const shops = await listShops(database);
     return { ok: true, value: shops.filter(({ platform }) => platform !== null) };
   }
-  const shop = await findShop(database, shopId);
-  if (shop === undefined) return failed(`There is no shop ${shopId}.`);
-  if (shop.platform === null) {
+  const shop = await requireShop(database, shopId);
+  if (!shop.ok) return shop;
+  if (shop.value.platform === null) {
     return failed(`Shop ${shopId} is not connected to a commerce platform. See: shops set --help`);
   }
-  return { ok: true, value: [shop] };
+  return { ok: true, value: [shop.value] };
 }
 
 async function syncWhenFree(

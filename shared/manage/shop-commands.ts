@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { decidedTransaction } from '../database/decided-transaction.js';
 import { listSyncs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
-import { createShop, findShop, listShops, updateShop } from '../database/shops.js';
+import { createShop, listShops, updateShop } from '../database/shops.js';
 import type { Plan, Shop, ShopChanges } from '../database/shops.js';
 import { problemMessage } from '../mirror/sync-problems.js';
 import { failed } from '../runtime/outcome.js';
@@ -13,6 +13,7 @@ import { shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
 import { readPlatform } from './platform-options.js';
 import type { PlatformOptions } from './platform-options.js';
 import { refuseBoth } from './refuse-both.js';
+import { noShop, requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
 
 /** What `create` and `set` share; `false` is the `--no-…` form. */
@@ -98,9 +99,9 @@ async function list({ database }: CommandContext): Promise<Outcome<Answer>> {
 }
 
 async function set(context: CommandContext, shopId: number, options: ShopOptions): Promise<Outcome<Answer>> {
-  const shop = await findShop(context.database, shopId);
-  if (shop === undefined) return failed(`There is no shop ${shopId}.`);
-  const connect = await readPlatform(context, options, shop.platform);
+  const shop = await requireShop(context.database, shopId);
+  if (!shop.ok) return shop;
+  const connect = await readPlatform(context, options, shop.value.platform);
   if (!connect.ok) return connect;
   const { name, plan, allowNegative, rateLimit, defaultLocation } = options;
   const platform = options.platform === false ? null : connect.value?.(shopId);
@@ -115,11 +116,8 @@ async function set(context: CommandContext, shopId: number, options: ShopOptions
   if (Object.keys(changes).length === 0) return failed('Nothing to change was given.');
   const updated = await updateShop(context.database, shopId, changes);
   if (updated.ok) return answer(updated.shop, 'changed');
-  return failed(
-    updated.error === 'unknown-shop'
-      ? `There is no shop ${shopId}.`
-      : `The shop has no location ${String(defaultLocation)}. Add it first: locations add.`,
-  );
+  if (updated.error === 'unknown-shop') return noShop(shopId);
+  return failed(`The shop has no location ${String(defaultLocation)}. Add it first: locations add.`);
 }
 
 /** As shown: never the token, sealed or not. */

@@ -2,12 +2,11 @@ import type { Command } from 'commander';
 import { checkLedger } from '../database/ledger-check.js';
 import type { LedgerCheck, LedgerCheckProgress } from '../database/ledger-check.js';
 import { mismatchMeanings } from '../database/ledger-mismatch.js';
-import { findShop } from '../database/shops.js';
-import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
 import { wholeNumber } from './option-parsers.js';
 import { createProgressBar } from './progress-bar.js';
+import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
 
 interface VerifyOptions {
@@ -32,7 +31,10 @@ export function addVerifyCommand(program: Command, run: RunCommand): void {
 /** Its mismatches are bounded and its batches small, so it takes as much memory for a million levels as for ten. */
 async function verify(context: CommandContext, { shop, json }: VerifyOptions): Promise<Outcome<Answer>> {
   const { database } = context;
-  if (shop !== undefined && (await findShop(database, shop)) === undefined) return failed(`There is no shop ${shop}.`);
+  if (shop !== undefined) {
+    const found = await requireShop(database, shop);
+    if (!found.ok) return found;
+  }
   const watch = json === true ? undefined : watchProgress(context);
   const check = await checkLedger(database, {
     ...(shop !== undefined && { shopId: shop }),

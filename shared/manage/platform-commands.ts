@@ -14,6 +14,7 @@ import { createTokenCipher, tokenKeyProblem } from '../platform/token-cipher.js'
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
+import { createNowAndThen } from './now-and-then.js';
 import { wholeNumber } from './option-parsers.js';
 import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
@@ -30,7 +31,6 @@ export interface PlatformCommandDeps {
 }
 
 const exitCodeIncomplete = 1;
-const progressMs = 1_000;
 const busyRetryMs = 500;
 /** If a run's process was killed, its lease runs out within this time; a run that is still held then is alive. */
 const busyMsMax = syncLeaseMs + 2_000;
@@ -104,12 +104,9 @@ async function syncWhenFree(
 }
 
 function tellNowAndThen({ progress }: CommandContext, shop: Shop): (sync: PlatformSync) => void {
-  let saidAtMs = performance.now();
-  return ({ pages, locations, variants }) => {
-    if (performance.now() - saidAtMs < progressMs) return;
-    saidAtMs = performance.now();
-    progress(`Shop ${shop.id}: ${locations.seen} locations, ${variants.seen} variants, ${pages} pages`);
-  };
+  const say = createNowAndThen(progress);
+  return ({ pages, locations, variants }) =>
+    say(() => `Shop ${shop.id}: ${locations.seen} locations, ${variants.seen} variants, ${pages} pages`);
 }
 
 /** What `--json` prints of a shop. */

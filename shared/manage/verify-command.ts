@@ -4,6 +4,7 @@ import type { LedgerCheck, LedgerCheckProgress } from '../database/ledger-check.
 import { mismatchMeanings } from '../database/ledger-mismatch.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
+import { createNowAndThen } from './now-and-then.js';
 import { wholeNumber } from './option-parsers.js';
 import { createProgressBar } from './progress-bar.js';
 import { requireShop } from './require-shop.js';
@@ -14,7 +15,6 @@ interface VerifyOptions {
   shop?: number;
 }
 
-const progressMs = 1_000;
 const exitCodeMismatch = 1;
 
 export function addVerifyCommand(program: Command, run: RunCommand): void {
@@ -57,13 +57,8 @@ function watchProgress({ terminal, progress }: CommandContext): Watch {
     const bar = createProgressBar(terminal);
     return { onProgress: (done, part) => bar.show(line(done), part), stop: bar.stop };
   }
-  let saidAt = performance.now();
-  const onProgress = (done: LedgerCheckProgress) => {
-    if (performance.now() - saidAt < progressMs) return;
-    saidAt = performance.now();
-    progress(line(done));
-  };
-  return { onProgress, stop: () => undefined };
+  const say = createNowAndThen(progress);
+  return { onProgress: (done) => say(() => line(done)), stop: () => undefined };
 }
 
 function describe(check: LedgerCheck): string {

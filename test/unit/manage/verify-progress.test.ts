@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { createNowAndThen } from '../../../shared/manage/now-and-then.js';
 import { createProgressBar } from '../../../shared/manage/progress-bar.js';
 import { openManagedShop } from './run-manage.js';
 import type { ManagedShop } from './run-manage.js';
@@ -27,6 +28,17 @@ describe('the progress of verify', () => {
     const { terminal, written } = terminalOf();
     createProgressBar(terminal).stop();
     expect(written()).to.equal('');
+  });
+
+  it('elsewhere is a line a second at most, the first after a second', () => {
+    let nowMs = 5_000;
+    const said: string[] = [];
+    const say = createNowAndThen(
+      (line) => said.push(line),
+      () => nowMs,
+    );
+    for (nowMs of [5_000, 5_999, 6_000, 6_999, 7_400, 8_399, 8_400]) say(() => String(nowMs));
+    expect(said).to.deep.equal(['6000', '7400', '8400']);
   });
 
   describe('of a whole database', () => {

@@ -6,6 +6,11 @@ export function isCleanText(text: string): boolean {
   return !unstorable.test(text);
 }
 
+/** The text with U+FFFD in place of every character that `isCleanText` refuses. */
+export function mendText(text: string): string {
+  return text.replace(everyUnstorable, '\ufffd');
+}
+
 /** An absolute http or https address without blanks; it is only ever stored, never fetched (contract §2 `imageUrl`). */
 export function isHttpUrl(text: string): boolean {
   return httpUrl.test(text) && isCleanText(text) && URL.canParse(text);
@@ -13,4 +18,5 @@ export function isHttpUrl(text: string): boolean {
 
 // With the u flag a well-formed pair is one code point, so \p{Cs} finds only surrogates that stand alone.
 const unstorable = /[\0\p{Cs}]/u;
+const everyUnstorable = new RegExp(unstorable, 'gu');
 const httpUrl = /^https?:\/\/[^\s/?#]\S*$/i;

@@ -1,6 +1,7 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
 import { v4 as uuidv4 } from 'uuid';
+import { listQuerySchema } from '../contract/list-query.js';
 import { readMaterialChanges } from '../contract/read-material-changes.js';
 import type { Database } from '../database/connect.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
@@ -18,7 +19,7 @@ import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import { addImportCommand } from './import-command.js';
-import { collect, decimal, shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
+import { collect, decimal, queryText, trueOrFalse, wholeNumber } from './option-parsers.js';
 import { parseLevels } from './parse-levels.js';
 import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
@@ -65,16 +66,22 @@ function createOptions(command: Command): Command {
     .option('--level <location=quantity>', 'opening stock at a location; once for each location', collect);
 }
 
+/** Bounds and defaults are those of the API's own parameters. */
 function listOptions(command: Command): Command {
-  const all = 'all';
+  const { page, pageSize, usageFilter, originFilter, sortBy, sortOrder } = listQuerySchema.properties;
   return addShopOption(command)
-    .option('--page <number>', 'from 1', wholeNumber(1, 1_000_000), 1)
-    .option('--page-size <number>', 'up to 1000', wholeNumber(1, 1_000), 50)
-    .option('--search <text>', 'a part of product name, variant name, sku or vendor', shortText(255))
-    .addOption(new Option('--usage <which>', 'by use in a bill').choices([all, 'used', 'unused']).default(all))
-    .addOption(new Option('--origin <which>', 'by origin').choices([all, 'platform', 'virtual']).default(all))
-    .addOption(new Option('--sort-by <field>', 'the order').choices(sortKeys).default('productName'))
-    .addOption(new Option('--sort-order <direction>').choices(['asc', 'desc']).default('asc'))
+    .option('--page <number>', `from ${page.minimum}`, wholeNumber(page.minimum, page.maximum), page.default)
+    .option(
+      '--page-size <number>',
+      `up to ${pageSize.maximum}`,
+      wholeNumber(pageSize.minimum, pageSize.maximum),
+      pageSize.default,
+    )
+    .option('--search <text>', 'a part of product name, variant name, sku or vendor; empty is none', queryText)
+    .addOption(new Option('--usage <which>', 'by use in a bill').choices(usageFilter.enum).default(usageFilter.default))
+    .addOption(new Option('--origin <which>', 'by origin').choices(originFilter.enum).default(originFilter.default))
+    .addOption(new Option('--sort-by <field>', 'the order').choices(sortKeys).default(sortBy.default))
+    .addOption(new Option('--sort-order <direction>').choices(['asc', 'desc']).default(sortOrder.default))
     .option('--vendor <name>', 'exactly; once for each of several', collect);
 }
 

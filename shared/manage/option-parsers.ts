@@ -39,6 +39,12 @@ export function shortText(charactersMax: number): OptionParser<string> {
   };
 }
 
+/** Text of any length, an empty one too: what the contract lets a text of a query be. */
+export function queryText(text: string): string {
+  if (isCleanText(text)) return text;
+  throw new InvalidArgumentError('Must hold neither U+0000 nor half of a surrogate pair.');
+}
+
 /** A day (its first moment in UTC) or a moment with its offset, in ISO 8601. The day must exist in its month. */
 export function moment(text: string): Date {
   const named = parseMoment(text);

@@ -1,4 +1,5 @@
-import { isHttpUrl } from '../contract/text-rules.js';
+import { materialChangesSchema } from '../contract/material-changes.js';
+import { isHttpUrl, mendText } from '../contract/text-rules.js';
 import type { MirroredLocation, MirroredVariant } from '../database/platform-mirror.js';
 import { inputMaxUnits, toDecimal, toMicros } from '../domain/quantity.js';
 import type { PlatformLocation, PlatformVariant } from '../platform/commerce-platform.js';
@@ -44,9 +45,9 @@ export function cleanVariants(variants: readonly PlatformVariant[]): Cleaned<Mir
   }));
 }
 
-/** The limit for product name, variant name, sku, vendor and a location's name (contract §2 "Editable fields"). */
-const textCharactersMax = 255;
-const imageUrlCharactersMax = 2_048;
+/** The same for product name, variant name, sku, vendor and a location's name (contract §2 "Editable fields"). */
+const { maxLength: textCharactersMax } = materialChangesSchema.properties.productName;
+const { maxLength: imageUrlCharactersMax } = materialChangesSchema.properties.imageUrl;
 
 interface Cleaner {
   /** Null for an empty text. */
@@ -73,7 +74,7 @@ function createCleaner(kind: Remark['kind'], id: string, remarks: Remark[]): Cle
   return {
     text(field, text) {
       if (text === null || text === '') return null;
-      const mended = text.replace(unstorable, '\ufffd');
+      const mended = mendText(text);
       if (mended !== text) remark(field, 'characters that cannot be stored were replaced');
       const characters = Array.from(mended);
       if (characters.length <= textCharactersMax) return mended;
@@ -99,6 +100,3 @@ function createCleaner(kind: Remark['kind'], id: string, remarks: Remark[]): Cle
     },
   };
 }
-
-/** What `isCleanText` refuses, character by character. */
-const unstorable = /[\0\p{Cs}]/gu;

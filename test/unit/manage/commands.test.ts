@@ -206,6 +206,10 @@ describe('npm run manage', () => {
       );
       expect(page.items.map(({ id }) => id)).to.deep.equal(['VMAT-lx']);
       expect(page).to.include({ totalCount: 2, totalPages: 2, page: 2, pageSize: 1 });
+      const all = ['--vendor', 'x', '--vendor', 'y', '--vendor', 'z', '--search'];
+      expect(await list(...all, ''), 'an empty search is none').to.include({ totalCount: 3 });
+      expect(await list(...all, ' '), 'a blank is in all of these names').to.include({ totalCount: 3 });
+      expect(await list(...all, 'x'.repeat(2_000)), 'longer than any text').to.include({ totalCount: 0 });
     });
   });
 

@@ -34,6 +34,8 @@ describe('npm run manage', () => {
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2099-04-31T12:00Z'],
       ['keys', 'rotate', '--shop', '1', 'abc', '--expires', '2099-01-31', '--no-expires'],
       ['materials', 'list', '--shop', '1', '--page-size', '1001'],
+      ['materials', 'list', '--shop', '1', '--page', '0'],
+      ['materials', 'list', '--shop', '1', '--search', 'half a pair: \ud800'],
       ['materials', 'list', '--shop', '1', '--sort-by', 'weight'],
       ['materials', 'create', '--shop', '1', '--product-name', 'x', '--unit-cost', '1e3'],
       ['verify', 'everything'],

@@ -14,6 +14,12 @@ export interface ImportedMaterial {
   levels: readonly { locationId: string; applied: Micros; level: Micros }[];
 }
 
+/** A material with the facet (migration 0003) that it belongs to. */
+export interface FacetedMaterial {
+  material: ImportedMaterial;
+  facetId: number;
+}
+
 /** As in a request: the ledger numbers the rows of an operation from 0 to 999. */
 const rowsPerOperation = 1_000;
 
@@ -74,12 +80,12 @@ export type ImportParameters = Readonly<Record<string, string | number>>;
  * two batches, they took a tenth of an import.
  *
  * @param channel as the ledger names it: an import, or an operator's single material
- * @param materials at most `importBatchSize`, each with its facet beside it
+ * @param materials at most `importBatchSize`
  */
 export function importParameters(
   shopId: number,
   channel: 'cli' | 'import',
-  materials: readonly { material: ImportedMaterial; facetId: number }[],
+  materials: readonly FacetedMaterial[],
 ): ImportParameters {
   const all = materials.map(({ material }) => material);
   const fields = all.map(({ fields }) => fields);

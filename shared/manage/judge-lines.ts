@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/connect.js';
 import { facetsOfVendors, takenIds } from '../database/import-materials.js';
-import type { importParameters } from '../database/import-materials.js';
+import type { FacetedMaterial, ImportedMaterial } from '../database/import-materials.js';
 import { virtualMaterialId } from '../domain/material-id.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
@@ -20,11 +20,8 @@ export interface BadLines {
   badLines: BadLine[];
 }
 
-/** With the facet (migration 0003) that it belongs to. */
-export type GoodMaterial = Parameters<typeof importParameters>[2][number];
-
 /** Returns the good materials of a batch, or a problem if the file cannot be read on. */
-export type JudgeLines = (batch: readonly ParsedLine[]) => Promise<Outcome<GoodMaterial[]>>;
+export type JudgeLines = (batch: readonly ParsedLine[]) => Promise<Outcome<FacetedMaterial[]>>;
 
 const badLinesMax = 10_000;
 
@@ -56,7 +53,7 @@ export function createJudge(database: Database, shopId: number, report: BadLines
     for (const [index, id] of ids.entries()) facetOfVendor.set(fresh[index] ?? null, id);
   }
 
-  function withFacet(record: ParsedRecord): GoodMaterial {
+  function withFacet(record: ParsedRecord): FacetedMaterial {
     const facetId = facetOfVendor.get(record.fields.vendor ?? null);
     if (facetId === undefined) throw new Error('a vendor without a facet');
     return { material: toMaterial(record), facetId };
@@ -89,7 +86,7 @@ function givenIds(batch: readonly ParsedLine[]): string[] {
   return batch.flatMap(({ parsed }) => (parsed.ok && parsed.record.id !== undefined ? [parsed.record.id] : []));
 }
 
-function toMaterial({ id, fields, stock }: ParsedRecord): GoodMaterial['material'] {
+function toMaterial({ id, fields, stock }: ParsedRecord): ImportedMaterial {
   // Ascending ids, for the same reason as the operation ids in `shared/database/import-materials.ts`.
   return { id: id ?? virtualMaterialId(uuidv7()), fields, ...stock };
 }

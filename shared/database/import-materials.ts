@@ -79,7 +79,7 @@ export type ImportParameters = Readonly<Record<string, string | number>>;
  * Apart from `insertMaterialsWithStock`, so that they are made while Postgres writes the previous batch: made between
  * two batches, they took a tenth of an import.
  *
- * @param channel as the ledger names it: an import, or an operator's single material
+ * @param channel as the ledger names it: `import`, or `cli` for an operator's single material and for the demo's
  * @param materials at most `importBatchSize`
  */
 export function importParameters(

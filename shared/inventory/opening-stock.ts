@@ -15,8 +15,8 @@ export interface OpenedStock {
 
 /**
  * Decides the first stock of a material that does not exist yet, by the rules of every other booking: each row is
- * absolute and meets a level of 0. For an import and for `materials create`, which write a material together with its
- * stock; nobody can hold a material that is not there, so no lock is needed.
+ * absolute and meets a level of 0. For an import, `materials create` and the demo, which write a material together with
+ * its stock; nobody can hold a material that is not there, so no lock is needed.
  *
  * @param levels each location once
  * @returns the stock, or the sentence of the rule that a row breaks

@@ -13,8 +13,8 @@ function demoMaterialId(name: string): string {
 const demoNamespace = '6f1d3c0a-52de-4d0b-9d2c-3a6f0e7b8c41';
 
 export interface DemoMaterial extends NewMaterial {
-  /** In units, at the shop's locations in their order; empty is none. */
-  openingStock: readonly number[];
+  /** Of a virtual one, in units, at the shop's locations in their order; absent is none. */
+  openingStock?: readonly number[];
 }
 
 /** A workshop for candles and soaps: what it makes up, decants and counts by itself. */

@@ -3,16 +3,17 @@ import type { Database } from '../database/connect.js';
 import { createBill } from '../database/bills.js';
 import type { NewBill } from '../database/bills.js';
 import { createMaterials } from '../database/create-materials.js';
-import type { NewMaterial } from '../database/create-materials.js';
-import { readLevels } from '../database/levels.js';
+import { facetsOfVendors, importParameters, insertMaterialsWithStock } from '../database/import-materials.js';
 import { addLocations } from '../database/locations.js';
 import type { NewLocation } from '../database/locations.js';
 import { findMaterial } from '../database/materials.js';
 import { createShop, listShops, updateShop } from '../database/shops.js';
 import type { NewShop, Shop } from '../database/shops.js';
+import type { Origin } from '../domain/material.js';
 import { toMicros } from '../domain/quantity.js';
+import { openStock } from '../inventory/opening-stock.js';
+import type { OpenedStock } from '../inventory/opening-stock.js';
 import { createTokenCipher } from '../platform/token-cipher.js';
-import { bookOpeningStock } from './book-opening-stock.js';
 import {
   basicLocations,
   basicMaterials,
@@ -23,6 +24,7 @@ import {
   loadLocations,
   loadMaterials,
 } from './demo-catalogue.js';
+import type { DemoMaterial } from './demo-catalogue.js';
 import { keepDemoKeys } from './demo-keys.js';
 import { standInAccessToken } from './stand-in-platform.js';
 
@@ -55,18 +57,17 @@ const loadLimitPoints = 1_000_000_000;
 /**
  * The demo's three shops, on a migrated database: "Demo" with materials of both origins, bills and stock, "Basic plan"
  * for the 403, "Load" for load runs. What is there stays as people have changed it; what an earlier start did not get
- * done is done now. Throws where the database does, or where stock cannot be booked.
+ * done is done now. Throws where the database does.
  */
 export async function seedDemo(options: DemoOptions): Promise<DemoAccess> {
   const { databaseUrl: url, dataDir } = options;
-  const database = connectDatabase({ url, poolMax, applicationName: 'raw-materials-demo', pipeline: true });
+  const database = connectDatabase({ url, poolMax, applicationName: 'raw-materials-demo' });
   try {
     const shops = await listShops(database);
     const demo = await ensureShop(database, shops, demoShop);
     const basic = await ensureShop(database, shops, basicShop);
     const load = await ensureShop(database, shops, loadShop);
     await connectPlatform(database, demo, options);
-    await stockDemo(database, demo.id);
     const keys = await keepDemoKeys(database, dataDir, {
       readKey: { shopId: demo.id, scope: 'read', label: 'Demo, read' },
       writeKey: { shopId: demo.id, scope: 'write', label: 'Demo, write' },
@@ -89,7 +90,7 @@ export async function seedDemo(options: DemoOptions): Promise<DemoAccess> {
 interface DemoShop {
   shop: NewShop;
   locations: readonly NewLocation[];
-  materials: readonly NewMaterial[];
+  materials: readonly DemoMaterial[];
   bills: readonly NewBill[];
 }
 
@@ -114,7 +115,7 @@ const loadShop: DemoShop = {
 
 /**
  * A demo shop is known by its first material, not by its name alone: in a database of one's own (DATABASE_URL) another
- * shop may be called "Demo". It comes whole, in one transaction, or not at all.
+ * shop may be called "Demo". It comes whole, with its stock, in one transaction, or not at all.
  */
 async function ensureShop(database: Database, shops: readonly Shop[], demo: DemoShop): Promise<Shop> {
   const marker = demo.materials[0]?.id ?? '';
@@ -124,12 +125,42 @@ async function ensureShop(database: Database, shops: readonly Shop[], demo: Demo
   return database.transaction(async (transaction) => {
     const { id } = await createShop(transaction, demo.shop);
     await addLocations(transaction, id, demo.locations);
-    await createMaterials(transaction, id, demo.materials);
+    await addVirtual(transaction, id, demo);
+    await createMaterials(transaction, id, materialsOf(demo, 'platform'));
     for (const bill of demo.bills) await createBill(transaction, id, bill);
     const updated = await updateShop(transaction, id, { defaultLocationId: demo.locations[0]?.id ?? null });
     if (!updated.ok) throw new Error(`the demo shop "${demo.shop.name}" could not be made: ${updated.error}`);
     return updated.shop;
   });
+}
+
+function materialsOf({ materials }: DemoShop, wanted: Origin): DemoMaterial[] {
+  return materials.filter(({ origin }) => origin === wanted);
+}
+
+/** As an import does: materials, levels and ledger together. Facets of a shop that is new keep nobody waiting. */
+async function addVirtual(transaction: Database, shopId: number, demo: DemoShop): Promise<void> {
+  const virtual = materialsOf(demo, 'virtual');
+  const facetIds = await facetsOfVendors(
+    transaction,
+    shopId,
+    virtual.map(({ vendor }) => vendor ?? null),
+  );
+  const materials = virtual.map((fields, index) => {
+    const facetId = facetIds[index];
+    if (facetId === undefined) throw new Error('a vendor without a facet');
+    return { material: { id: fields.id, fields, ...openingStockOf(fields, demo.locations) }, facetId };
+  });
+  await insertMaterialsWithStock(transaction, importParameters(shopId, 'cli', materials));
+}
+
+function openingStockOf({ id, openingStock = [] }: DemoMaterial, locations: readonly NewLocation[]): OpenedStock {
+  const levels = locations
+    .slice(0, openingStock.length)
+    .map((location, index) => ({ locationId: location.id, quantity: toMicros(openingStock[index] ?? 0) }));
+  const opened = openStock(levels);
+  if (!opened.ok) throw new Error(`${id} cannot have its opening stock: ${opened.message}`);
+  return opened.stock;
 }
 
 /** Sealed anew only where it must be: another port of the stand-in, or another key. */
@@ -145,20 +176,4 @@ async function connectPlatform(
   }
   const tokenSealed = cipher.seal(standInAccessToken, shop.id);
   await updateShop(database, shop.id, { platform: { domain, tokenSealed } });
-}
-
-/** Books the opening stock of materials that have no level yet: levels never go away, so this happens once to each. */
-async function stockDemo(database: Database, shopId: number): Promise<void> {
-  const wanted = [];
-  for (const { id, openingStock } of demoVirtualMaterials) {
-    if (openingStock.length === 0) continue;
-    const booked = await readLevels(database, shopId, id);
-    if (booked?.levels.length !== 0) continue;
-    const levels = demoLocations
-      .slice(0, openingStock.length)
-      .map((location, index) => ({ locationId: location.id, quantity: toMicros(openingStock[index] ?? 0) }));
-    wanted.push({ materialId: id, levels });
-  }
-  const stocked = await bookOpeningStock(database, shopId, wanted);
-  if (!stocked.ok) throw new Error(stocked.problem);
 }

@@ -5,7 +5,7 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { checkRecentLedger } from '../../../shared/database/recent-ledger-check.js';
 import { createShop } from '../../../shared/database/shops.js';
-import { bookOpeningStock } from '../../../shared/standalone/book-opening-stock.js';
+import { bookStock } from '../../support/book-stock.js';
 import { planOf, sentDuring } from '../../support/sent-statements.js';
 import type { PlanNode } from '../../support/sent-statements.js';
 import { createTestDatabase } from '../../support/servers.js';
@@ -40,7 +40,7 @@ describe('the check of recent changes', () => {
   async function book(quantity: number): Promise<void> {
     const levels = locations.map((locationId) => ({ locationId, quantity }));
     const stocks = materials.map((materialId) => ({ materialId, levels }));
-    expect(await bookOpeningStock(database, shopId, stocks)).to.have.property('ok', true);
+    await bookStock(database, shopId, stocks);
   }
 
   const check = (ids: string[], asked = bounds) =>

@@ -5,10 +5,10 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
 import { addLocation } from '../../../shared/database/locations.js';
 import { listSyncs } from '../../../shared/database/platform-syncs.js';
+import { bookStock } from '../../support/book-stock.js';
 import { useDatabase } from '../../support/database.js';
 import { createTestShop } from '../../support/shop.js';
 import { connectPlatform } from '../../support/platform.js';
-import { bookOpeningStock } from '../../../shared/standalone/book-opening-stock.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import {
   locationNode,
@@ -139,7 +139,7 @@ describe('the mirror of a platform', () => {
         materialId,
         levels: virtual.locationIds.map((locationId) => ({ locationId, quantity: 5_000_000 })),
       }));
-      expect(await bookOpeningStock(piped, virtual.shopId, stock)).to.include({ ok: true });
+      await bookStock(piped, virtual.shopId, stock);
       await connectPlatform(postgres.database, virtual.shopId, domain, 'token-of-the-shop');
       const state = async () => ({
         virtual: (await readMirror(postgres.database, virtual.shopId)).materials.filter(({ id }) =>

@@ -16,6 +16,7 @@ import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
 import { seedDemo } from '../../../shared/standalone/demo-data.js';
 import type { DemoAccess } from '../../../shared/standalone/demo-data.js';
 import { standInAccessToken, standInVariants } from '../../../shared/standalone/stand-in-platform.js';
+import { withFailingWrites } from '../../support/broken-storage.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -80,6 +81,8 @@ describe('the demo data', () => {
     const check = await checkLedger(database);
     expect(check).to.include({ mismatchCount: 0 });
     expect(check.entries).to.be.greaterThan(20);
+    const { rows } = await database.raw<{ rows: object[] }>('SELECT DISTINCT channel, reason, clamped FROM ledger');
+    expect(rows).to.deep.equal([{ channel: 'cli', reason: 'Opening stock', clamped: false }]);
   });
 
   it('has keys of three shops that are what their names say', async () => {
@@ -135,19 +138,25 @@ describe('the demo data', () => {
     }
   });
 
-  it('finishes what a start that was cut off did not: stock that was not booked, and only that', async () => {
-    const [cut, kept] = [demo.virtualMaterialIds[0]!, demo.virtualMaterialIds[1]!];
-    const [before, untouched] = [await levelsOf(cut), await levelsOf(kept)];
-    await database.raw(
-      `WITH gone AS (DELETE FROM levels WHERE shop_id = :shopId AND material_id = :cut RETURNING id)
-       DELETE FROM ledger WHERE shop_id = :shopId AND level_id IN (SELECT id FROM gone)`,
-      { shopId: demo.shopId, cut },
-    );
-    await database.raw('UPDATE stock SET total_quantity = 0 WHERE material_id = ?', [cut]);
-    await seed();
-    expect((await levelsOf(cut)).map(({ quantity }) => quantity)).to.deep.equal(before.map(({ quantity }) => quantity));
-    expect(await levelsOf(kept)).to.deep.equal(untouched);
-    expect(await checkLedger(database)).to.include({ mismatchCount: 0 });
+  it('a start that fails within the stock leaves nothing of its shop, and the next one makes all of it', async () => {
+    const empty = await createTestDatabase();
+    const other = connectDatabase({ url: empty.url, poolMax: 1, applicationName: 'test' });
+    try {
+      const folder = await mkdtemp(join(dataDir, 'other-'));
+      const options = { databaseUrl: empty.url, dataDir: folder, platformUrl: 'http://127.0.0.1:1', platformTokenKey };
+      const firstShop = { table: 'ledger', shopId: 1 } as const;
+      const failure = await withFailingWrites(other, firstShop, () =>
+        seedDemo(options).catch((error: unknown) => error),
+      );
+      expect(failure).to.be.instanceOf(Error).and.have.property('code', 'P0001');
+      expect(await listShops(other)).to.be.empty;
+      const { shopId, virtualMaterialIds } = await seedDemo(options);
+      expect((await readLevels(other, shopId, virtualMaterialIds[0]!))?.levels).to.have.lengthOf(2);
+      expect(await checkLedger(other)).to.include({ mismatchCount: 0 });
+    } finally {
+      await other.destroy();
+      await empty.drop();
+    }
   });
 
   it('makes a key anew that was revoked, and keeps the others', async () => {
@@ -181,8 +190,4 @@ describe('the demo data', () => {
     const opened = createTokenCipher(key).open(platform!.tokenSealed, demo.shopId);
     expect(opened).to.deep.equal({ ok: true, token: standInAccessToken });
   });
-
-  async function levelsOf(materialId: string) {
-    return (await readLevels(database, demo.shopId, materialId))?.levels ?? [];
-  }
 });

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help } from 'commander';
 import { environmentHelp } from '../runtime/command-help.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { databaseAddress } from '../runtime/process-settings.js';
@@ -32,6 +32,9 @@ export const manageSettings = {
   PLATFORM_TOKEN: { type: 'string', secret: true, description: 'The token of a --platform-domain that is given.' },
 } as const satisfies SettingsDeclaration;
 
+/** Commander's own words, which ours are added to. */
+const help = new Help();
+
 type ManageSettings = SettingsValues<typeof manageSettings>;
 
 /**
@@ -62,6 +65,9 @@ function createProgram(settings: ManageSettings, process: CommandProcess): Comma
     .configureOutput({
       writeOut: (text) => process.stdout.write(text),
       writeErr: (text) => process.stderr.write(text),
+    })
+    .configureHelp({
+      optionDescription: (option) => `${help.optionDescription(option)}${option.mandatory ? ' (required)' : ''}`,
     })
     .showHelpAfterError('(--help tells more)')
     .addHelpText('after', `\n${environmentHelp(manageSettings)}`);

@@ -48,7 +48,13 @@ export function parseImportRecord(
     faults.push('id: Must be VMAT- and 1 to 64 letters, digits or hyphens.');
   }
   const read = readMaterialChanges(cells === 'text' ? typed(given) : given);
-  if (!read.ok) faults.push(...(read.error.details ?? []).map(({ path, message }) => `${path.slice(1)}: ${message}`));
+  if (!read.ok) {
+    for (const { path, message } of read.error.details ?? []) {
+      const name = path.slice(1);
+      const isNoNumber = cells === 'text' && numberFields.has(name) && toNumber(String(given[name])) === undefined;
+      faults.push(`${name}: ${isNoNumber ? 'Must be a decimal number, as 12.5.' : message}`);
+    }
+  }
   if (given['productName'] === undefined) faults.push('productName: Is required.');
   const { inventoryQuantity, ...fields } = read.ok ? read.data : {};
   const stock = readStock({ levels: levels ?? undefined, inventoryQuantity }, shop);
@@ -139,8 +145,9 @@ function typed(cells: Record<string, unknown>): Record<string, unknown> {
   return values;
 }
 
+/** A decimal, with an exponent where a spreadsheet writes one. */
 function toNumber(text: string): number | undefined {
-  return /^\s*-?(\d+\.?\d*|\.\d+)\s*$/.test(text) ? Number(text) : undefined;
+  return /^\s*-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text) ? Number(text) : undefined;
 }
 
 function toBoolean(text: string): boolean | undefined {

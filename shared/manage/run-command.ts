@@ -2,6 +2,7 @@ import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
 import { OpenCommit } from '../database/decided-transaction.js';
 import { isOutage, isRefusalOfRole, outageSentence, reasonOf, reasonWithoutStatement } from '../database/errors.js';
+import { isMissingSchema } from '../database/schema-state.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { dropPostgresVariables } from '../standalone/postgres-variables.js';
@@ -123,9 +124,6 @@ function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; plat
   return { ok: true, value: { ...found.value, platformTokenKey } };
 }
 
-/** No such table, column, function. */
-const missingParts = new Set(['42P01', '42703', '42883']);
-
 /** A sentence for what an operator can mend; anything else is our own fault and is rethrown with its stack. */
 function sentenceOf(error: unknown): string {
   if (isRefusalOfRole(error)) return `The database refuses us: ${reasonWithoutStatement(error)}.`;
@@ -133,8 +131,8 @@ function sentenceOf(error: unknown): string {
   if (error instanceof OpenCommit) {
     return 'The database went away while the change was being committed: it may be done. Look before you do it again.';
   }
-  const { code = '', syscall } = error as { code?: string; syscall?: string };
-  if (missingParts.has(code)) return 'The database does not have the schema of this version. Run: npm run migrate';
+  const { syscall } = error as NodeJS.ErrnoException;
+  if (isMissingSchema(error)) return 'The database does not have the schema of this version. Run: npm run migrate';
   // The address names a certificate file that cannot be opened.
   if (syscall === 'open') return `The database could not be reached: ${reasonOf(error)}.`;
   throw error;

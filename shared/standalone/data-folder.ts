@@ -23,7 +23,7 @@ export function openDataFolder(path: string): Outcome<string> {
   const folder = resolve(path);
   try {
     // Others may enter (Postgres runs as another user when we are root); each secret inside is closed by its own mode.
-    if (mkdirSync(folder, { recursive: true })) chmodSync(folder, 0o755);
+    if (makeFolder(folder)) chmodSync(folder, 0o755);
     mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o700 });
     probe(join(folder, `.probe-${String(process.pid)}`));
     return { ok: true, value: folder };
@@ -32,6 +32,25 @@ export function openDataFolder(path: string): Outcome<string> {
       `The data folder ${folder} cannot be used: ${(error as Error).message}.\n` +
         'Set DATA_DIR to a folder that can be written to, for example: DATA_DIR=/tmp/raw-materials npm start',
     );
+  }
+}
+
+/**
+ * With all that lead to it. Node's own way (`recursive`) never comes back where the system says that a parent is missing
+ * which is there, as in /proc.
+ *
+ * @returns whether it was missing
+ */
+function makeFolder(folder: string): boolean {
+  if (existsSync(folder)) return false;
+  makeFolder(dirname(folder));
+  try {
+    mkdirSync(folder);
+    return true;
+  } catch (error) {
+    // Another start was quicker.
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') return false;
+    throw error;
   }
 }
 

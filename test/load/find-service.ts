@@ -14,6 +14,9 @@ export interface FoundService {
   client: ServiceClient;
 }
 
+/** What the command line lacks, found only once it was known what is there. */
+export class WrongUsage extends Error {}
+
 /**
  * The service that was named, or the running `npm start`. It is asked what it has, except for the demo's load shop,
  * which is on file.
@@ -32,7 +35,7 @@ export async function findService(
   const key = options.key ?? known?.loadKey;
   if (baseUrl === undefined)
     throw new Error(`There is no ${demoFilePath(dataFolder)}: npm start, or give --url and --key.`);
-  if (key === undefined) throw new Error('A key is needed: --key, or LOAD_KEY in the environment.');
+  if (key === undefined) throw new WrongUsage('A key is needed: --key, or LOAD_KEY in the environment.');
   const client = createServiceClient({ baseUrl, key, say });
   try {
     const materialIds =

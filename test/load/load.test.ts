@@ -244,6 +244,12 @@ describe('npm run load', () => {
     });
   }
 
+  it('ends with 64 where no key is known for the service', async () => {
+    const ended = await startCommand(['--url', 'http://127.0.0.1:1/v1'], folder.path).ended;
+    expect(ended.code, ended.text).to.equal(64);
+    expect(ended.text).to.include('A key is needed');
+  });
+
   it('ends with 69 where no service is', async () => {
     const ended = await startCommand(['--url', 'http://127.0.0.1:1/v1', '--key', 'none'], folder.path).ended;
     expect(ended.code, ended.text).to.equal(69);

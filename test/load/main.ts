@@ -1,7 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { outliveLostOutput } from '../../shared/runtime/lost-output.js';
 import { closeAll } from '../support/cleanup.js';
-import { findService } from './find-service.js';
+import { findService, WrongUsage } from './find-service.js';
 import { startGenerators } from './generators.js';
 import { loadPage } from './load-page.js';
 import { problemsOf, progressText, reportText } from './load-text.js';
@@ -12,7 +12,7 @@ import { readArguments } from './read-arguments.js';
 import { runLoad } from './run-load.js';
 
 /** `npm run load`: load for a running service, bounded in time and count, held to account by its own levels. */
-const exitCodes = { wrong: 1, missed: 2, unavailable: 69, unwritten: 74 } as const;
+const exitCodes = { wrong: 1, missed: 2, usage: 64, unavailable: 69, unwritten: 74 } as const;
 const dataFolderDefault = '.data';
 /** On a pipe a line so often; on a terminal one line that changes. */
 const progressEveryMs = 2_000;
@@ -96,7 +96,7 @@ function progressWriter(unit: string) {
 /** What ends the command before it has anything to report. */
 function failed(error: unknown): number {
   say((error as Error).message);
-  return exitCodes.unavailable;
+  return error instanceof WrongUsage ? exitCodes.usage : exitCodes.unavailable;
 }
 
 /** Goes to stderr: only the report, or its figures, goes to stdout. */

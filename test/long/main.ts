@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { outliveLostOutput } from '../../shared/runtime/lost-output.js';
 import { closingTable } from './closing-table.js';
 import { findTests, readTestFiles, selectTests } from './find-tests.js';
 import type { LongTest } from './find-tests.js';
@@ -18,6 +19,8 @@ const say = (line: string) => {
 };
 const interruptedCode = 130;
 const seedBound = 0xffff_ffff;
+
+outliveLostOutput(process);
 
 const program = new Command('npm run test:long --')
   .description('Runs the tests that npm test runs small, at their large sizes: T1, T2 …; all, where none is named.')

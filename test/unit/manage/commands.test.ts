@@ -120,7 +120,7 @@ describe('npm run manage', () => {
       [
         'fields by the rules of the API, all faults at once',
         ['--unit-cost', '2000000000', '--image-url', 'ftp://x'],
-        '--unit-cost: Must be at most 1000000000.\n--image-url: Must be an http or https address.',
+        '--unit-cost: Must be at most 1000000000.\n--image-url: Must be an http or https address without blanks.',
       ],
       [
         'a level at a location that the shop does not have',

@@ -67,7 +67,9 @@ describe('npm run manage', () => {
     it('--help ends with 0', async () => {
       const { code, stdout } = await cli.run(['shops', 'create', '--help']);
       expect(code).to.equal(0);
-      expect(stdout).to.contain('--platform-token-stdin');
+      expect(stdout)
+        .to.contain('--platform-token-stdin')
+        .and.match(/--name <name> .*\(required\)/);
     });
 
     it('--help names what is read from the environment', async () => {

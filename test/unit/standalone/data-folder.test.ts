@@ -47,6 +47,14 @@ describe('the data folder of npm start', () => {
       .that.matches(/cannot be used.*Set DATA_DIR/s);
   });
 
+  // Of a folder there the system says that its parent is missing, at which Node's own recursion never ends.
+  if (existsSync('/proc/self')) {
+    it('is refused with what to do where no folder can be made at all', () => {
+      const opened = openDataFolder('/proc/raw-materials/data');
+      expect(opened.ok ? '' : opened.problem).to.match(/^The data folder \/proc\/raw-materials\/data cannot be used: /);
+    });
+  }
+
   it('is refused with what to do when an empty file is all that fits into it, as on a full disk', async () => {
     const data = join(folder.path, 'data');
     const module = new URL('../../../shared/standalone/data-folder.ts', import.meta.url).href;

@@ -1,8 +1,9 @@
 import type { QueryConfig, QueryResult } from 'pg';
 import type { AdjustmentRow, RowApplied } from '../domain/adjustment.js';
-import type { VersionedMaterial } from '../domain/material.js';
 import type { MaterialRef, Operation, OperationOutcome } from '../domain/operation.js';
 import type { Micros } from '../domain/quantity.js';
+import { fieldQueries } from './apply-fields.js';
+import type { WrittenMaterial } from './apply-fields.js';
 import { toOutcome } from './outcome-rows.js';
 import { booleans, decimals, integers, moments, texts, uuids } from './array-literals.js';
 
@@ -42,7 +43,7 @@ export interface ApplyWrites {
   totals: (MaterialRef & { total: Micros; atMs: number })[];
   entries: LedgerEntry[];
   /** Materials whose fields changed, as they are now. */
-  materials: ({ shopId: number } & VersionedMaterial)[];
+  materials: WrittenMaterial[];
   /** Outcomes of operations on locked materials: a duplicate rolls the whole cycle back, and it runs again. */
   records: OperationRecord[];
   /** Outcomes of operations on materials that do not exist, and so could not be locked: the first writer wins. */
@@ -96,19 +97,6 @@ const writeState = `
                unnest($38::text[]) AS status, unnest($39::json[]) AS result, unnest($40::uuid[]) AS replay_of,
                unnest($41::text[]) AS key_scope, unnest($42::text[]) AS request_hash) AS done`;
 
-const writeFields = `
-  UPDATE materials
-  SET product_name = changed.product_name, variant_name = changed.variant_name, sku = changed.sku, unit = changed.unit,
-      unit_cost = changed.unit_cost, unit_price = changed.unit_price, vendor = changed.vendor,
-      specifications = changed.specifications, image_url = changed.image_url,
-      is_non_essential = changed.is_non_essential, weight_value = changed.weight_value,
-      weight_unit_id = changed.weight_unit_id, version = changed.version
-  FROM json_to_recordset($1::json) AS changed (
-    shop_id integer, id text, product_name text, variant_name text, sku text, unit text, unit_cost numeric,
-    unit_price numeric, vendor text, specifications text, image_url text, is_non_essential boolean,
-    weight_value numeric, weight_unit_id text, version integer)
-  WHERE materials.shop_id = changed.shop_id AND materials.id = changed.id`;
-
 const recordWithoutMaterial = `
   INSERT INTO operations (op_id, shop_id, material_id, status, result, replay_of, key_scope, request_hash, recorded_at)
   SELECT done.op_id, done.shop_id, done.material_id, done.status, done.result, done.replay_of,
@@ -139,13 +127,7 @@ export function writingQueries(writes: ApplyWrites): QueryConfig[] {
       ],
     });
   }
-  if (writes.materials.length > 0) {
-    queries.push({
-      name: 'apply-fields',
-      text: writeFields,
-      values: [JSON.stringify(writes.materials.map(toFieldsRow))],
-    });
-  }
+  queries.push(...fieldQueries(writes.materials));
   if (writes.recordsWithoutMaterial.length > 0) {
     const operationIds = uuids(writes.recordsWithoutMaterial, ({ operation }) => operation.id);
     queries.push(
@@ -252,24 +234,4 @@ function recordArrays(records: OperationRecord[]): string[] {
     texts(sorted, (record) => keyOf(record)?.scope ?? null),
     texts(sorted, (record) => keyOf(record)?.requestHash ?? null),
   ];
-}
-
-function toFieldsRow({ shopId, material, version }: ApplyWrites['materials'][number]): Record<string, unknown> {
-  return {
-    shop_id: shopId,
-    id: material.id,
-    product_name: material.productName,
-    variant_name: material.variantName,
-    sku: material.sku,
-    unit: material.unit,
-    unit_cost: material.unitCost,
-    unit_price: material.unitPrice,
-    vendor: material.vendor,
-    specifications: material.specifications,
-    image_url: material.imageUrl,
-    is_non_essential: material.isNonEssentialMaterial,
-    weight_value: material.weightValue,
-    weight_unit_id: material.weightUnitId,
-    version,
-  };
 }

@@ -57,7 +57,8 @@ export async function takenIds(database: Database, shopId: number, ids: readonly
 
 /**
  * The facets (migration 0003) of virtual materials of these vendors, not yet used by a bill; made where they are new.
- * Not for the import's own transaction: until it ends, nobody else could add a material of the same new vendor.
+ * Not for the import's own transaction: until it ends, nobody else could add a material of the same new vendor. Made in
+ * the order of vendors, as the apply step does, so that no two wait for each other in a circle.
  */
 export async function facetsOfVendors(
   database: Database,
@@ -65,8 +66,11 @@ export async function facetsOfVendors(
   vendors: readonly (string | null)[],
 ): Promise<number[]> {
   const { rows } = await database.raw<{ rows: { facet_id: number }[] }>(
-    `SELECT facet_of(:shopId, given.vendor, 'virtual', false) AS facet_id
-     FROM unnest(CAST(:vendors AS text[])) WITH ORDINALITY AS given (vendor, place) ORDER BY given.place`,
+    `SELECT made.facet_id
+     FROM (SELECT facet_of(:shopId, sorted.vendor, 'virtual', false) AS facet_id, sorted.place
+           FROM (SELECT * FROM unnest(CAST(:vendors AS text[])) WITH ORDINALITY AS given (vendor, place)
+                 ORDER BY vendor) AS sorted) AS made
+     ORDER BY made.place`,
     { shopId, vendors: [...vendors] },
   );
   return rows.map(({ facet_id }) => facet_id);

@@ -6,6 +6,7 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import type { NewMaterial } from '../../../shared/database/create-materials.js';
 import { readFacets } from '../../../shared/database/facets.js';
 import type { ListFilters } from '../../../shared/database/facets.js';
+import { facetsOfVendors } from '../../../shared/database/import-materials.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
@@ -41,6 +42,17 @@ describe('the counters of the list', () => {
   const setVendor = (id: string, vendor: string | null) =>
     database.raw('UPDATE materials SET vendor = ? WHERE shop_id = ? AND id = ?', [vendor, shopId, `VMAT-${id}`]);
   const counted = async (filters: Partial<ListFilters> = {}) => readFacets(database, shopId, { ...all, ...filters });
+
+  const untilWaiting = (sessions: number) =>
+    until(
+      async () => {
+        const { rows } = await database.raw<{ rows: object[] }>(
+          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
+        );
+        return rows.length === sessions;
+      },
+      { deadlineMs: 10_000, what: `${sessions} to wait for another` },
+    );
 
   /** The counters are what counting gives, and both tables carry each material's own facet. */
   async function expectTrue(): Promise<void> {
@@ -184,6 +196,47 @@ describe('the counters of the list', () => {
     expect(rows[0].parts, 'parts of a count: no more than writers').to.be.at.most(6);
   });
 
+  describe('where two make the same new facets in opposite orders', () => {
+    const places = Array.from({ length: 40 }, (_, place) => String(place).padStart(2, '0'));
+    const vendors = places.map((place) => `Opposite ${place}`);
+
+    /** Both come as far as a facet in the middle, which a third one makes; each holds what it has made until then. */
+    async function meet<T>(make: (vendors: string[], prefix: string) => Promise<T>): Promise<T[]> {
+      const middle = await database.transaction();
+      await middle.raw(`SELECT facet_of(?, ?, 'virtual', false)`, [shopId, vendors[20] ?? '']);
+      const both = Promise.all([make(vendors, 'up'), make(vendors.toReversed(), 'down')]);
+      await untilWaiting(2).finally(() => middle.rollback());
+      return both;
+    }
+
+    it('do not let two cycles wait in a circle', async () => {
+      const materials = ['up', 'down'].flatMap((prefix) => places.map((place) => virtual(`${prefix}-${place}`)));
+      await createMaterials(database, shopId, materials);
+      const reports = await meet((given, prefix) => {
+        const groups = given.map((vendor, index) => ({
+          shopId,
+          materialId: `VMAT-${prefix}-${places[index] ?? ''}`,
+          operations: [operationOf({ kind: 'update', changes: { vendor } })],
+        }));
+        return applyOperations(database, groups, { nowMs: Date.now() });
+      });
+      const statuses = reports.flatMap(({ outcomes }) => [...outcomes.values()].map(({ status }) => status));
+      expect(statuses).to.deep.equal(materials.map(() => 'executed'));
+      expect(await counted()).to.deep.include({ matchedCount: 80, vendors });
+      await expectTrue();
+    });
+
+    it('do not let two imports either, and each gets them in the order of its own vendors', async () => {
+      const [up = [], down] = await meet((given) => facetsOfVendors(database, shopId, given));
+      expect(up.toReversed()).to.deep.equal(down);
+      const { rows } = await database.raw<{ rows: object[] }>(
+        'SELECT id, vendor FROM facets WHERE shop_id = ? AND vendor IS NOT NULL ORDER BY vendor',
+        [shopId],
+      );
+      expect(rows).to.deep.equal(vendors.map((vendor, index) => ({ id: up[index], vendor })));
+    });
+  });
+
   it('see the other one of two changes of the bills of one material', async () => {
     await createMaterials(database, shopId, [virtual('1')]);
     await createBill(database, shopId, bill('b1', '1'));
@@ -191,15 +244,7 @@ describe('the counters of the list', () => {
     await createBill(adding, shopId, bill('b2', '1'));
     const dropping = database.raw('DELETE FROM bill_components WHERE shop_id = ? AND bill_id = ?', [shopId, 'b1']);
     const dropped = dropping.then(() => true);
-    await until(
-      async () => {
-        const { rows } = await database.raw<{ rows: object[] }>(
-          `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`,
-        );
-        return rows.length === 1;
-      },
-      { deadlineMs: 10_000, what: 'the second to wait for the first' },
-    );
+    await untilWaiting(1);
     await adding.commit();
     await dropped;
     expect((await counted({ usageFilter: 'used' })).matchedCount).to.equal(1);

@@ -51,6 +51,21 @@ describe('POST /mcp: what is refused', () => {
     });
   });
 
+  it('a page of the list has at most a hundred materials, and the refusal says so', async () => {
+    const shop = await createTestShop(http.database);
+    await withAgent(agentOf(shop), async (client) => {
+      const { details } = await errorOf(client, 'list_raw_materials', { pageSize: 101 }, 'INVALID_INPUT');
+      expect(details).to.deep.equal([{ path: '/pageSize', message: 'Must be at most 100.' }]);
+      const { tools } = await client.listTools();
+      const list = tools.find(({ name }) => name === 'list_raw_materials');
+      expect(list?.inputSchema.properties?.['pageSize']).to.include({ minimum: 1, maximum: 100, default: 50 });
+      expect(await dataOf(client, 'list_raw_materials', { pageSize: 100 })).to.include({
+        pageSize: 100,
+        totalCount: 1,
+      });
+    });
+  });
+
   it('a total that cannot be booked points into the arguments as well, though only the worker finds it', async () => {
     const shop = await createTestShop(http.database);
     const [variantId = ''] = shop.materialIds;

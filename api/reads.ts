@@ -1,6 +1,7 @@
 import type { Database } from '../shared/database/connect.js';
 import { fail, succeed } from '../shared/domain/errors.js';
 import type { Result } from '../shared/domain/errors.js';
+import { afterRunning } from './running-wait.js';
 
 /**
  * What clients read goes over connections of its own, on which shops take turns. Before, slow lists of one shop held
@@ -108,14 +109,14 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
   function wait(shopId: number, line: Line): Promise<boolean> {
     return new Promise((resolve) => {
       const tell = () => {
-        clearTimeout(timer);
+        stop();
         resolve(true);
       };
-      const timer = setTimeout(() => {
+      const stop = afterRunning(waitMsMax, () => {
         line.waiting.delete(tell);
         settle(shopId, line);
         resolve(false);
-      }, waitMsMax);
+      });
       line.waiting.add(tell);
     });
   }

@@ -5,6 +5,7 @@ import { parseKey } from '../../shared/keys/api-key-format.js';
 import type { KeyIdentity } from '../../shared/keys/api-key-format.js';
 import type { ClientAddress } from './client-address.js';
 import { storageAway } from '../fault-answers.js';
+import { startRunningWait } from '../running-wait.js';
 import type { FailedAttempts } from './failed-attempts.js';
 import { lookUpMsMax } from './key-ring.js';
 import type { KeyRing } from './key-ring.js';
@@ -71,17 +72,20 @@ const noPlace: Place = { leave: () => undefined };
  * all places are taken, a request waits, because most that come at once have good keys.
  */
 async function takePlace(failures: FailedAttempts, address: string, wasGood: () => boolean): Promise<Place | Reply> {
-  const endMs = performance.now() + placeMsMax;
-  while (!wasGood()) {
-    const retryAfterSeconds = failures.blockedForSeconds(address);
-    if (retryAfterSeconds !== undefined) return tooManyFailures(retryAfterSeconds);
-    const leave = failures.begin(address);
-    if (leave !== undefined) return { leave };
-    const leftMs = endMs - performance.now();
-    if (leftMs <= 0) return placesTaken;
-    await failures.untilSomeEnd(address, leftMs);
+  const wait = startRunningWait(placeMsMax);
+  try {
+    while (!wasGood()) {
+      const retryAfterSeconds = failures.blockedForSeconds(address);
+      if (retryAfterSeconds !== undefined) return tooManyFailures(retryAfterSeconds);
+      const leave = failures.begin(address);
+      if (leave !== undefined) return { leave };
+      if (wait.isOver()) return placesTaken;
+      await wait.within(failures.untilSomeEnd(address), undefined);
+    }
+    return noPlace;
+  } finally {
+    wait.stop();
   }
-  return noPlace;
 }
 
 const placesTaken: Reply = {

@@ -1,3 +1,5 @@
+import { afterRunning } from '../running-wait.js';
+
 /** Bounds the memory of bodies that are being read, or whose request is not answered yet. */
 export interface BodyRoom {
   /**
@@ -67,15 +69,15 @@ export function createBodyRoom({ processBytesMax, shopBytesMax, waitMsMax }: Bod
     async enter(shopId, bytes) {
       if (fits(shopId, bytes)) return take(shopId, bytes);
       return new Promise((resolve) => {
-        const stop = setTimeout(() => {
+        const stop = afterRunning(waitMsMax, () => {
           waiting.delete(next);
           resolve(undefined);
-        }, waitMsMax);
+        });
         const next = {
           shopId,
           bytes,
           enter: () => {
-            clearTimeout(stop);
+            stop();
             waiting.delete(next);
             resolve(take(shopId, bytes));
           },

@@ -1,5 +1,4 @@
 import { LRUCache } from 'lru-cache';
-import { within } from './within.js';
 
 /** Counts failed authentications of an address (contract §5). */
 export interface FailedAttempts {
@@ -11,8 +10,8 @@ export interface FailedAttempts {
    * undefined if it has none. Call the returned function when the look-up ends, after noting its failure.
    */
   begin(address: string): (() => void) | undefined;
-  /** Settles when asking again may help, because a look-up of the address has ended, or after `waitMsMax`. */
-  untilSomeEnd(address: string, waitMsMax: number): Promise<void>;
+  /** Settles when asking again may help, because a look-up of the address has ended; at once if it has none. */
+  untilSomeEnd(address: string): Promise<void>;
 }
 
 const failuresMax = 60;
@@ -72,9 +71,8 @@ export function createFailedAttempts(nowMs: () => number = () => performance.now
         end(address, underWay);
       };
     },
-    async untilSomeEnd(address, waitMsMax) {
-      const underWay = lookUps.get(address);
-      if (underWay !== undefined) await within(underWay.someEnded, waitMsMax, undefined);
+    async untilSomeEnd(address) {
+      await lookUps.get(address)?.someEnded;
     },
   };
 }

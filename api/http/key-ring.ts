@@ -8,7 +8,7 @@ import type { KeyIdentity } from '../../shared/keys/api-key-format.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
 import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
-import { within } from './within.js';
+import { startRunningWait } from '../running-wait.js';
 
 /** The keys that this process has met. */
 export interface KeyRing {
@@ -70,7 +70,7 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
       const isGuess = entry.key !== undefined && !isSecretOf(entry.key, identity);
       if (isStale || (isGuess && entry.asking === undefined)) ask(ring, identity.id, entry, now);
       try {
-        const key = await answerOf(ring, identity.id, entry, now);
+        const key = await answerOf(ring, identity.id, entry);
         if (key === 'late') {
           lookUps.failed(late);
           return 'unavailable';
@@ -96,18 +96,24 @@ function newEntry(): Entry {
 }
 
 /**
- * What Postgres says of the key, asked at most `freshMs` before it is used. Whoever joins a look-up that began long ago
- * may get an answer from before a revocation: then Postgres is asked once more, within the same wait.
+ * What Postgres says of the key, asked at most `freshMs` before it is used. Whoever joins a look-up that began long
+ * ago, or waits while this process is busy, may get an answer from before a revocation: then Postgres is asked once
+ * more, within the same wait.
  */
-async function answerOf(ring: Ring, id: string, entry: Entry, now: number): Promise<KeyWithShop | undefined | 'late'> {
+async function answerOf(ring: Ring, id: string, entry: Entry): Promise<KeyWithShop | undefined | 'late'> {
   const { nowMs = Date.now } = ring;
   const { asking, askedAtMs } = entry;
   if (asking === undefined) return entry.key;
-  const key = await within(asking, lookUpMsMax, 'late' as const);
-  const at = nowMs();
-  if (key === 'late' || at - askedAtMs < freshMs) return key;
-  if (entry.askedAtMs === askedAtMs) ask(ring, id, entry, at);
-  return entry.asking === undefined ? entry.key : within(entry.asking, now + lookUpMsMax - at, 'late' as const);
+  const wait = startRunningWait(lookUpMsMax);
+  try {
+    const key = await wait.within(asking, 'late' as const);
+    const at = nowMs();
+    if (key === 'late' || at - askedAtMs < freshMs) return key;
+    if (entry.askedAtMs === askedAtMs) ask(ring, id, entry, at);
+    return entry.asking === undefined ? entry.key : await wait.within(entry.asking, 'late' as const);
+  } finally {
+    wait.stop();
+  }
 }
 
 /** An unknown id is not kept: a key that was just issued must work at once, and guesses must not push out good keys. */

@@ -26,7 +26,7 @@ describe('failed authentications of an address', () => {
     expect(failures.begin(address)).to.equal(undefined);
     expect(failures.begin('192.0.2.2')).to.not.equal(undefined);
     const told: string[] = [];
-    const waiting = failures.untilSomeEnd(address, 60_000).then(() => told.push('told'));
+    const waiting = failures.untilSomeEnd(address).then(() => told.push('told'));
     failures.note(address);
     endOne?.();
     await nextTurn();
@@ -47,7 +47,7 @@ describe('failed authentications of an address', () => {
     endOne?.();
     const endThird = failures.begin(address);
     let isTold = false;
-    const waiting = failures.untilSomeEnd(address, 60_000).then(() => (isTold = true));
+    const waiting = failures.untilSomeEnd(address).then(() => (isTold = true));
     await nextTurn();
     expect(isTold, 'that place is taken again').to.equal(false);
     for (const end of [endOther, endThird]) end?.();
@@ -59,7 +59,7 @@ describe('failed authentications of an address', () => {
     const address = '192.0.2.1';
     for (let attempt = 0; attempt < 3; attempt += 1) failures.begin(address)?.();
     let isTold = false;
-    const waiting = failures.untilSomeEnd(address, 60_000).then(() => (isTold = true));
+    const waiting = failures.untilSomeEnd(address).then(() => (isTold = true));
     await nextTurn();
     expect(isTold).to.equal(true);
     await waiting;
@@ -71,7 +71,7 @@ describe('failed authentications of an address', () => {
     for (let attempt = 0; attempt < 59; attempt += 1) failures.note(address);
     const end = failures.begin(address);
     let isTold = false;
-    void failures.untilSomeEnd(address, 60_000).then(() => (isTold = true));
+    void failures.untilSomeEnd(address).then(() => (isTold = true));
     failures.note(address);
     end?.();
     await nextTurn();

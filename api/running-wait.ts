@@ -1,0 +1,56 @@
+/** A wait that goes on only while this process does. */
+export interface RunningWait {
+  /** The value of a promise, or `late` once the wait is over. A rejection before that is passed on. */
+  within: <T, Late>(promise: Promise<T>, late: Late) => Promise<T | Late>;
+  isOver: () => boolean;
+  /** Whoever still waits then waits for the promise alone. */
+  stop: () => void;
+}
+
+export function startRunningWait(waitMs: number): RunningWait {
+  let isOver = false;
+  let tell: () => void = () => undefined;
+  const over = new Promise<void>((resolve) => (tell = resolve));
+  const stop = afterRunning(waitMs, () => {
+    isOver = true;
+    tell();
+  });
+  return { within: (promise, late) => Promise.race([promise, over.then(() => late)]), isOver: () => isOver, stop };
+}
+
+const tickMs = 100;
+/** What one tick counts for at most. Where a tick took longer, this process was busy or stood still, and read nothing. */
+const countedMsMax = 150;
+
+/**
+ * Calls back after so long, in which this process ran. A timer alone blames others for our own turns: after a long turn
+ * of the event loop, or a standstill, it is due before the sockets are read in which the answer may lie. In the first
+ * second of an overload, 2,592 of 7,537 good keys were a 503 that said Postgres was away. So no tick counts for more
+ * than it would in a process that runs, and the sockets are read between two ticks, and before the call.
+ *
+ * @returns what stops the wait
+ */
+export function afterRunning(waitMs: number, callBack: () => void): () => void {
+  let leftMs = waitMs;
+  let timer: NodeJS.Timeout | undefined;
+  let lastTurn: NodeJS.Immediate | undefined;
+
+  function tick(): void {
+    const sinceMs = performance.now();
+    timer = setTimeout(
+      () => {
+        leftMs -= Math.min(performance.now() - sinceMs, countedMsMax);
+        // A timer may come a part of a millisecond early.
+        if (leftMs >= 1) tick();
+        else lastTurn = setImmediate(callBack);
+      },
+      Math.min(tickMs, leftMs),
+    );
+  }
+
+  tick();
+  return () => {
+    clearTimeout(timer);
+    clearImmediate(lastTurn);
+  };
+}

@@ -6,7 +6,7 @@ import { agent, agentMethods } from './http/agent.js';
 import { authenticate } from './http/authenticate.js';
 import { createBodies, leaveBodyRoom } from './http/body.js';
 import type { Bodies } from './http/body.js';
-import { createClientAddress } from './http/client-address.js';
+import { createClientAddress, createIsForwarded } from './http/client-address.js';
 import { createConnectionTurns } from './http/connection-turns.js';
 import type { ConnectionTurns } from './http/connection-turns.js';
 import { envelope } from './http/envelope.js';
@@ -39,7 +39,8 @@ export function createServer(services: Services): ApiServer {
   const publicPaths = createPublicPaths(services, createReference(routes));
   const { settings, logger, metrics, dispatch } = services;
   const keepAliveMs = settings.KEEP_ALIVE_TIMEOUT_MS;
-  const turns = createConnectionTurns({ inHandMax: () => dispatch.inHandMax(), keepAliveMs });
+  const isForwarded = createIsForwarded(parseTrustedProxies(settings.TRUSTED_PROXIES));
+  const turns = createConnectionTurns({ inHandMax: () => dispatch.inHandMax(), keepAliveMs, isForwarded });
   const server = createApiServer({
     handle: createApp(stack({ services, routing, publicPaths, turns, bodies }), logger).callback(),
     allowedMethods: (path) => publicPaths.methods(path) ?? agentMethods(path) ?? routing.allowedMethods(path),

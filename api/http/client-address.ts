@@ -28,6 +28,19 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
   };
 }
 
+/**
+ * Tells whether a trusted proxy forwarded a request, so that its connection may carry the requests of others as well.
+ * The headers alone say nothing: any client can write them.
+ *
+ * @param trustedProxies as above
+ */
+export function createIsForwarded(trustedProxies: readonly string[]): (req: IncomingMessage) => boolean {
+  const trusted = blockListOf(trustedProxies);
+  return ({ headers, socket }) =>
+    (headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined || headers.via !== undefined) &&
+    isTrusted(trusted, plain(socket.remoteAddress ?? ''));
+}
+
 function isTrusted(trusted: BlockList, address: string): boolean {
   return isIP(address) !== 0 && trusted.check(address, familyOf(address));
 }

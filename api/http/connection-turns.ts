@@ -23,6 +23,8 @@ export interface ConnectionTurnsDeps {
   inHandMax: () => number;
   /** An idle connection is closed after so long, and one that waits for its turn is idle to Node. */
   keepAliveMs: number;
+  /** Whether the connection of a request carries the requests of others as well; never by the client's word alone. */
+  isForwarded: (req: IncomingMessage) => boolean;
 }
 
 /** Nobody waits longer for a turn: admission then says whether there is room. */
@@ -48,7 +50,7 @@ interface Line {
   calledBefore: Set<Socket>;
 }
 
-export function createConnectionTurns({ inHandMax, keepAliveMs }: ConnectionTurnsDeps): ConnectionTurns {
+export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: ConnectionTurnsDeps): ConnectionTurns {
   const waitMsMax = Math.min(turnMsMax, keepAliveMs / 2);
   const lines = new Map<number, Line>();
   let looking: NodeJS.Timeout | undefined;
@@ -160,8 +162,4 @@ function call(line: Line, socket: Socket): void {
   if (socket.destroyed) return;
   line.called.add(socket);
   socket.resume();
-}
-
-function isForwarded({ headers }: IncomingMessage): boolean {
-  return headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined || headers.via !== undefined;
 }

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import Koa from 'koa';
+import { createIsForwarded } from '../../../api/http/client-address.js';
 import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-turns.js';
 import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
 import type { RequestState } from '../../../api/http/request-state.js';
@@ -24,6 +25,7 @@ interface Client {
 describe('the connections of a shop', () => {
   /** How many requests of a shop may be in hand. */
   let max: number;
+  let trustedProxies: string[];
   let turns: ConnectionTurns;
   let server: Server;
   /** The names of the clients whose requests were read, in their order. */
@@ -44,10 +46,15 @@ describe('the connections of a shop', () => {
 
   async function start(keepAliveMs = 10 * turnMsMax): Promise<void> {
     max = 1;
+    trustedProxies = [];
     read = [];
     clients = [];
     held = undefined;
-    turns = createConnectionTurns({ inHandMax: () => max, keepAliveMs });
+    turns = createConnectionTurns({
+      inHandMax: () => max,
+      keepAliveMs,
+      isForwarded: (req) => createIsForwarded(trustedProxies)(req),
+    });
     const app = new Koa<RequestState>();
     app.silent = true;
     app.use(async (ctx, next) => {
@@ -268,7 +275,19 @@ describe('the connections of a shop', () => {
     ['Forwarded', { forwarded: 'for=192.0.2.1' }],
     ['Via', { via: '1.1 proxy' }],
   ] as const) {
-    it(`do not wait behind a proxy, which serves others on the same connection (${what})`, async () => {
+    it(`wait as others do where a client itself writes what a proxy would write (${what})`, async () => {
+      trustedProxies = ['192.0.2.1'];
+      max = 0;
+      const client = connectClient('one');
+      await client.ask({ headers });
+      const again = client.ask({ headers });
+      expect(await readMeanwhile()).to.deep.equal(['one']);
+      max = 1;
+      await again;
+    });
+
+    it(`do not wait behind a trusted proxy, which serves others on the same connection (${what})`, async () => {
+      trustedProxies = ['127.0.0.1'];
       max = 0;
       const proxy = connectClient('proxy');
       await proxy.ask({ headers });
@@ -277,6 +296,15 @@ describe('the connections of a shop', () => {
       await again;
     });
   }
+
+  it('wait as those of any other client where a trusted proxy passes a connection on as it is', async () => {
+    trustedProxies = ['127.0.0.1'];
+    const [one] = await waiting('one');
+    const asked = one?.ask();
+    expect(await readMeanwhile()).to.deep.equal([]);
+    max = 1;
+    await asked;
+  });
 
   it('do not wait after a read', async () => {
     max = 0;

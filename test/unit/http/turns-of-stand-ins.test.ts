@@ -26,12 +26,13 @@ async function ask(turns: ConnectionTurns, socket: EventEmitter, work: () => Pro
   res.emit('close');
 }
 
+const isForwarded = () => false;
 const nothing = () => Promise.resolve();
 
 describe('the connections of a shop, of which one sends without awaiting answers', () => {
   it('wait no longer than a second behind one whose earlier requests are answered meanwhile', async () => {
     let max = 2;
-    const turns = createConnectionTurns({ inHandMax: () => max, keepAliveMs: 10 * turnMsMax });
+    const turns = createConnectionTurns({ inHandMax: () => max, keepAliveMs: 10 * turnMsMax, isForwarded });
     const end: (() => void)[] = [];
     const connection = () => createConnection({ writable: true });
     const holding = [0, 1].map(() => ask(turns, connection(), () => new Promise<void>((resolve) => end.push(resolve))));
@@ -57,7 +58,7 @@ describe('a connection of a shop that has no room', () => {
       ? 'waits'
       : 'is read on where it is being ended: its client is still sending, and is to hear why';
     it(what, async () => {
-      const turns = createConnectionTurns({ inHandMax: () => 0, keepAliveMs: 10 * turnMsMax });
+      const turns = createConnectionTurns({ inHandMax: () => 0, keepAliveMs: 10 * turnMsMax, isForwarded });
       const connection = createConnection({ writable });
       await ask(turns, connection, nothing);
       expect(connection.seen.isPaused).to.equal(writable);

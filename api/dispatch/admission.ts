@@ -17,6 +17,11 @@ export interface Admission {
 
 const bytesInFlightMax = 64 * 1_024 * 1_024;
 
+/**
+ * The last places go only to shops below an equal share, or two floods of `IN_FLIGHT_SHOP_MAX` each shut out all others.
+ */
+const lastPart = 0.1;
+
 /** What a row takes as JSON, without its texts. */
 const rowBytes = 64;
 
@@ -28,9 +33,14 @@ export function createAdmission(settings: DispatchSettings, health: Health): Adm
 
   function refusal(shopId: number, bytes: number): string | undefined {
     if (isClosed) return 'This process is shutting down.';
-    if ((inFlightByShop.get(shopId) ?? 0) >= settings.IN_FLIGHT_SHOP_MAX)
-      return 'The shop has too many writes in flight.';
-    if (inFlight >= settings.IN_FLIGHT_MAX) return 'Too many writes are in flight.';
+    const { IN_FLIGHT_SHOP_MAX: shopMax, IN_FLIGHT_MAX: processMax } = settings;
+    const ofShop = inFlightByShop.get(shopId) ?? 0;
+    if (ofShop >= shopMax) return 'The shop has too many writes in flight.';
+    if (inFlight >= processMax) return 'Too many writes are in flight.';
+    // One share is for whoever comes next: between two shops alone, neither would ever be above half.
+    const share = processMax / (inFlightByShop.size + 1);
+    if (processMax - inFlight < lastPart * processMax && ofShop >= share)
+      return 'Too many writes are in flight, and the shop has its share of them.';
     if (bytesInFlight + bytes > bytesInFlightMax) return 'Too much data is in flight.';
     return health.refusal(shopId);
   }

@@ -11,8 +11,8 @@ const small: Command = { kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] }
 const large: Command = { kind: 'adjust', rows: [{ locationId: '1', delta: 1, reason: 'x'.repeat(bytesMax / 4) }] };
 
 describe('the admission of writes', () => {
-  const open = (refusal?: string): Admission =>
-    createAdmission({ WAIT_MS: 1_000, IN_FLIGHT_SHOP_MAX: shopMax, IN_FLIGHT_MAX: processMax }, {
+  const open = (refusal?: string, max = { shop: shopMax, process: processMax }): Admission =>
+    createAdmission({ WAIT_MS: 1_000, IN_FLIGHT_SHOP_MAX: max.shop, IN_FLIGHT_MAX: max.process }, {
       refusal: () => refusal,
     } as unknown as Health);
   /** The request as it was admitted, to leave with; or the sentence of its refusal. */
@@ -33,6 +33,27 @@ describe('the admission of writes', () => {
       expect(admit(admission, 3)).to.match(/Too many writes/);
       for (const request of requests) admission.leave(request as Request);
     }
+  });
+
+  it('keeps the last places for shops below an equal share, so that two floods do not shut out a third', () => {
+    const admission = open(undefined, { shop: 50, process: 100 });
+    /** How many of a flood of writes are admitted. */
+    const flood = (shopId: number, writes: number): Request[] =>
+      Array.from({ length: writes }, () => admit(admission, shopId)).filter((asked) => typeof asked !== 'string');
+    const [first, second] = [flood(1, 60), flood(2, 60)];
+    expect([first.length, second.length]).to.deep.equal([50, 41]);
+    expect(admit(admission, 2)).to.match(/has its share/);
+    expect(flood(3, 60), 'the places that were kept').to.have.length(9);
+    expect(admit(admission, 3)).to.match(/^Too many writes are in flight\.$/);
+    // A quarter is a share now, and what a flood leaves goes to whoever is below it, as far as that.
+    for (const request of first.slice(0, 16)) {
+      admission.leave(request);
+      expect(admit(admission, 1)).to.match(/has its share/);
+      expect(admit(admission, 3)).to.be.an('object');
+    }
+    for (const request of first.slice(16, 17)) admission.leave(request);
+    expect(admit(admission, 3)).to.match(/has its share/);
+    expect(admit(admission, 4), 'one that comes only now').to.be.an('object');
   });
 
   it('refuses more bytes than may be in flight, whoever sends them, until some have left', () => {

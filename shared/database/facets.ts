@@ -52,7 +52,7 @@ interface FacetsRow {
   table_part: number;
 }
 
-/** A facet whose materials are all gone stays, and counts for nothing. */
+/** A facet whose materials are all gone stays until `pruneFacets` has seen it twice, and counts for nothing. */
 function facetsSql({ usageFilter, originFilter, vendorFilter }: ListFilters): string {
   const ofGroup = [
     ...(usageFilter === 'all' ? [] : [usageFilter === 'used' ? 'f.is_used' : 'NOT f.is_used']),
@@ -77,4 +77,26 @@ function facetsSql({ usageFilter, originFilter, vendorFilter }: ListFilters): st
            coalesce(CAST(sum(materials) AS float8) / (
              SELECT reltuples FROM pg_class WHERE oid = CAST('materials' AS regclass) AND reltuples > 0), 0) AS table_part
     FROM counted`;
+}
+
+/**
+ * Looks at a batch of facets of all shops: marks what has no materials, and deletes what has been without for so long
+ * and was drawn by nobody meanwhile (migration 0008). It can run beside full load and beside another process that does
+ * the same, because whatever someone holds is passed over.
+ *
+ * @param restMs by Postgres' clock; longer than an import keeps a facet before it uses it
+ * @param after the last id of the batch before this one
+ * @returns the last id looked at, where the batch was full and there may be more
+ */
+export async function pruneFacets(
+  database: Database,
+  { restMs, batchSize, after = 0 }: { restMs: number; batchSize: number; after?: number },
+): Promise<number | undefined> {
+  const { rows } = await database.raw<{ rows: { last_id: number | null; looked: number }[] }>(
+    `SELECT last_id, looked
+     FROM prune_facets(:after, :batchSize, statement_timestamp() - CAST(:restMs AS bigint) * interval '1 millisecond')`,
+    { after, batchSize, restMs },
+  );
+  const [{ last_id: last, looked } = { last_id: null, looked: 0 }] = rows;
+  return looked === batchSize && last !== null ? last : undefined;
 }

@@ -6,6 +6,7 @@ import * as ledgerNumbers from './migrations/0004-ledger-numbers.js';
 import * as gatherByFacet from './migrations/0005-gather-by-facet.js';
 import * as gatherFromIndex from './migrations/0006-gather-from-index.js';
 import * as cheaperIdForm from './migrations/0007-cheaper-id-form.js';
+import * as deleteEmptyFacets from './migrations/0008-delete-empty-facets.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -20,6 +21,7 @@ const migrations = [
   { name: '0005-gather-by-facet', ...gatherByFacet },
   { name: '0006-gather-from-index', ...gatherFromIndex },
   { name: '0007-cheaper-id-form', ...cheaperIdForm },
+  { name: '0008-delete-empty-facets', ...deleteEmptyFacets },
 ];
 
 type Migration = (typeof migrations)[number];

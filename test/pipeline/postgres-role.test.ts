@@ -4,6 +4,8 @@ import { expect } from 'chai';
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
+import { pruneFacets } from '../../shared/database/facets.js';
+import { facetsOfVendors } from '../../shared/database/import-materials.js';
 import { pruneOperations } from '../../shared/database/operations.js';
 import { addOne } from '../support/change.js';
 import { request } from '../support/http.js';
@@ -74,6 +76,10 @@ describe('a role of Postgres with no more rights than the README says', () => {
       expect(status, `${asked.path}: ${text}`).to.equal(200);
     }
     await pruneOperations(database, { keptMs: 0, batchSize: 10 });
+    const [facetId = 0] = await facetsOfVendors(database, shop.shopId, ['Nobody']);
+    for (const restMs of [0, -60_000]) await pruneFacets(database, { restMs, batchSize: 1_000 });
+    const { rows } = await database.raw<{ rows: object[] }>('SELECT 1 FROM facets WHERE id = ?', [facetId]);
+    expect(rows).to.deep.equal([]);
     expect(await checkLedger(database)).to.deep.include({ levels: 1, mismatchCount: 0 });
     const said = [...service.apis, ...service.workers].flatMap((each) => each.logs()).join('\n');
     expect(said).to.not.contain('permission denied');

@@ -8,6 +8,13 @@ import { until } from '../../support/until.js';
 
 const soonMsMax = 10_000;
 const batchSize = 2_000;
+const facetBatchSize = 1_000;
+
+interface Answers {
+  sweep?: () => Promise<unknown>;
+  prune?: (after: unknown) => Promise<unknown>;
+  pruneFacets?: (after: unknown) => Promise<unknown>;
+}
 
 describe('the housekeeping of a worker', () => {
   // Also stops what a failed test has left running, or mocha would wait for it.
@@ -17,7 +24,7 @@ describe('the housekeeping of a worker', () => {
   });
 
   /** How often each was done; what it resolves with is up to the test. */
-  function start(answers: { sweep?: () => Promise<unknown>; prune?: (after: unknown) => Promise<unknown> } = {}) {
+  function start(answers: Answers = {}) {
     const done = { beat: 0, sweep: 0, bury: 0, leave: 0 };
     const count = async (name: keyof typeof done, answer?: () => Promise<unknown>): Promise<void> => {
       done[name] += 1;
@@ -30,7 +37,10 @@ describe('the housekeeping of a worker', () => {
       leave: () => count('leave'),
     };
     const none = { rows: [{ count: '0', last: null }] };
-    const raw = (_: string, { after }: { after: string }) => answers.prune?.(after) ?? Promise.resolve(none);
+    const raw = (sql: string, { after }: { after: unknown }) => {
+      const prune = sql.includes('prune_facets') ? answers.pruneFacets : answers.prune;
+      return prune?.(after) ?? Promise.resolve(none);
+    };
     const redis = { rmSweep: () => count('sweep', answers.sweep) } as unknown as Redis;
     const database = { raw } as unknown as Database;
     const housekeeping = startHousekeeping({ redis, presence, database, logger: pino({ level: 'silent' }) });
@@ -81,6 +91,21 @@ describe('the housekeeping of a worker', () => {
     });
     await until(() => asked.length === 3, { deadlineMs: soonMsMax, what: 'three batches' });
     expect(asked.slice(1)).to.deep.equal(['0190', '0191']);
+    await housekeeping.stop();
+  });
+
+  it('looks at facets from its start on, batch by batch, each from where the one before ended', async () => {
+    const asked: unknown[] = [];
+    const lasts = [4_000, 8_000];
+    const { none, housekeeping } = start({
+      pruneFacets: (after) => {
+        asked.push(after);
+        const last_id = lasts.shift();
+        return Promise.resolve(last_id === undefined ? none : { rows: [{ looked: facetBatchSize, last_id }] });
+      },
+    });
+    await until(() => asked.length === 3, { deadlineMs: soonMsMax, what: 'three batches' });
+    expect(asked).to.deep.equal([0, 4_000, 8_000]);
     await housekeeping.stop();
   });
 });

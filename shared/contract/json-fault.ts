@@ -5,7 +5,7 @@ import { pointerStep } from './faults.js';
 export const depthMax = 32;
 
 /** Members and items over all levels; a thousand rows with all their fields have seven thousand. */
-export const partsMax = 20_000;
+const partsMax = 20_000;
 
 /**
  * Finds what `JSON.parse` silently accepts: a key that an object has twice, of which it takes the last one, nesting

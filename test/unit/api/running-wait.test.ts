@@ -18,9 +18,9 @@ describe('a wait that goes on only while this process does', () => {
   /** Stands still again and again until the promise settles, and gives its value with how often that was. */
   async function standingStill<T>(ms: number, promise: Promise<T>): Promise<{ value: T; times: number }> {
     let times = 0;
-    let isSettled = false;
-    const settled = promise.finally(() => (isSettled = true));
-    for (; !isSettled; times += 1) {
+    const seen = { isSettled: false };
+    const settled = promise.finally(() => (seen.isSettled = true));
+    for (; !seen.isSettled; times += 1) {
       outside.standStill(ms);
       await nextTurn();
     }

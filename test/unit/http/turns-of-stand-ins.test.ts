@@ -1,5 +1,6 @@
 import { EventEmitter } from 'node:events';
 import { expect } from 'chai';
+import { createIsForwarded } from '../../../api/http/client-address.js';
 import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-turns.js';
 import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
 import { until } from '../../support/until.js';
@@ -19,9 +20,14 @@ function createConnection({ writable }: { writable: boolean }) {
 }
 
 /** A request as the turns see it, until its answer is closed. */
-async function ask(turns: ConnectionTurns, socket: EventEmitter, work: () => Promise<void>): Promise<void> {
+async function ask(
+  turns: ConnectionTurns,
+  socket: EventEmitter,
+  work: () => Promise<void>,
+  headers: Record<string, string> = {},
+): Promise<void> {
   const res = new EventEmitter();
-  const ctx = { method: 'PATCH', req: { socket, headers: {} }, res, state: { caller: { shop: { id: 1 } } } };
+  const ctx = { method: 'PATCH', req: { socket, headers }, res, state: { caller: { shop: { id: 1 } } } };
   await turns.take(ctx as unknown as Parameters<ConnectionTurns['take']>[0], work);
   res.emit('close');
 }
@@ -62,6 +68,24 @@ describe('a connection of a shop that has no room', () => {
       const connection = createConnection({ writable });
       await ask(turns, connection, nothing);
       expect(connection.seen.isPaused).to.equal(writable);
+      turns.close();
+    });
+  }
+
+  const [proxy, stranger] = ['192.0.2.1', '192.0.2.2'];
+  for (const [what, remoteAddress, headers, waits] of [
+    ['waits where a client itself writes X-Forwarded-For', stranger, { 'x-forwarded-for': proxy }, true],
+    ['waits where a client itself writes Forwarded', stranger, { forwarded: `for=${proxy}` }, true],
+    ['waits where a client itself writes Via', stranger, { via: '1.1 proxy' }, true],
+    ['waits where a trusted proxy passes it on as it is', proxy, {}, true],
+    ['is read on where a trusted proxy forwards over it', `::ffff:${proxy}`, { via: '1.1 proxy' }, false],
+  ] as const) {
+    it(what, async () => {
+      const isForwarded = createIsForwarded([proxy]);
+      const turns = createConnectionTurns({ inHandMax: () => 0, keepAliveMs: 10 * turnMsMax, isForwarded });
+      const connection = Object.assign(createConnection({ writable: true }), { remoteAddress });
+      await ask(turns, connection, nothing, headers);
+      expect(connection.seen.isPaused).to.equal(waits);
       turns.close();
     });
   }

@@ -203,7 +203,7 @@ describe('secrets, after a busy run with faults of every kind', () => {
       expect(password.length).to.be.above(15);
       expect(text).not.to.include(password);
     }
-    for (const message of ['a fault in a request', 'secret detail of the inside'])
+    for (const message of ['A request met a fault.', 'secret detail of the inside'])
       expect(text, 'faults are logged').to.include(message);
     expect(platform.calls).to.be.above(0);
   });

@@ -174,6 +174,17 @@ function microsOrNull(units: number | null | undefined): Micros | null {
   return units === null || units === undefined ? null : toMicros(units);
 }
 
+/**
+ * Gives the planner its first statistics, where there are none yet. Until autovacuum makes them, a minute later, it may
+ * take the index of a sort key for the primary key: a page of a thousand materials took Postgres 29 ms instead of 5.
+ */
+export async function makeFirstStatistics(database: Database): Promise<void> {
+  const { rows } = await database.raw<{ rows: unknown[] }>(
+    `SELECT 1 FROM pg_class WHERE oid = CAST('materials' AS regclass) AND reltuples < 0`,
+  );
+  if (rows.length > 0) await database.raw('ANALYZE materials, stock, levels, ledger, facets, facet_counts');
+}
+
 /** The class of warnings in SQLSTATE; the word for it is in the server's language. */
 const warningClass = '01';
 

@@ -3,7 +3,12 @@ import type { Database } from '../database/connect.js';
 import { createBill } from '../database/bills.js';
 import type { NewBill } from '../database/bills.js';
 import { createMaterials } from '../database/create-materials.js';
-import { facetsOfVendors, importParameters, insertMaterialsWithStock } from '../database/import-materials.js';
+import {
+  facetsOfVendors,
+  importParameters,
+  insertMaterialsWithStock,
+  makeFirstStatistics,
+} from '../database/import-materials.js';
 import { addLocations } from '../database/locations.js';
 import type { NewLocation } from '../database/locations.js';
 import { findMaterial } from '../database/materials.js';
@@ -68,6 +73,7 @@ export async function seedDemo(options: DemoOptions): Promise<DemoAccess> {
     const basic = await ensureShop(database, shops, basicShop);
     const load = await ensureShop(database, shops, loadShop);
     await connectPlatform(database, demo, options);
+    await makeFirstStatistics(database);
     const keys = await keepDemoKeys(database, dataDir, {
       readKey: { shopId: demo.id, scope: 'read', label: 'Demo, read' },
       writeKey: { shopId: demo.id, scope: 'write', label: 'Demo, write' },

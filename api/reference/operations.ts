@@ -56,7 +56,7 @@ export const operations: Readonly<Record<string, OperationText>> = {
     summary: 'List raw materials',
     description:
       'A page of the shop’s materials of both origins. Text sorts without regard to case, nulls come last, ties are broken ' +
-      'by id. A page past the end is empty.',
+      'by id. A page past the end is empty. One with more than 16 MiB of text is refused: ask for fewer materials.',
     parameters: [],
     query: listQuerySchema,
     data: [listPageSchema],

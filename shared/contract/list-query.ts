@@ -5,7 +5,14 @@ export const listQuerySchema = {
   type: 'object',
   properties: {
     page: { type: 'integer', minimum: 1, maximum: 1_000_000, default: 1 },
-    pageSize: { type: 'integer', minimum: 1, maximum: 1_000, default: 50 },
+    pageSize: {
+      type: 'integer',
+      minimum: 1,
+      maximum: 1_000,
+      default: 50,
+      description:
+        'Materials a page. Where these have more than 16 MiB of text as JSON, it is refused as too large; 200 never have.',
+    },
     search: {
       type: 'string',
       format: 'text',

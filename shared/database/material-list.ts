@@ -5,7 +5,8 @@ import type { ListFilters } from './facets.js';
 import { gatherSql, isWalked, pageOfSql, pageOrder, sameShop, shapeOf, walkSql } from './material-page.js';
 import type { PageShape, SortKey } from './material-page.js';
 import { materialColumns, toMaterial } from './material-rows.js';
-import type { MaterialRow } from './material-rows.js';
+import { bytesBeyond, fetchedCondition, isMeasured, measuringColumns } from './page-text.js';
+import type { PageRow } from './page-text.js';
 import { readRows } from './read-rows.js';
 import type { Bindings } from './read-rows.js';
 
@@ -19,10 +20,14 @@ export interface MaterialListQuery extends ListFilters {
   search?: string | undefined;
   sortBy: SortKey;
   sortOrder: 'asc' | 'desc';
+  /** What the texts of the page may take as JSON; absent is any amount. */
+  textBytesMax?: number;
 }
 
 export interface MaterialPage {
   items: Material[];
+  /** What the texts of the page take, if that is more than `textBytesMax`; then there are no items. */
+  refusedBytes?: number;
   /** Of all that match, on whatever page. */
   totalCount: number;
   /** Every distinct vendor of the shop whatever the filters, sorted without regard to case. */
@@ -42,15 +47,16 @@ export async function listMaterials(
   shopId: number,
   query: MaterialListQuery,
 ): Promise<MaterialPage> {
-  const { page, pageSize, search = '', sortOrder, vendorFilter } = query;
+  const { page, pageSize, search = '', sortOrder, vendorFilter, textBytesMax } = query;
   const facets = await readFacets(database, shopId, query);
   const { ids, matchedCount, groupCount, vendors } = facets;
   const shape = shapeOf(query, facets);
+  const bound = isMeasured(pageSize, textBytesMax) ? textBytesMax : undefined;
   if (isLongerThanAnyText(search)) return { items: [], totalCount: 0, availableVendors: vendors };
   const skipped = (page - 1) * pageSize;
   const pattern = `%${escapePattern(search)}%`;
-  const bindings = { shopId, facetIds: ids, vendorFilter, pattern, pageSize, skipped };
-  if (shape.bySearch) return { ...(await searchPage(database, shape, bindings)), availableVendors: vendors };
+  const bindings = { shopId, facetIds: ids, vendorFilter, pattern, pageSize, skipped, textBytesMax: bound ?? null };
+  if (shape.bySearch) return { ...(await searchPage(database, shape, bindings, bound)), availableVendors: vendors };
   const found = { totalCount: matchedCount, availableVendors: vendors };
   if (skipped >= matchedCount) return { ...found, items: [] };
   const toPageEnd = skipped + pageSize;
@@ -60,9 +66,15 @@ export async function listMaterials(
     : pageOfSql(`(${gatherSql(shape)}) gathered`, sortOrder);
   // With the size as a literal, the planner knows how few rows a page has, whatever the values. For vendors that is not
   // enough: how many materials they have decides how these are best found.
-  const sql = itemsSql(pageIds, shape).replaceAll(':pageSize', String(pageSize));
-  const rows = await readRows<MaterialRow>(database, sql, bindings, { planEachTime: shape.byVendor });
-  return { ...found, items: rows.map(toMaterial) };
+  const sql = itemsSql(pageIds, shape, bound).replaceAll(':pageSize', String(pageSize));
+  const rows = await readRows<PageRow>(database, sql, bindings, { planEachTime: shape.byVendor });
+  return { ...found, ...itemsOf(rows, bound) };
+}
+
+/** @param bound in bytes, of a page that is measured */
+function itemsOf(rows: PageRow[], bound: number | undefined): Pick<MaterialPage, 'items' | 'refusedBytes'> {
+  const refusedBytes = bound === undefined ? undefined : bytesBeyond(bound, rows);
+  return refusedBytes === undefined ? { items: rows.map(toMaterial) } : { items: [], refusedBytes };
 }
 
 /** So that pages of about the same depth have the same statement. */
@@ -72,28 +84,31 @@ async function searchPage(
   database: Database,
   shape: PageShape,
   bindings: Bindings,
-): Promise<Pick<MaterialPage, 'items' | 'totalCount'>> {
-  type Row = { total_count: number } & (MaterialRow | { id: null });
+  bound: number | undefined,
+): Promise<Omit<MaterialPage, 'availableVendors'>> {
+  type Row = { total_count: number } & (PageRow | { id: null });
   // How common the text is decides what is cheapest, and only a plan for this text can know that.
-  const rows = await readRows<Row>(database, searchSql(shape), bindings, { planEachTime: true });
-  const items = rows.filter((row): row is Row & MaterialRow => row.id !== null);
-  return { items: items.map(toMaterial), totalCount: rows[0]?.total_count ?? 0 };
+  const rows = await readRows<Row>(database, searchSql(shape, bound), bindings, { planEachTime: true });
+  const items = rows.filter((row): row is Row & PageRow => row.id !== null);
+  return { ...itemsOf(items, bound), totalCount: rows[0]?.total_count ?? 0 };
 }
 
 /** If the page is empty, one row with the number alone. */
-const searchSql = (shape: PageShape) => `
+const searchSql = (shape: PageShape, bound: number | undefined) => `
   WITH gathered AS MATERIALIZED (${gatherSql(shape)})
   SELECT counted.total_count, items.*
   FROM (SELECT count(*)::integer AS total_count FROM gathered) counted
-  LEFT JOIN (${itemsOfPage(pageOfSql('gathered', shape.sortOrder))}) items ON true
+  LEFT JOIN (${itemsOfPage(pageOfSql('gathered', shape.sortOrder), bound)}) items ON ${fetched(bound)}
   ${inPageOrder(shape)}`;
 
-const itemsSql = (pageIds: string, shape: PageShape) =>
-  `SELECT items.* FROM (${itemsOfPage(pageIds)}) items ${inPageOrder(shape)}`;
+const itemsSql = (pageIds: string, shape: PageShape, bound: number | undefined) =>
+  `SELECT items.* FROM (${itemsOfPage(pageIds, bound)}) items WHERE ${fetched(bound)} ${inPageOrder(shape)}`;
+
+const fetched = (bound: number | undefined) => (bound === undefined ? 'true' : fetchedCondition);
 
 /** Usage is counted for the page's rows only, not for every row that a deep page skips. */
-const itemsOfPage = (pageIds: string) => `
-  SELECT page.key, ${materialColumns}
+const itemsOfPage = (pageIds: string, bound: number | undefined) => `
+  SELECT page.key, ${materialColumns}${bound === undefined ? '' : `, ${measuringColumns}`}
   FROM (${pageIds}) page
   JOIN materials m ON m.shop_id = ${sameShop} AND m.id = page.id
   JOIN stock s ON s.shop_id = ${sameShop} AND s.material_id = page.id`;

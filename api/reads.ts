@@ -33,7 +33,10 @@ export interface ReadsDeps {
 const waitMsMaxDefault = 3_000;
 /** Connections that one shop leaves to the others, however much it asks. */
 const leftToOthers = 2;
-/** Untaken bytes from which a shop's reads wait; a page of a thousand materials is half a MiB, or up to 16 of text alone. */
+/**
+ * Untaken bytes from which a shop's reads wait; a page of a thousand materials is half a MiB, or up to 16 of text
+ * alone.
+ */
 const untakenBytesMax = 16 * 1_024 * 1_024;
 
 export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDefault }: ReadsDeps): Reads {

@@ -19,7 +19,9 @@ export function startRunningWait(waitMs: number): RunningWait {
 }
 
 const tickMs = 100;
-/** What one tick counts for at most. Where a tick took longer, this process was busy or stood still, and read nothing. */
+/**
+ * What one tick counts for at most. Where a tick took longer, this process was busy or stood still, and read nothing.
+ */
 const countedMsMax = 150;
 
 /**

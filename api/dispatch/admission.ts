@@ -18,7 +18,8 @@ export interface Admission {
 const bytesInFlightMax = 64 * 1_024 * 1_024;
 
 /**
- * The last places go only to shops below an equal share, or two floods of `IN_FLIGHT_SHOP_MAX` each shut out all others.
+ * The last places go only to shops below an equal share, or two floods of `IN_FLIGHT_SHOP_MAX` each shut out all
+ * others.
  */
 const lastPart = 0.1;
 

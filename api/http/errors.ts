@@ -25,8 +25,9 @@ export function errors(deps: FaultDeps): AppMiddleware {
 
 /**
  * Logs a fault and returns its answer. Expected failures are values and never come here. Postgres being away, or
- * without the schema, is a 503: a write is dispatched last and its dispatch never throws, so it is certain that nothing was applied. A fault of ours
- * is a 500, or a 504 if it lost an answer; it is logged whole, and the client learns only the request's id.
+ * without the schema, is a 503: a write is dispatched last and its dispatch never throws, so it is certain that nothing
+ * was applied. A fault of ours is a 500, or a 504 if it lost an answer; it is logged whole, and the client learns only
+ * the request's id.
  */
 export function answerFault(
   { logger, isStorageReady }: FaultDeps,

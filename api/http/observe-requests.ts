@@ -11,9 +11,9 @@ type OnAnswered = (request: { method: string; route: string | undefined; status:
 const clientGone = 499;
 
 /**
- * The outermost layer: gives the request its state with its id, counts it and logs it when it is answered. A request is a line only at `debug`:
- * at thousands a second, the line would cost more than the request's own work. Server errors are warnings, but in an
- * overload not each is logged: refusing must stay cheaper than serving.
+ * The outermost layer: gives the request its state with its id, counts it and logs it when it is answered. A request is
+ * a line only at `debug`: at thousands a second, the line would cost more than the request's own work. Server errors
+ * are warnings, but in an overload not each is logged: refusing must stay cheaper than serving.
  */
 export function observeRequests(logger: Logger, onAnswered: OnAnswered): AppMiddleware {
   const mayWarn = createAllowance();

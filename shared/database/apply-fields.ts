@@ -6,10 +6,10 @@ import { integers, texts } from './array-literals.js';
 export type WrittenMaterial = { shopId: number } & VersionedMaterial;
 
 /**
- * The facets (migration 0003) that `writeFields` moves materials to, made in one order where they are new. Whoever makes
- * one that another makes as well waits for the other's end; in the order of materials, two would wait in a circle. The
- * rows of `materials` are locked, so their origin and use, the bits of `facet_id`, are still the same when the trigger
- * looks. The look-up is fenced as in `readState`.
+ * The facets (migration 0003) that `writeFields` moves materials to, made in one order where they are new. Whoever
+ * makes one that another makes as well waits for the other's end; in the order of materials, two would wait in a
+ * circle. The rows of `materials` are locked, so their origin and use, the bits of `facet_id`, are still the same when
+ * the trigger looks. The look-up is fenced as in `readState`.
  */
 const makeFacets = `
   SELECT facet_of(wanted.shop_id, wanted.vendor, wanted.origin, wanted.is_used)

@@ -36,8 +36,8 @@ export function openDataFolder(path: string): Outcome<string> {
 }
 
 /**
- * With all that lead to it. Node's own way (`recursive`) never comes back where the system says that a parent is missing
- * which is there, as in /proc.
+ * With all that lead to it. Node's own way (`recursive`) never comes back where the system says that a parent is
+ * missing which is there, as in /proc.
  *
  * @returns whether it was missing
  */

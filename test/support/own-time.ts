@@ -32,8 +32,9 @@ export function startOwnTime(): () => number {
 }
 
 /**
- * What Node takes to start beside five busy processes, on the slowest machine that these tests have met (0.36 to 0.42 s;
- * 0.1 alone). Where the suite runs as usual no deadline is longer for it, and bounds that are promises stay as they are.
+ * What Node takes to start beside five busy processes, on the slowest machine that these tests have met (0.36 to 0.42
+ * s; 0.1 alone). Where the suite runs as usual no deadline is longer for it, and bounds that are promises stay as they
+ * are.
  */
 const usualStartMs = 400;
 const slownessMax = 20;
@@ -59,8 +60,8 @@ async function measure(): Promise<void> {
 }
 
 /**
- * Not all hosts that are short of CPU say what they take: one had a worker start for more than 20 s that else takes one,
- * with no time stolen by its word.
+ * Not all hosts that are short of CPU say what they take: one had a worker start for more than 20 s that else takes
+ * one, with no time stolen by its word.
  */
 async function slownessSince(sinceMs: number): Promise<number> {
   const last = measurements.at(-1)?.beganMs ?? -Infinity;

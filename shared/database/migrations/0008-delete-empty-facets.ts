@@ -1,8 +1,8 @@
 import type { Knex } from 'knex';
 
 /**
- * What lets a facet go that has no materials left (migration 0003). The list looks at every facet of its shop, so that a
- * shop that kept changing its vendors ended with a list that was a 503 for good.
+ * What lets a facet go that has no materials left (migration 0003). The list looks at every facet of its shop, so that
+ * a shop that kept changing its vendors ended with a list that was a 503 for good.
  *
  * An import draws facets in one transaction and uses them in another, minutes later. So one that is found empty is only
  * marked (`empty_since`); whoever draws it takes the mark away, and one that still has it an hour later, and is still
@@ -13,8 +13,8 @@ import type { Knex } from 'knex';
  * their sum. Whoever has counted in it and not yet committed holds either a part or, by the foreign key of a new part,
  * the facet: then it is passed over until the next look.
  *
- * A process of the release before draws by the same function, and needs no more than that. To add the column, this waits
- * for whoever writes facets, an import included, and lists wait for this meanwhile.
+ * A process of the release before draws by the same function, and needs no more than that. To add the column, this
+ * waits for whoever writes facets, an import included, and lists wait for this meanwhile.
  */
 export async function up(knex: Knex): Promise<void> {
   await knex.raw(`

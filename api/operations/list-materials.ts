@@ -2,7 +2,7 @@ import { refuseInput } from '../../shared/contract/faults.js';
 import type { ListPage } from '../../shared/contract/list-page.js';
 import { listQuerySchema } from '../../shared/contract/list-query.js';
 import type { ListQuery } from '../../shared/contract/list-query.js';
-import { listMaterials as findPage } from '../../shared/database/material-list.js';
+import { findMaterialPage } from '../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../shared/database/material-list.js';
 import { sortKeys } from '../../shared/database/material-page.js';
 import type { SortKey } from '../../shared/database/material-page.js';
@@ -28,7 +28,7 @@ export async function listMaterials(
   input: ListQuery,
 ): Promise<Result<ListPage>> {
   const query = withDefaults(input);
-  const found = await reads.ask(shop.id, (database) => findPage(database, shop.id, query));
+  const found = await reads.ask(shop.id, (database) => findMaterialPage(database, shop.id, query));
   if (!found.ok) return found;
   const { items, totalCount, availableVendors, refusedBytes } = found.data;
   if (refusedBytes !== undefined) return refuseInput('query', [{ path: 'pageSize', message: tooMuch(refusedBytes) }]);

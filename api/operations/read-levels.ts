@@ -1,5 +1,5 @@
 import type { InventoryLevels } from '../../shared/contract/inventory-levels.js';
-import { readLevels as findLevels } from '../../shared/database/levels.js';
+import { findLevels } from '../../shared/database/levels.js';
 import { fail, succeed } from '../../shared/domain/errors.js';
 import type { Refusal, Result } from '../../shared/domain/errors.js';
 import { materialIdKind } from '../../shared/domain/material-id.js';

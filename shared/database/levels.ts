@@ -16,7 +16,7 @@ export interface MaterialLevels {
  *
  * @returns undefined where the shop has no such material
  */
-export async function readLevels(
+export async function findLevels(
   database: Database,
   shopId: number,
   materialId: string,

@@ -42,7 +42,7 @@ export interface MaterialPage {
  * the number decides how it is best found; what is created or deleted in between shows only in the page. With a search
  * all matches are visited, once, for the number and the page.
  */
-export async function listMaterials(
+export async function findMaterialPage(
   database: Database,
   shopId: number,
   query: MaterialListQuery,

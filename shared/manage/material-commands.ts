@@ -7,7 +7,7 @@ import type { Database } from '../database/connect.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
 import { facetsOfVendors, insertMaterialsWithStock, importParameters } from '../database/import-materials.js';
 import { listLocations } from '../database/locations.js';
-import { listMaterials } from '../database/material-list.js';
+import { findMaterialPage } from '../database/material-list.js';
 import type { MaterialListQuery } from '../database/material-list.js';
 import { sortKeys } from '../database/material-page.js';
 import { findMaterial } from '../database/materials.js';
@@ -123,7 +123,7 @@ async function list({ database }: CommandContext, options: ListOptions): Promise
   if (!shop.ok) return shop;
   const filters = { usageFilter: usage, originFilter: origin, vendorFilter: vendor };
   const query = { page, pageSize, search, sortBy, sortOrder, ...filters };
-  const { items, totalCount } = await listMaterials(database, shopId, query);
+  const { items, totalCount } = await findMaterialPage(database, shopId, query);
   const totalPages = Math.ceil(totalCount / pageSize);
   const head = ['id', 'product', 'variant', 'sku', 'vendor', 'quantity', 'unit', 'unit cost'];
   const rows = items.map((item) => [

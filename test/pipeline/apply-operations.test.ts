@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
-import { readLevels } from '../../shared/database/levels.js';
+import { findLevels } from '../../shared/database/levels.js';
 import { createMaterials } from '../../shared/database/create-materials.js';
 import { findMaterial } from '../../shared/database/materials.js';
 import { cancelOperations, findOutcomes, pruneOperations, recordFailed } from '../../shared/database/operations.js';
@@ -49,7 +49,7 @@ describe('the apply step', () => {
     return operations.map(({ id }) => outcomes.get(id));
   };
   const levelsNow = async () => {
-    const read = await readLevels(database, shop.shopId, materialId);
+    const read = await findLevels(database, shop.shopId, materialId);
     return Object.fromEntries(read?.levels.map(({ locationId, quantity }) => [locationId, quantity]) ?? []);
   };
   const ledgerOf = async (): Promise<{ op_id: string; sequence: string; applied: string; clamped: boolean }[]> => {

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { readLevels } from '../../shared/database/levels.js';
+import { findLevels } from '../../shared/database/levels.js';
 import { findMaterial } from '../../shared/database/materials.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
@@ -43,7 +43,7 @@ describe('a cycle that holds the same material id of two shops', () => {
       const material = await findMaterial(postgres.database, shopId, materialId);
       expect(material).to.include(wanted[index]);
       expect(answers[index]).to.have.nested.property('result.material').that.deep.equals(material);
-      const read = await readLevels(postgres.database, shopId, materialId);
+      const read = await findLevels(postgres.database, shopId, materialId);
       expect(read?.levels.map(({ quantity }) => quantity)).to.deep.equal([wanted[index]?.inventoryQuantity]);
     }
   });

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { readLevels } from '../../../shared/database/levels.js';
+import { findLevels } from '../../../shared/database/levels.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { bookStock } from '../../support/book-stock.js';
@@ -47,7 +47,7 @@ describe('the levels of a material', () => {
   });
 
   async function read(materialId: string, locationIds?: string[], shop = shopId) {
-    const found = await readLevels(database, shop, materialId, locationIds);
+    const found = await findLevels(database, shop, materialId, locationIds);
     return found && { total: found.totalQuantity, at: found.levels.map((one) => [one.locationId, one.quantity]) };
   }
 
@@ -72,7 +72,7 @@ describe('the levels of a material', () => {
   });
 
   it('say when each was last booked, and null where nothing was', async () => {
-    const found = await readLevels(database, shopId, material, ['a', 'B']);
+    const found = await findLevels(database, shopId, material, ['a', 'B']);
     expect(found?.levels[0]).to.deep.equal({ locationId: 'B', quantity: 0, updatedAt: null });
     expect(found?.levels[1]?.updatedAt).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });

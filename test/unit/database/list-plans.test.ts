@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { readFacets } from '../../../shared/database/facets.js';
-import { listMaterials } from '../../../shared/database/material-list.js';
+import { findMaterialPage } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
 import { gatherSql, sortKeys, walkSql } from '../../../shared/database/material-page.js';
 import type { SortKey } from '../../../shared/database/material-page.js';
@@ -129,7 +129,7 @@ describe('the plans of the list', () => {
         for (const [sortOrder, page] of places) {
           const all = { usageFilter: 'all', originFilter: 'all', vendorFilter: [] } as const;
           const query = { ...all, ...filter, sortBy, sortOrder, page, pageSize: 50 };
-          const statements = await statementsOf(() => listMaterials(database, shopId, query));
+          const statements = await statementsOf(() => findMaterialPage(database, shopId, query));
           const what = `${sortBy} ${sortOrder}, page ${page}`;
           const [counters, ...others] = statements;
           expect(tablesOf(counters?.scans), what).to.have.members(['facet_counts', 'facets', 'pg_class']);

@@ -4,7 +4,7 @@ import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import type { NewMaterial } from '../../../shared/database/create-materials.js';
-import { listMaterials } from '../../../shared/database/material-list.js';
+import { findMaterialPage } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
 import { sortKeys } from '../../../shared/database/material-page.js';
 import { createShop } from '../../../shared/database/shops.js';
@@ -68,12 +68,12 @@ describe('the list of materials', () => {
   });
 
   async function list(query: Partial<MaterialListQuery>): Promise<string> {
-    const { items, totalCount } = await listMaterials(database, shopId, { ...everything, ...query });
+    const { items, totalCount } = await findMaterialPage(database, shopId, { ...everything, ...query });
     if (query.page === undefined && query.pageSize === undefined) expect(totalCount).to.equal(items.length);
     return items.map(({ id }) => names[id] ?? id.slice(5)).join('');
   }
 
-  const vendorsOf = async (id: number) => (await listMaterials(database, id, everything)).availableVendors;
+  const vendorsOf = async (id: number) => (await findMaterialPage(database, id, everything)).availableVendors;
 
   const orders: [MaterialListQuery['sortBy'], 'asc' | 'desc', string][] = [
     // Text without regard to case, ties by id ascending in both directions; Ä after z, as its code point is.
@@ -140,25 +140,25 @@ describe('the list of materials', () => {
 
   it('says how many match on every page, a page past the end included', async () => {
     for (const page of [1, 3, 4, 1_000_000]) {
-      const { items, totalCount } = await listMaterials(database, shopId, { ...everything, page, pageSize: 2 });
+      const { items, totalCount } = await findMaterialPage(database, shopId, { ...everything, page, pageSize: 2 });
       expect([items.length, totalCount], `page ${page}`).to.deep.equal([page > 3 ? 0 : 2, 6]);
     }
   });
 
   it('answers the last page there can be, a thousand million rows down', async () => {
     const last = { ...everything, page: 1_000_000, pageSize: 1_000 };
-    expect(await listMaterials(database, shopId, last)).to.deep.include({ items: [], totalCount: 6 });
+    expect(await findMaterialPage(database, shopId, last)).to.deep.include({ items: [], totalCount: 6 });
   });
 
   it('finds nothing: no items, and a total of 0', async () => {
     const nothing = { ...everything, search: 'nothing is called this' };
-    expect(await listMaterials(database, shopId, nothing)).to.deep.include({ items: [], totalCount: 0 });
+    expect(await findMaterialPage(database, shopId, nothing)).to.deep.include({ items: [], totalCount: 0 });
   });
 
   it('finds nothing by a search that is longer than any text, without a look at the materials', async () => {
     const availableVendors = await vendorsOf(shopId);
     const sent = await sentDuring(database, async () => {
-      const found = await listMaterials(database, shopId, { ...everything, search: 'x'.repeat(15_000) });
+      const found = await findMaterialPage(database, shopId, { ...everything, search: 'x'.repeat(15_000) });
       expect(found).to.deep.equal({ items: [], totalCount: 0, availableVendors });
     });
     expect(sent.map(({ text }) => text.includes('FROM materials'))).to.deep.equal([false]);
@@ -169,13 +169,13 @@ describe('the list of materials', () => {
     const productName = '\u{10400}'.repeat(255);
     await createMaterials(database, shop.id, [virtual('long', { productName })]);
     const find = async (search: string) =>
-      (await listMaterials(database, shop.id, { ...everything, search })).totalCount;
+      (await findMaterialPage(database, shop.id, { ...everything, search })).totalCount;
     expect(await find('\u{10428}'.repeat(255))).to.equal(1);
     expect(await find('\u{10428}'.repeat(256))).to.equal(0);
   });
 
   it('shows an item as the contract says, its use counted within its own shop', async () => {
-    const { items } = await listMaterials(database, shopId, { ...everything, search: 'banana' });
+    const { items } = await findMaterialPage(database, shopId, { ...everything, search: 'banana' });
     const [{ createdAt, updatedAt, ...item } = expect.fail('nothing found')] = items;
     expect(item).to.deep.equal({
       id: 'VMAT-a',

@@ -6,7 +6,7 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import type { NewMaterial } from '../../../shared/database/create-materials.js';
 import { readFacets } from '../../../shared/database/facets.js';
 import type { ListFilters } from '../../../shared/database/facets.js';
-import { listMaterials } from '../../../shared/database/material-list.js';
+import { findMaterialPage } from '../../../shared/database/material-list.js';
 import { gatherSql, isWalked, pageOfSql, shapeOf, sortKeys, walkSql } from '../../../shared/database/material-page.js';
 import type { PageShape, SortKey } from '../../../shared/database/material-page.js';
 import { createShop } from '../../../shared/database/shops.js';
@@ -191,9 +191,9 @@ describe('the ways to a page of the list', () => {
   it('count what a search finds also where the page is beyond it', async () => {
     const query = { ...all, pageSize: 1, sortBy: 'productName', sortOrder: 'asc', search: 'wax' } as const;
     const wanted = expected('productName', 'asc', all, 'wax');
-    const first = await listMaterials(database, shopId, { ...query, page: 1 });
+    const first = await findMaterialPage(database, shopId, { ...query, page: 1 });
     expect(first.items.map(({ id }) => id)).to.deep.equal(wanted.slice(0, 1));
-    const beyond = await listMaterials(database, shopId, { ...query, page: wanted.length + 1 });
+    const beyond = await findMaterialPage(database, shopId, { ...query, page: wanted.length + 1 });
     expect(beyond.items).to.deep.equal([]);
     expect([first.totalCount, beyond.totalCount]).to.deep.equal([wanted.length, wanted.length]);
   });

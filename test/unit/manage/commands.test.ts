@@ -3,7 +3,7 @@ import { findKeyWithShop } from '../../../shared/database/api-keys.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { addLocations } from '../../../shared/database/locations.js';
-import { readLevels } from '../../../shared/database/levels.js';
+import { findLevels } from '../../../shared/database/levels.js';
 import type { Material } from '../../../shared/domain/material.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
 import { withFailingWrites } from '../../support/broken-storage.js';
@@ -104,7 +104,7 @@ describe('npm run manage', () => {
         inventoryQuantity: 12.500001,
       });
       expect(material).to.include({ vendor: null, isNonEssentialMaterial: true });
-      const { levels = [] } = (await readLevels(database, Number(shopId), material.id)) ?? {};
+      const { levels = [] } = (await findLevels(database, Number(shopId), material.id)) ?? {};
       expect(levels.map(({ locationId, quantity }) => [locationId, quantity])).to.deep.equal([
         ['70001', 12.5],
         ['b=c', 0.000001],

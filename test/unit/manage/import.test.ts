@@ -6,8 +6,8 @@ import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
-import { readLevels } from '../../../shared/database/levels.js';
-import { listMaterials } from '../../../shared/database/material-list.js';
+import { findLevels } from '../../../shared/database/levels.js';
+import { findMaterialPage } from '../../../shared/database/material-list.js';
 import { findMaterial } from '../../../shared/database/materials.js';
 import { createShop, updateShop } from '../../../shared/database/shops.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
@@ -67,7 +67,7 @@ describe('npm run manage -- materials import', () => {
               (SELECT count(*) FROM ledger WHERE shop_id = :shopId)::int AS ledger`,
       { shopId },
     );
-    const listed = await listMaterials(database, shopId, {
+    const listed = await findMaterialPage(database, shopId, {
       ...{ page: 1, pageSize: 1, usageFilter: 'all', originFilter: 'all', vendorFilter: [] },
       ...{ sortBy: 'productName', sortOrder: 'asc' },
     });
@@ -96,7 +96,7 @@ describe('npm run manage -- materials import', () => {
       ...{ specifications: 'two\r\nlines', vendor: 'Acme', inventoryQuantity: 12.500001, origin: 'virtual' },
     });
     expect((await findMaterial(database, shopId, 'VMAT-2'))?.unitCost).to.equal(1_200);
-    const { levels = [] } = (await readLevels(database, shopId, 'VMAT-1')) ?? {};
+    const { levels = [] } = (await findLevels(database, shopId, 'VMAT-1')) ?? {};
     const quantities = levels.map(({ locationId, quantity }) => `${locationId}: ${quantity}`);
     expect(quantities).to.deep.equal(['70001: 12.5', 'b=c: 0.000001']);
     const written = { materials: 2, stock: 2, levels: 3, ledger: 3 };

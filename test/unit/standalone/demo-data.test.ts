@@ -6,9 +6,9 @@ import { findKeyWithShop, listKeys, revokeKey } from '../../../shared/database/a
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
-import { readLevels } from '../../../shared/database/levels.js';
+import { findLevels } from '../../../shared/database/levels.js';
 import { listLocations } from '../../../shared/database/locations.js';
-import { listMaterials } from '../../../shared/database/material-list.js';
+import { findMaterialPage } from '../../../shared/database/material-list.js';
 import { findConnections, findMaterial } from '../../../shared/database/materials.js';
 import { createShop, findShop, listShops, updateShop } from '../../../shared/database/shops.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
@@ -48,7 +48,7 @@ describe('the demo data', () => {
 
   async function stateOf(shopId: number) {
     const query = { page: 1, pageSize: 1_000, usageFilter: 'all', originFilter: 'all', vendorFilter: [] } as const;
-    const list = await listMaterials(database, shopId, { ...query, sortBy: 'productName', sortOrder: 'asc' });
+    const list = await findMaterialPage(database, shopId, { ...query, sortBy: 'productName', sortOrder: 'asc' });
     return { shops: await listShops(database), keys: await listKeys(database, shopId), list };
   }
 
@@ -72,7 +72,7 @@ describe('the demo data', () => {
     const used = list.items.filter(({ usage }) => usage.billOfMaterials + usage.subAssemblies > 0);
     expect(new Set(used.map(({ origin }) => origin))).to.have.all.keys('platform', 'virtual');
     expect(list.items.filter(({ usage }) => usage.subAssemblies > 0)).to.not.be.empty;
-    const { levels = [] } = (await readLevels(database, demo.shopId, demo.virtualMaterialIds[0]!)) ?? {};
+    const { levels = [] } = (await findLevels(database, demo.shopId, demo.virtualMaterialIds[0]!)) ?? {};
     expect(levels[0]?.quantity).to.be.greaterThan(0);
     expect((await findConnections(database, demo.shopId, demo.virtualMaterialIds[0]!)).billOfMaterials).to.not.be.empty;
   });
@@ -159,7 +159,7 @@ describe('the demo data', () => {
       expect(failure).to.be.instanceOf(Error).and.have.property('code', 'P0001');
       expect(await listShops(other)).to.be.empty;
       const { shopId, virtualMaterialIds } = await seedDemo(options);
-      expect((await readLevels(other, shopId, virtualMaterialIds[0]!))?.levels).to.have.lengthOf(2);
+      expect((await findLevels(other, shopId, virtualMaterialIds[0]!))?.levels).to.have.lengthOf(2);
       expect(await checkLedger(other)).to.include({ mismatchCount: 0 });
     } finally {
       await other.destroy();

@@ -1,18 +1,20 @@
 import type { Database } from '../shared/database/connect.js';
+import { reasonOf } from '../shared/database/errors.js';
 import { mismatchMeanings } from '../shared/database/ledger-mismatch.js';
 import type { LedgerMismatch } from '../shared/database/ledger-mismatch.js';
 import { checkRecentLedger } from '../shared/database/recent-ledger-check.js';
 import type { MaterialRef } from '../shared/domain/operation.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
 import type { Logger } from '../shared/runtime/logger.js';
+import { periodically } from '../shared/runtime/periodically.js';
+import type { Rounds } from '../shared/runtime/periodically.js';
+import { logRecurring } from '../shared/runtime/recurring-fault.js';
 import { createRowAllowance } from './row-allowance.js';
 import type { WorkerMetrics } from './worker-metrics.js';
 
-export interface LedgerWatch {
+export interface LedgerWatch extends Rounds {
   /** These materials were written to. Those beyond what is remembered are left to a later change, or to `verify`. */
   changed(materials: readonly MaterialRef[]): void;
-  /** Ends the rounds, and waits for one under way. */
-  stop(): Promise<void>;
 }
 
 export interface LedgerWatchDeps {
@@ -45,9 +47,10 @@ export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: L
   /** A material in motion is looked at again and again; each difference is told once. */
   const known = new Set<string>();
   const allowance = createRowAllowance(rowsPerMinute / roundsPerMinute);
-  let round: Promise<void> | undefined;
 
   async function look(): Promise<void> {
+    // Each round adds to the allowance, also where there is nothing to look at.
+    if (!allowance.beginRound() || waiting.size === 0) return;
     const names = [...waiting].slice(0, materialsPerRoundMax);
     for (const name of names) waiting.delete(name);
     const { mismatches, ...found } = await checkRecentLedger(database, names.map(materialOfQueue), {
@@ -69,16 +72,8 @@ export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: L
     logger.error({ mismatch }, `The ledger does not add up: ${mismatchMeanings[kind]}.`);
   }
 
-  const timer = setInterval(() => {
-    // Each round adds to the allowance, also where there is nothing to look at.
-    const mayRead = allowance.beginRound();
-    if (round !== undefined || waiting.size === 0 || !mayRead) return;
-    round = look()
-      .catch((error: unknown) => {
-        logger.warn({ err: error }, 'The ledgers of recent changes could not be checked.');
-      })
-      .finally(() => (round = undefined));
-  }, roundEveryMs);
+  const fault = logRecurring(logger, 'The ledgers of recent changes could not be checked.', reasonOf);
+  const rounds = periodically(roundEveryMs, look, fault);
 
   return {
     changed(materials) {
@@ -87,9 +82,6 @@ export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: L
         waiting.add(queueName(material));
       }
     },
-    async stop() {
-      clearInterval(timer);
-      await round;
-    },
+    stop: () => rounds.stop(),
   };
 }

@@ -12,6 +12,7 @@ import { takeNoArguments } from '../shared/runtime/command-help.js';
 import { tuneHeap } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
 import { followParent } from '../shared/runtime/parent.js';
+import type { Rounds } from '../shared/runtime/periodically.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
 import { settings as declared } from './config.js';
@@ -20,7 +21,7 @@ import { startLane } from './lane.js';
 import { startLedgerWatch } from './ledger-watch.js';
 import { createLeftOutWatch } from './left-out-watch.js';
 import { startMirrorRounds } from './mirror-round.js';
-import type { MirrorRounds } from './mirror-round.js';
+import { startPruning } from './pruning.js';
 import { createWaker } from './waker.js';
 import { createWorkerMetrics } from './worker-metrics.js';
 
@@ -28,7 +29,7 @@ import { createWorkerMetrics } from './worker-metrics.js';
 
 /** Ends a connection to a Postgres that has fallen silent; above the statement timeout of the apply step. */
 const silenceMsMax = 5_000;
-/** Connections of housekeeping and of the ledger watch, which run beside the lanes. */
+/** Connections of the pruning and of the ledger watch, which run beside the lanes. */
 const besideLanes = 2;
 /** A page's transaction and the renewal of its lease beside it; a statement's own timeout is 5 s. */
 const mirrorPoolMax = 2;
@@ -72,7 +73,7 @@ await Promise.all([untilReady(redis), untilReady(wakeRedis), untilReachable(data
 defineScripts(redis);
 
 const presence = await createWorkerPresence(redis);
-const housekeeping = startHousekeeping({ redis, presence, database, logger });
+const housekeeping = startHousekeeping({ redis, presence, logger });
 shutdown.register('housekeeping', () => housekeeping.stop());
 
 const metrics = createWorkerMetrics();
@@ -84,6 +85,7 @@ const ledgerWatch = startLedgerWatch({
 });
 const admin = await openAdmin(settings.ADMIN_PORT);
 
+const pruning = startPruning({ database, logger });
 const mirror = startMirror(settings.PLATFORM_SYNC_EVERY_MINUTES * 60_000);
 
 const deps = {
@@ -97,12 +99,12 @@ const deps = {
   watchLeftOut: createLeftOutWatch(logger),
 };
 const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker));
-shutdown.register('lanes, mirror and ledger watch', async () => {
+shutdown.register('lanes, mirror, ledger watch and pruning', async () => {
   for (const lane of lanes) lane.stop();
   waker.close();
   // Side by side: while Postgres is silent each waits as long as its statement may take, and the lanes give back what
   // they held.
-  await Promise.all([mirror?.stop(), ledgerWatch.stop(), ...lanes.map(({ done }) => done)]);
+  await Promise.all([mirror?.stop(), ledgerWatch.stop(), pruning.stop(), ...lanes.map(({ done }) => done)]);
 });
 
 // It goes on: whatever is queued waits for the schema, and the API refuses writes until it is there.
@@ -125,7 +127,7 @@ async function openAdmin(port: number | undefined): Promise<{ adminPort?: number
   return { adminPort: server.port };
 }
 
-function startMirror(everyMs: number): MirrorRounds | undefined {
+function startMirror(everyMs: number): Rounds | undefined {
   if (everyMs === 0) return undefined;
   const { PLATFORM_TOKEN_KEY: key, PLATFORM_ALLOW_LOOPBACK: allowLoopback } = settings;
   if (key === undefined) {

@@ -1,16 +1,14 @@
 import type { Database } from '../shared/database/connect.js';
-import { isInfrastructureError } from '../shared/database/errors.js';
+import { isInfrastructureError, reasonOf } from '../shared/database/errors.js';
 import { findDueShops } from '../shared/database/platform-syncs.js';
 import { findShop } from '../shared/database/shops.js';
 import { syncProblemMessages } from '../shared/mirror/sync-problems.js';
 import { syncShop } from '../shared/mirror/sync-shop.js';
 import type { SyncDeps, SyncOutcome } from '../shared/mirror/sync-shop.js';
 import type { Logger } from '../shared/runtime/logger.js';
-
-export interface MirrorRounds {
-  /** Gives up a page under way, so that stopping takes no longer than a statement of Postgres. */
-  stop(): Promise<void>;
-}
+import { periodically } from '../shared/runtime/periodically.js';
+import type { Rounds } from '../shared/runtime/periodically.js';
+import { logRecurring } from '../shared/runtime/recurring-fault.js';
 
 /** A shop that was connected, or whose run was cut off with its process, is found within this. */
 const lookEveryMs = 60_000;
@@ -22,36 +20,21 @@ const sliceMsMax = 120_000;
  * Keeps the mirrors of the shops' platforms fresh (contract §8): looks every minute which shops are due and brings them
  * in, one after the other, each held by one worker at a time. On a pool of its own, so that the lanes never wait for
  * it.
+ * A stop gives up a page under way, so that it takes no longer than a statement of Postgres.
  *
  * @param deps `everyMs`: how often a shop is due; the first look is at once
  */
-export function startMirrorRounds(deps: SyncDeps & { everyMs: number; logger: Logger }): MirrorRounds {
-  const abort = new AbortController();
-  let round: Promise<void> | undefined;
-  const look = () => {
-    round ??= runRound(deps, abort.signal).finally(() => (round = undefined));
-  };
-  look();
-  const timer = setInterval(look, lookEveryMs);
-  return {
-    async stop() {
-      clearInterval(timer);
-      abort.abort();
-      await round;
-    },
-  };
+export function startMirrorRounds(deps: SyncDeps & { everyMs: number; logger: Logger }): Rounds {
+  const fault = logRecurring(deps.logger, 'The platform mirrors could not be looked after.', reasonOf);
+  return periodically(lookEveryMs, (signal) => runRound(deps, signal), fault);
 }
 
+/** Where Postgres is away it fails as a whole: no other shop would fare better, and the next look tries again. */
 async function runRound(deps: SyncDeps & { everyMs: number; logger: Logger }, signal: AbortSignal): Promise<void> {
-  const { database, everyMs, logger } = deps;
-  try {
-    for (const shopId of await findDueShops(database, { everyMs, limit: shopsPerLookMax })) {
-      if (signal.aborted) return;
-      await syncOne(deps, shopId, signal);
-    }
-  } catch (error) {
-    // Without Postgres no other shop would fare better; the next look tries again.
-    logger.warn({ err: error }, 'The platform mirrors could not be looked after.');
+  const { database, everyMs } = deps;
+  for (const shopId of await findDueShops(database, { everyMs, limit: shopsPerLookMax })) {
+    if (signal.aborted) return;
+    await syncOne(deps, shopId, signal);
   }
 }
 

@@ -50,7 +50,7 @@ function addBookings(rounds: number): string {
     SELECT op_id, shop_id, material_id, 'executed', (${anyResult}), now() - interval '1 day' FROM booking`;
 }
 
-/** Operations that nobody can ask for any more, as the worker's housekeeping finds them (pipeline §3). */
+/** Operations that nobody can ask for any more, as a worker's pruning finds them (pipeline §3). */
 export async function addOldOperations(url: string, count: number): Promise<void> {
   await execute(
     url,

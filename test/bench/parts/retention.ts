@@ -11,7 +11,7 @@ import { matrixOf } from './matrix.js';
 export interface RetentionSeen {
   /** Old operations that were put there. */
   rows: number;
-  /** Without anything to delete, and while the housekeeping deletes. */
+  /** Without anything to delete, and while the workers delete. */
   quiet: Round[];
   deleting: Round[];
   /** Old operations that were deleted within each of the windows, warm-up included. */
@@ -20,7 +20,7 @@ export interface RetentionSeen {
 
 /** At 20,000 a second at most, these last for longer than the windows. */
 const oldOperations = 1_500_000;
-/** The housekeeping looks once a minute. */
+/** The workers' pruning looks once a minute. */
 const beginMsMax = 90_000;
 
 /** Full load while the worker deletes operations that are older than anyone may ask for. */
@@ -44,9 +44,9 @@ export async function runRetention(context: BenchContext): Promise<RetentionSeen
   await measure('quiet', 2);
   await addOldOperations(ours.databaseUrl, oldOperations);
   await execute(ours.databaseUrl, 'VACUUM (ANALYZE) operations');
-  say(`${oldOperations} old operations are there; waiting for the housekeeping to begin`);
+  say(`${oldOperations} old operations are there; waiting for the pruning to begin`);
   const begun = async () => (await countOldOperations(ours.databaseUrl)) < oldOperations;
-  await until(begun, { deadlineMs: beginMsMax, what: 'the housekeeping to delete' });
+  await until(begun, { deadlineMs: beginMsMax, what: 'the workers to delete' });
   await measure('deleting', 1);
   await measure('deleting', 2);
   return seen;

@@ -1,20 +1,11 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
-import type { Database } from '../../../shared/database/connect.js';
 import { startHousekeeping } from '../../../worker/housekeeping.js';
 import type { Housekeeping } from '../../../worker/housekeeping.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 10_000;
-const batchSize = 2_000;
-const facetBatchSize = 1_000;
-
-interface Answers {
-  sweep?: () => Promise<unknown>;
-  prune?: (after: unknown) => Promise<unknown>;
-  pruneFacets?: (after: unknown) => Promise<unknown>;
-}
 
 describe('the housekeeping of a worker', () => {
   // Also stops what a failed test has left running, or mocha would wait for it.
@@ -24,7 +15,7 @@ describe('the housekeeping of a worker', () => {
   });
 
   /** How often each was done; what it resolves with is up to the test. */
-  function start(answers: Answers = {}) {
+  function start(sweep?: () => Promise<unknown>) {
     const done = { beat: 0, sweep: 0, bury: 0, leave: 0 };
     const count = async (name: keyof typeof done, answer?: () => Promise<unknown>): Promise<void> => {
       done[name] += 1;
@@ -36,16 +27,10 @@ describe('the housekeeping of a worker', () => {
       buryGone: () => count('bury'),
       leave: () => count('leave'),
     };
-    const none = { rows: [{ count: '0', last: null }] };
-    const raw = (sql: string, { after }: { after: unknown }) => {
-      const prune = sql.includes('prune_facets') ? answers.pruneFacets : answers.prune;
-      return prune?.(after) ?? Promise.resolve(none);
-    };
-    const redis = { rmSweep: () => count('sweep', answers.sweep) } as unknown as Redis;
-    const database = { raw } as unknown as Database;
-    const housekeeping = startHousekeeping({ redis, presence, database, logger: pino({ level: 'silent' }) });
+    const redis = { rmSweep: () => count('sweep', sweep) } as unknown as Redis;
+    const housekeeping = startHousekeeping({ redis, presence, logger: pino({ level: 'silent' }) });
     started.push(housekeeping);
-    return { done, none, housekeeping };
+    return { done, housekeeping };
   }
 
   it('beats, sweeps and buries again and again, and stops with its worker, which leaves', async () => {
@@ -65,7 +50,7 @@ describe('the housekeeping of a worker', () => {
     const fail = () => Promise.reject(new Error('Connection is closed.'));
     const hang = () => new Promise<void>((resolve) => (end = resolve));
     let answer: () => Promise<unknown> = fail;
-    const { done, housekeeping } = start({ sweep: () => answer() });
+    const { done, housekeeping } = start(() => answer());
     await until(() => done.sweep > 2, { deadlineMs: soonMsMax, what: 'sweeps after one that failed' });
     answer = hang;
     const before = done.sweep;
@@ -76,36 +61,6 @@ describe('the housekeeping of a worker', () => {
     end();
     await until(() => done.sweep > before + 1, { deadlineMs: soonMsMax, what: 'the sweep after it' });
     end();
-    await housekeeping.stop();
-  });
-
-  it('deletes old operations from its start on, batch by batch, each from where the one before ended', async () => {
-    const asked: unknown[] = [];
-    const lasts = ['0190', '0191'];
-    const { none, housekeeping } = start({
-      prune: (after) => {
-        asked.push(after);
-        const last = lasts.shift();
-        return Promise.resolve(last === undefined ? none : { rows: [{ count: String(batchSize), last }] });
-      },
-    });
-    await until(() => asked.length === 3, { deadlineMs: soonMsMax, what: 'three batches' });
-    expect(asked.slice(1)).to.deep.equal(['0190', '0191']);
-    await housekeeping.stop();
-  });
-
-  it('looks at facets from its start on, batch by batch, each from where the one before ended', async () => {
-    const asked: unknown[] = [];
-    const lasts = [4_000, 8_000];
-    const { none, housekeeping } = start({
-      pruneFacets: (after) => {
-        asked.push(after);
-        const last_id = lasts.shift();
-        return Promise.resolve(last_id === undefined ? none : { rows: [{ looked: facetBatchSize, last_id }] });
-      },
-    });
-    await until(() => asked.length === 3, { deadlineMs: soonMsMax, what: 'three batches' });
-    expect(asked).to.deep.equal([0, 4_000, 8_000]);
     await housekeeping.stop();
   });
 });

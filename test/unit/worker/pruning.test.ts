@@ -1,0 +1,82 @@
+import { expect } from 'chai';
+import { pino } from 'pino';
+import type { Database } from '../../../shared/database/connect.js';
+import type { Rounds } from '../../../shared/runtime/periodically.js';
+import { startPruning } from '../../../worker/pruning.js';
+import { until } from '../../support/until.js';
+
+const soonMsMax = 10_000;
+const batchSize = 2_000;
+const facetBatchSize = 1_000;
+
+type Answer = (after: unknown) => Promise<unknown>;
+
+const none = { rows: [{ count: '0', last: null }] };
+
+describe('the pruning of a worker', () => {
+  // Also stops what a failed test has left running.
+  const started: Rounds[] = [];
+  afterEach(async () => {
+    for (const pruning of started.splice(0)) await pruning.stop();
+  });
+
+  /** What is deleted is up to the test; nothing, unless it says so. */
+  function start({ operations, facets }: { operations?: Answer; facets?: Answer }): Rounds {
+    const raw = (sql: string, { after }: { after: unknown }) =>
+      (sql.includes('prune_facets') ? facets : operations)?.(after) ?? Promise.resolve(none);
+    const database = { raw } as unknown as Database;
+    const pruning = startPruning({ database, logger: pino({ level: 'silent' }) });
+    started.push(pruning);
+    return pruning;
+  }
+
+  it('deletes old operations from its start on, batch by batch, each from where the one before ended', async () => {
+    const asked: unknown[] = [];
+    const lasts = ['0190', '0191'];
+    start({
+      operations: (after) => {
+        asked.push(after);
+        const last = lasts.shift();
+        return Promise.resolve(last === undefined ? none : { rows: [{ count: String(batchSize), last }] });
+      },
+    });
+    await until(() => asked.length === 3, { deadlineMs: soonMsMax, what: 'three batches' });
+    expect(asked.slice(1)).to.deep.equal(['0190', '0191']);
+  });
+
+  it('looks at facets from its start on, batch by batch, each from where the one before ended', async () => {
+    const asked: unknown[] = [];
+    const lasts = [4_000, 8_000];
+    start({
+      facets: (after) => {
+        asked.push(after);
+        const last_id = lasts.shift();
+        return Promise.resolve(last_id === undefined ? none : { rows: [{ looked: facetBatchSize, last_id }] });
+      },
+    });
+    await until(() => asked.length === 3, { deadlineMs: soonMsMax, what: 'three batches' });
+    expect(asked).to.deep.equal([0, 4_000, 8_000]);
+  });
+
+  it('waits on a stop for the batch under way, and begins no other', async () => {
+    let asked = 0;
+    let end: () => void = () => undefined;
+    const pruning = start({
+      operations: () => {
+        asked += 1;
+        return new Promise((resolve) => {
+          end = () => {
+            resolve({ rows: [{ count: String(batchSize), last: '0190' }] });
+          };
+        });
+      },
+    });
+    let hasStopped = false;
+    const stopped = pruning.stop().then(() => (hasStopped = true));
+    await new Promise(setImmediate);
+    expect(hasStopped).to.equal(false);
+    end();
+    await stopped;
+    expect(asked).to.equal(1);
+  });
+});

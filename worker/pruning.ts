@@ -1,0 +1,57 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Database } from '../shared/database/connect.js';
+import { reasonOf } from '../shared/database/errors.js';
+import { pruneFacets } from '../shared/database/facets.js';
+import { pruneOperations } from '../shared/database/operations.js';
+import { operationsKeptMs } from '../shared/inventory/time-limits.js';
+import type { Logger } from '../shared/runtime/logger.js';
+import { periodically } from '../shared/runtime/periodically.js';
+import type { Rounds } from '../shared/runtime/periodically.js';
+import { logRecurring } from '../shared/runtime/recurring-fault.js';
+
+const operationsEveryMs = 60_000;
+const operationBatchSize = 2_000;
+/** A round looks at every facet, at most 10,000 a second. */
+const facetsEveryMs = 600_000;
+const facetBatchSize = 1_000;
+/** An import has a facet for minutes before it uses it. */
+const facetRestMs = 3_600_000;
+/** A pause between two batches leaves Postgres to the lanes: at most 20,000 operations a second. */
+const pauseMs = 100;
+
+/** Deletes operations that nobody can ask for any more, and facets that no material has. */
+export function startPruning({ database, logger }: { database: Database; logger: Logger }): Rounds {
+  const rounds = [
+    periodically(
+      operationsEveryMs,
+      inBatches<string>((after) =>
+        pruneOperations(database, { keptMs: operationsKeptMs, batchSize: operationBatchSize, ...(after && { after }) }),
+      ),
+      logRecurring(logger, 'Old operations could not be deleted.', reasonOf),
+    ),
+    periodically(
+      facetsEveryMs,
+      inBatches<number>((after) =>
+        pruneFacets(database, { restMs: facetRestMs, batchSize: facetBatchSize, ...(after && { after }) }),
+      ),
+      logRecurring(logger, 'Facets without materials could not be deleted.', reasonOf),
+    ),
+  ];
+  return {
+    async stop() {
+      await Promise.all(rounds.map((round) => round.stop()));
+    },
+  };
+}
+
+/** @param prune prunes a batch, and says where it ended if there may be more */
+function inBatches<Last>(prune: (after?: Last) => Promise<Last | undefined>): (signal: AbortSignal) => Promise<void> {
+  return async (signal) => {
+    let after: Last | undefined;
+    do {
+      after = await prune(after);
+      // A stop ends the pause, and is seen below.
+      if (after !== undefined) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    } while (after !== undefined && !signal.aborted);
+  };
+}

@@ -37,16 +37,22 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenJobs)
   const sound = ours.filter(isSound);
   const groups = groupByMaterial(sound);
   const exhausted = groupByMaterial(ours.filter((job) => !isSound(job)));
-  if (groups.length > 0) deps.metrics.coalesced(sound.length, groups.length);
+  const slice: Slice = { ...taken, jobsIn: (part) => (part === groups ? sound.length : countJobs(sound, part)) };
   const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
   try {
-    const applied = await applyInParts(groups, { ...taken, apply: (part) => apply(deps, part, taken) });
+    const applied = await applyInParts(groups, { ...taken, apply: (part) => apply(deps, part, slice) });
     return merge([failed, applied]);
   } catch (error) {
     if (mayPass(error)) throw error;
     deps.logger.error({ err: error, jobs: jobs.length }, 'A cycle failed; its operations run one at a time.');
-    return merge([failed, ...(await applyOneByOne(deps, groups, taken))]);
+    return merge([failed, ...(await applyOneByOne(deps, groups, slice))]);
   }
+}
+
+/** What the transactions that apply one slice of a cycle's jobs have in common. */
+interface Slice extends TakenJobs {
+  /** How many jobs have an operation among these. */
+  jobsIn: (groups: OperationGroup[]) => number;
 }
 
 type JobOfOurs = Job & { content: NonNullable<Job['content']> };
@@ -69,10 +75,16 @@ function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {
   return [...groups.values()];
 }
 
+/** For a part of a slice: of a whole one the number is known, and looking up each operation would cost every cycle. */
+function countJobs(jobs: JobOfOurs[], part: OperationGroup[]): number {
+  const ids = new Set(part.flatMap(({ operations }) => operations.map(({ id }) => id)));
+  return jobs.filter(({ content }) => content.operations.some(({ id }) => ids.has(id))).length;
+}
+
 async function apply(
   deps: WorkerDeps,
   groups: OperationGroup[],
-  { nowMs, sinceSentMs, goesOn }: TakenJobs,
+  { nowMs, sinceSentMs, goesOn, jobsIn }: Slice,
 ): Promise<AppliedJobs> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -82,10 +94,12 @@ async function apply(
         sinceSentMs,
         keyMemoryMs: deps.keyMemoryMs,
       });
+      const seconds = (performance.now() - startedAtMs) / 1_000;
       const { outcomes, leftOut } = report;
-      if (groups.length > 0) deps.metrics.committed(report, (performance.now() - startedAtMs) / 1_000);
       const notDone = new Set(leftOut.map(queueName));
-      deps.ledgerWatch.changed(groups.filter((group) => !notDone.has(queueName(group))));
+      const done = notDone.size === 0 ? groups : groups.filter((group) => !notDone.has(queueName(group)));
+      if (groups.length > 0) deps.metrics.committed({ ...report, jobs: jobsIn(done), materials: done.length, seconds });
+      deps.ledgerWatch.changed(done);
       return { outcomes, leftOut: notDone };
     } catch (error) {
       if (isTimeout(error))
@@ -103,12 +117,12 @@ const mayPass = (error: unknown) => isInfrastructureError(error) || isLostName(e
 /** What overstayed its time would overstay it again. */
 const mayPassAtOnce = (error: unknown) => mayPass(error) && !isTimeout(error);
 
-async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], taken: TakenJobs): Promise<AppliedJobs[]> {
+async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): Promise<AppliedJobs[]> {
   const results: AppliedJobs[] = [];
   for (const group of groups) {
     for (const operation of group.operations) {
       const alone = [{ ...group, operations: [operation] }];
-      const result = await applyAlone(deps, alone, taken);
+      const result = await applyAlone(deps, alone, slice);
       results.push(result);
       // Its later operations must not overtake the one that was left out.
       if (result.leftOut.size > 0) break;
@@ -117,13 +131,13 @@ async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], taken: 
   return results;
 }
 
-async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], taken: TakenJobs): Promise<AppliedJobs> {
+async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], slice: Slice): Promise<AppliedJobs> {
   try {
-    return await apply(deps, alone, taken);
+    return await apply(deps, alone, slice);
   } catch (first) {
     if (mayPass(first)) throw first;
     try {
-      return await apply(deps, alone, taken);
+      return await apply(deps, alone, slice);
     } catch (second) {
       if (mayPass(second)) throw second;
       return failGroups(deps, alone, second);

@@ -8,10 +8,7 @@ import type { ApplyReport } from '../shared/inventory/apply-operations.js';
 /** What a worker counts (platform §3); no label names a shop or a material. */
 export interface WorkerMetrics {
   registry: Registry;
-  /** Jobs of some materials that go into one transaction. */
-  coalesced(jobs: number, materials: number): void;
-  /** A transaction was committed, after so long, and put this on record. */
-  committed(report: Pick<ApplyReport, 'records' | 'clampedRows'>, seconds: number): void;
+  committed(transaction: CommittedTransaction): void;
   /** Operations were recorded as failed through our own fault. */
   failed(operations: number): void;
   /** A transaction met a passing fault and runs again. */
@@ -21,6 +18,14 @@ export interface WorkerMetrics {
   leasesLost(count: number): void;
   ledgerChecked(found: { materials: number; levels: number; entries: number }): void;
   mismatched(kind: MismatchKind): void;
+}
+
+/** What it put on record, without the materials that it left out; it took so many seconds. */
+export interface CommittedTransaction extends Pick<ApplyReport, 'records' | 'clampedRows'> {
+  /** That had an operation in it: one whose operations were divided among several transactions counts in each. */
+  jobs: number;
+  materials: number;
+  seconds: number;
 }
 
 const sizeBuckets = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1_024, 2_048, 4_096];
@@ -34,12 +39,8 @@ export function createWorkerMetrics(): WorkerMetrics {
   const plainCounter = (name: string, help: string) => new Counter({ name, help, registers });
   const sizes = (name: string, help: string, buckets: number[]) => new Histogram({ name, help, buckets, registers });
 
-  const jobsOf = sizes('raw_materials_transaction_jobs', 'Jobs that one transaction took on.', sizeBuckets);
-  const materialsOf = sizes(
-    'raw_materials_transaction_materials',
-    'Materials that one transaction took on.',
-    materialBuckets,
-  );
+  const jobsOf = sizes('raw_materials_transaction_jobs', 'Jobs with an operation in one transaction.', sizeBuckets);
+  const materialsOf = sizes('raw_materials_transaction_materials', 'Materials of one transaction.', materialBuckets);
   const operationsOf = sizes(
     'raw_materials_transaction_operations',
     'Operations that one transaction put on record.',
@@ -55,11 +56,9 @@ export function createWorkerMetrics(): WorkerMetrics {
 
   return {
     registry,
-    coalesced(jobs, materials) {
+    committed({ records, clampedRows, jobs, materials, seconds }) {
       jobsOf.observe(jobs);
       materialsOf.observe(materials);
-    },
-    committed({ records, clampedRows }, seconds) {
       secondsOf.observe(seconds);
       operationsOf.observe(records.length);
       clamped.inc(clampedRows);

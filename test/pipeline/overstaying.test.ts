@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Operation } from '../../shared/domain/operation.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { queueName } from '../../shared/queue/names.js';
+import { createWorkerMetrics } from '../../worker/worker-metrics.js';
 import { applyAsLane } from '../support/apply-as-lane.js';
 import { totalOf } from '../support/change.js';
 import { useDatabase } from '../support/database.js';
@@ -44,10 +45,17 @@ describe('a transaction of a cycle that takes longer than it may', () => {
 
   it('is done in parts: each material, and each operation of one, that does not overstay by itself', async () => {
     const operations = [[book(halfSeconds), book(halfSeconds)], [book()], [book(), book()]];
-    const { outcomes, leftOut } = await apply(operations);
+    const metrics = createWorkerMetrics();
+    const { outcomes, leftOut } = await apply(operations, { metrics });
     expect([...leftOut]).to.deep.equal([]);
     expect(operations.flat().map(({ id }) => outcomes.get(id)?.status)).to.deep.equal(Array(5).fill('executed'));
     expect(await totals()).to.deep.equal([2, 1, 2, 0]);
+    // What was committed is counted, not what was begun: two materials, and two operations of a third by themselves.
+    const counted = await metrics.registry.metrics();
+    for (const size of ['jobs', 'materials', 'duration_seconds'])
+      expect(counted).to.match(new RegExp(`^raw_materials_transaction_${size}_count 4$`, 'm'));
+    for (const size of ['jobs', 'materials'])
+      expect(counted).to.match(new RegExp(`^raw_materials_transaction_${size}_sum 4$`, 'm'));
   });
 
   it('leaves out what overstays alone, and what comes after it on its material; nobody else', async () => {
@@ -76,13 +84,17 @@ describe('a transaction of a cycle that takes longer than it may', () => {
   it('is none where somebody holds the fields of a material: that one is left out', async () => {
     const update = () => operationOf({ kind: 'update', changes: { sku: 'S' } });
     const operations = [[update()], [book()], [update()]];
+    const metrics = createWorkerMetrics();
     const result = await postgres.database.transaction(async (other) => {
       const { shopId, materialId } = ref(0);
       await other.raw('SELECT 1 FROM materials WHERE shop_id = ? AND id = ? FOR NO KEY UPDATE', [shopId, materialId]);
-      return apply(operations);
+      return apply(operations, { metrics });
     });
     expect([...result.leftOut]).to.deep.equal([queueName(ref(0))]);
     const statuses = operations.flat().map(({ id }) => result.outcomes.get(id)?.status);
     expect(statuses).to.deep.equal([undefined, 'executed', 'executed']);
+    const counted = await metrics.registry.metrics();
+    for (const size of ['jobs', 'materials'])
+      expect(counted).to.match(new RegExp(`^raw_materials_transaction_${size}_sum 2$`, 'm'));
   });
 });

@@ -1,191 +1,27 @@
-import { existsSync, readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
-import { join, resolve } from 'node:path';
 import { takeNoArguments } from '../runtime/command-help.js';
 import { outliveLostOutput } from '../runtime/lost-output.js';
-import { failed } from '../runtime/outcome.js';
-import type { Outcome } from '../runtime/outcome.js';
-import { databaseAddress, rateLimitSettings, redisAddress } from '../runtime/process-settings.js';
-import { readSettings } from '../runtime/settings.js';
-import { lookAtDataFolder } from './data-folder.js';
-import { portOrFree, portSetting } from './ports.js';
-import {
-  bad,
-  checkGivenPostgres,
-  checkGivenRedis,
-  checkLimits,
-  checkSchema,
-  checkWorkers,
-  good,
-  note,
-} from './given-servers.js';
-import type { Finding } from './given-servers.js';
-import { findPostgresBinaries } from './postgres-binaries.js';
-import { holderOf, lockPath } from './instance-lock.js';
-import { locatePostgresFolder } from './postgres-folder.js';
-import { runCommand } from './processes.js';
-import { findRedisProgram } from './redis-program.js';
-import { findServerUser } from './server-user.js';
-import { refusalOf, startSettings } from './start-settings.js';
+import { checksOf, isForStart } from './doctor-checks.js';
+import type { Finding } from './finding.js';
+import { startSettings } from './start-settings.js';
 
-/** `engines` in package.json; the first release of 20 with `require(esm)` on by default, which two packages need. */
-const nodeWanted = [20, 19] as const;
-const require = createRequire(import.meta.url);
-const versionMsMax = 10_000;
+// The entry of `npm run doctor`: prints of everything that the service stands on what was found, where, and what to do
+// about what was not. Exits 0 or 1.
 
-interface Check {
-  name: string;
-  check: () => Promise<Finding>;
-}
+const marks: Record<Finding['verdict'], string> = { good: 'ok ', note: 'but', bad: 'NO ' };
 
 takeNoArguments(
   'npm run doctor',
   'Looks at everything that the service stands on, and says what is missing.',
   startSettings,
 );
-const dataDir = process.env.DATA_DIR || startSettings.DATA_DIR.default;
-const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl } = process.env;
-/** If both servers are given, the API and the worker will run by themselves, without npm start. */
-const isForStart = !(databaseUrl && redisUrl);
-
-// Everything that the service stands on: what was found, where, and what to do about what was not. Servers that are
-// given by URL are asked themselves; what is not given is looked for as `npm start` and `npm test` would. Exits 0 or 1.
-
-const checks: readonly Check[] = [
-  { name: 'Node', check: () => Promise.resolve(findingOf(checkNode())) },
-  { name: 'Packages', check: () => Promise.resolve(findingOf(checkPackages())) },
-  ...(databaseUrl ? givenPostgresChecks(databaseUrl) : [{ name: 'Postgres', check: checkEmbeddedPostgres }]),
-  ...(redisUrl ? givenRedisChecks(redisUrl) : [{ name: 'Redis', check: checkOwnRedis }]),
-  // With both servers given, `npm start` is not what runs here, and the port may be that of a running API.
-  ...(isForStart
-    ? [
-        { name: 'Data folder', check: () => Promise.resolve(checkDataFolder()) },
-        { name: 'Port', check: checkPort },
-        ...refusals(process.env.NODE_ENV),
-      ]
-    : []),
-];
-
-const marks: Record<Finding['verdict'], string> = { good: 'ok ', note: 'but', bad: 'NO ' };
-
 outliveLostOutput(process);
 
 let allGood = true;
-for (const { name, check } of checks) {
+for (const { name, check } of checksOf(process.env)) {
   const { verdict, text } = await check();
   allGood &&= verdict !== 'bad';
   process.stdout.write(`${marks[verdict]}  ${name.padEnd(12)} ${text.replaceAll('\n', `\n${' '.repeat(18)}`)}\n`);
 }
-const ready = isForStart ? 'All is there: npm start.' : 'All is there: npm run api, npm run worker.';
+const ready = isForStart(process.env) ? 'All is there: npm start.' : 'All is there: npm run api, npm run worker.';
 process.stdout.write(`${allGood ? ready : 'What says NO above must be mended first.'}\n`);
 if (!allGood) process.exitCode = 1;
-
-function givenPostgresChecks(url: string): Check[] {
-  const problem = databaseAddress(url);
-  if (problem !== undefined) return [notAnAddress('Postgres', `DATABASE_URL ${problem}.`)];
-  const limits = readSettings(rateLimitSettings, process.env);
-  return [
-    { name: 'Postgres', check: () => checkGivenPostgres(url) },
-    { name: 'Schema', check: () => checkSchema(url, { isForStart }) },
-    {
-      name: 'Limits',
-      // The API would end with the same words.
-      check: () =>
-        limits.ok
-          ? checkLimits(url, { limit: limits.values, isForStart })
-          : Promise.resolve(bad(limits.problems.join('\n'))),
-    },
-  ];
-}
-
-function givenRedisChecks(url: string): Check[] {
-  const problem = redisAddress(url);
-  if (problem !== undefined) return [notAnAddress('Redis', `REDIS_URL ${problem}.`)];
-  return [
-    { name: 'Redis', check: () => checkGivenRedis(url) },
-    { name: 'Workers', check: () => checkWorkers(url, { isForStart }) },
-  ];
-}
-
-/** Nothing is asked, because the driver would take such an address for another server, or for none. */
-function notAnAddress(name: string, text: string): Check {
-  return { name, check: () => Promise.resolve(bad(text)) };
-}
-
-function findingOf(outcome: Outcome<string>): Finding {
-  return outcome.ok ? good(outcome.value) : bad(outcome.problem);
-}
-
-function checkNode(): Outcome<string> {
-  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
-  const isNewEnough = major > nodeWanted[0] || (major === nodeWanted[0] && minor >= nodeWanted[1]);
-  return isNewEnough
-    ? { ok: true, value: `${process.version} (${process.execPath})` }
-    : failed(`${process.version} is too old: ${nodeWanted.join('.')} or newer is needed.`);
-}
-
-function checkPackages(): Outcome<string> {
-  const { dependencies } = JSON.parse(readFileSync(packageFile(), 'utf8')) as { dependencies: Record<string, string> };
-  const names = Object.keys(dependencies);
-  const missing = names.filter((name) => !isInstalled(name));
-  return missing.length === 0
-    ? { ok: true, value: `all ${String(names.length)} are there` }
-    : failed(`Missing: ${missing.join(', ')}. Run: npm ci`);
-}
-
-/** The nearest above: three levels up from dist/shared/standalone, two from the source. */
-function packageFile(from = new URL('.', import.meta.url)): URL {
-  const file = new URL('package.json', from);
-  if (existsSync(file) || from.pathname === '/') return file;
-  return packageFile(new URL('..', from));
-}
-
-/** By its folder: a package need not have an entry that can be resolved (`@bull-board/ui` has none). */
-function isInstalled(name: string): boolean {
-  return (require.resolve.paths(name) ?? []).some((folder) => existsSync(join(folder, name, 'package.json')));
-}
-
-function checkDataFolder(): Finding {
-  const found = lookAtDataFolder(dataDir);
-  if (!found.ok) return bad(found.problem);
-  const pid = holderOf(lockPath(resolve(dataDir)));
-  return pid === undefined ? good(found.value) : note(`${found.value}; npm start runs on it already: process ${pid}`);
-}
-
-function refusals(nodeEnv: string | undefined): Check[] {
-  const refusal = refusalOf(nodeEnv);
-  return refusal === undefined ? [] : [{ name: 'NODE_ENV', check: () => Promise.resolve(bad(refusal)) }];
-}
-
-async function checkEmbeddedPostgres(): Promise<Finding> {
-  const user = await findServerUser(locatePostgresFolder(resolve(dataDir, 'postgres')));
-  if (!user.ok) return bad(user.problem);
-  const found = await findPostgresBinaries({ user: user.value, say: () => undefined, env: process.env });
-  if (!found.ok) return bad(found.problem);
-  const { postgres } = found.value;
-  const as = user.value ? { uid: user.value.uid, gid: user.value.gid } : {};
-  const { code, output } = await runCommand({
-    file: postgres,
-    args: ['--version'],
-    msMax: versionMsMax,
-    cwd: '/',
-    ...as,
-  });
-  if (code !== 0) return bad(`${postgres} does not run: ${output}`);
-  return good(`${output}, embedded (${postgres}${user.value ? `, run as ${user.value.name}` : ''})`);
-}
-
-async function checkOwnRedis(): Promise<Finding> {
-  const found = await findRedisProgram({ say: () => undefined, env: process.env });
-  if (!found.ok) return bad(found.problem);
-  return good(`${found.value.version}, ${found.value.source} (${found.value.file})`);
-}
-
-async function checkPort(): Promise<Finding> {
-  const read = readSettings({ PORT: portSetting }, process.env);
-  if (!read.ok) return bad(read.problems.join(' '));
-  const { PORT: wanted } = read.values;
-  const port = await portOrFree(wanted);
-  if (port === wanted) return good(`${String(port)} is free`);
-  return note(`${String(wanted)} is taken, or closed to this user; npm start takes another by itself`);
-}

@@ -10,17 +10,9 @@ import { listShops } from '../database/shops.js';
 import { keys } from '../queue/names.js';
 import type { rateLimitSettings } from '../runtime/process-settings.js';
 import type { SettingsValues } from '../runtime/settings.js';
+import { bad, good, note } from './finding.js';
+import type { Finding } from './finding.js';
 import { checkRedis, questionRedis } from './redis-check.js';
-
-/** What was found of one thing: good, good with something to know, or to be mended first. */
-export interface Finding {
-  verdict: 'good' | 'note' | 'bad';
-  text: string;
-}
-
-export const good = (text: string): Finding => ({ verdict: 'good', text });
-export const note = (text: string): Finding => ({ verdict: 'note', text });
-export const bad = (text: string): Finding => ({ verdict: 'bad', text });
 
 /** What everything here was run on. Others from `postgresMin` on lack nothing that we know of, but were not tried. */
 const postgresTried = 18;

@@ -19,7 +19,7 @@ import { createPools } from './pools.js';
 takeNoArguments('npm run api', 'Serves the HTTP interface; several may run side by side.', declared);
 tuneHeap();
 const settings = settingsOrExit(declared, process.env, settingsProblems);
-const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL });
+const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL, nodeEnv: settings.NODE_ENV });
 const shutdown = createShutdown({ logger, forceMs: settings.SHUTDOWN_TIMEOUT_MS });
 shutdown.listen({ untilStarted: true });
 const tellParent = followParent(shutdown);

@@ -41,7 +41,7 @@ takeNoArguments('npm run worker', 'Applies what the APIs have queued; several ma
 tuneHeap();
 const settings = settingsOrExit(declared, process.env);
 const { DATABASE_URL, REDIS_URL, WORKER_LANES } = settings;
-const logger = createLogger({ name: 'worker', level: settings.LOG_LEVEL });
+const logger = createLogger({ name: 'worker', level: settings.LOG_LEVEL, nodeEnv: settings.NODE_ENV });
 const shutdown = createShutdown({ logger, forceMs });
 shutdown.listen({ untilStarted: true });
 const tellParent = followParent(shutdown);

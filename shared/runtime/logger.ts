@@ -15,8 +15,13 @@ export type Logger = PinoLogger;
  * better what a machine adds (hostname, container). On a terminal, outside production, one readable line. Writing is
  * synchronous, so that what is logged just before the process exits is not lost.
  */
-export function createLogger(deps: { name: string; level: string; destination?: DestinationStream }): Logger {
-  const { name, level, destination = createDestination() } = deps;
+export function createLogger(deps: {
+  name: string;
+  level: string;
+  nodeEnv?: string | undefined;
+  destination?: DestinationStream;
+}): Logger {
+  const { name, level, nodeEnv, destination = createDestination(nodeEnv) } = deps;
   const serializers = { err: withoutValues };
   const hooks = { streamWrite: maskCredentials };
   return pino({ name, level, base: { pid: process.pid }, serializers, hooks }, destination);
@@ -58,8 +63,8 @@ function withoutValues(error: unknown): unknown {
 
 const require = createRequire(import.meta.url);
 
-function createDestination(): DestinationStream {
-  const readable = process.stdout.isTTY && process.env.NODE_ENV !== 'production';
+function createDestination(nodeEnv: string | undefined): DestinationStream {
+  const readable = process.stdout.isTTY && nodeEnv !== 'production';
   return createLineWriter(1, readable ? createPretty() : undefined);
 }
 

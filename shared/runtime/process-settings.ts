@@ -27,6 +27,10 @@ export const processSettings = {
     enum: ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent'],
     description: 'The least severe messages to log; at debug the API has a line for each request.',
   },
+  NODE_ENV: {
+    type: 'string',
+    description: 'In production the log is JSON on a terminal too.',
+  },
   ADMIN_HOST: {
     type: 'string',
     default: '127.0.0.1',

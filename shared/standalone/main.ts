@@ -50,7 +50,10 @@ async function start(): Promise<void> {
 }
 
 async function run(terminal: Terminal, dataFolder: string, releaseLock: () => void): Promise<void> {
-  const shutdown = createShutdown({ logger: createLogger({ name: 'start', level: 'warn' }), forceMs });
+  const shutdown = createShutdown({
+    logger: createLogger({ name: 'start', level: 'warn', nodeEnv: settings.NODE_ENV }),
+    forceMs,
+  });
   const abort = new AbortController();
   const endNow: (() => void)[] = [releaseLock];
   shutdown.register('lock', releaseLock);

@@ -40,7 +40,7 @@ export interface PostgresOptions extends Patience {
   port?: number;
   /** Further server settings, by name. */
   settings?: Readonly<Record<string, string | number>>;
-  env?: NodeJS.ProcessEnv;
+  env: NodeJS.ProcessEnv;
   /** Told each server process as soon as it is there, long before it is ready. */
   onSpawn?: (pid: number) => void;
 }
@@ -72,7 +72,7 @@ const defaultSettings = { max_connections: 200, shared_buffers: '512MB', max_wal
  */
 export async function startPostgres(given: PostgresOptions): Promise<Outcome<PostgresServer>> {
   // Servers run in folders of their own, where a relative path leads nowhere.
-  const options = { ...given, dataDir: resolve(given.dataDir), env: given.env ?? process.env };
+  const options = { ...given, dataDir: resolve(given.dataDir) };
   const user = await findServerUser(locatePostgresFolder(options.dataDir));
   if (!user.ok) return user;
   const binaries = await findPostgresBinaries({ user: user.value, say: options.say, env: options.env });
@@ -144,7 +144,7 @@ function removeIfZombies(pid: number, cluster: string): void {
   if (isZombie(pid)) rmSync(join(cluster, 'postmaster.pid'), { force: true });
 }
 
-type LaunchOptions = PostgresOptions & { port: number; env: NodeJS.ProcessEnv };
+type LaunchOptions = PostgresOptions & { port: number };
 
 async function launch(
   options: LaunchOptions,

@@ -46,7 +46,7 @@ export interface RedisOptions {
   /** Wanted, not promised: a busy port moves. Default: any free one. */
   port?: number;
   say: (line: string) => void;
-  env?: NodeJS.ProcessEnv;
+  env: NodeJS.ProcessEnv;
   signal?: AbortSignal;
   /** Told each server process as soon as it is there, long before it is ready. */
   onSpawn?: (pid: number) => void;
@@ -83,9 +83,8 @@ export async function startRedis(options: RedisOptions): Promise<Outcome<RedisSe
   }
   const running = await adopt(dir, options.say);
   if (running) return { ok: true, value: running };
-  const env = options.env ?? process.env;
-  const program = await findRedisProgram({ ...options, env });
-  return program.ok ? launch({ ...options, env }, dir, program.value) : program;
+  const program = await findRedisProgram(options);
+  return program.ok ? launch(options, dir, program.value) : program;
 }
 
 /**
@@ -112,9 +111,7 @@ async function adopt(dir: string, say: (line: string) => void): Promise<RedisSer
   return undefined;
 }
 
-type LaunchOptions = RedisOptions & { env: NodeJS.ProcessEnv };
-
-async function launch(options: LaunchOptions, dir: string, program: RedisProgram): Promise<Outcome<RedisServer>> {
+async function launch(options: RedisOptions, dir: string, program: RedisProgram): Promise<Outcome<RedisServer>> {
   let port = await portOrFree(options.port ?? 0);
   for (let attempt = 1; ; attempt += 1) {
     const config = { port, password: readConfig(dir)?.password ?? randomBytes(24).toString('base64url') };
@@ -148,7 +145,7 @@ interface Started {
 }
 
 /** In a session of its own, so that Ctrl-C reaches it only through us, after those who use it have closed. */
-function spawnServer(options: LaunchOptions, dir: string, program: RedisProgram): Started {
+function spawnServer(options: RedisOptions, dir: string, program: RedisProgram): Started {
   const log = openSync(logPath(dir), 'a', 0o600);
   try {
     const logStart = fstatSync(log).size;

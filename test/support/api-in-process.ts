@@ -23,7 +23,7 @@ export async function startApiInProcess({
   const read = readSettings(declared, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, LOG_LEVEL: 'silent' });
   if (!read.ok) throw new Error(read.problems.join('\n'));
   const settings = read.values;
-  const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL });
+  const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL, nodeEnv: settings.NODE_ENV });
   const pools = createPools(settings);
   const { database, reads } = pools;
   const limiterRedis = connectLimiterRedis(redisUrl, () => undefined);

@@ -19,7 +19,7 @@ export async function leaveBehind(call: {
   const url = new URL(`../../shared/standalone/${call.module}`, import.meta.url).href;
   const code = `
     const { ${call.name}: start } = await import(${JSON.stringify(url)});
-    const started = await start({ ...${JSON.stringify(call.options)}, say: () => {} });
+    const started = await start({ ...${JSON.stringify(call.options)}, say: () => {}, env: process.env });
     console.log(JSON.stringify(started.value ?? started));
     setInterval(() => {}, 1000);`;
   const args = ['--import', 'tsx', '--input-type=module', '-e', code];

@@ -120,7 +120,7 @@ async function startServer(name: string, kind: 'postgres' | 'redis', forWholeRun
   let pid: number | undefined;
   let server: PostgresServer | RedisServer | undefined;
   const start = async (port: number) => {
-    const options = { port, say: () => undefined, onSpawn: (spawned: number) => (pid = spawned) };
+    const options = { port, say: () => undefined, env: process.env, onSpawn: (spawned: number) => (pid = spawned) };
     const dir = join(folder.path, 'server');
     server = await orThrow(
       kind === 'postgres' ? startPostgres({ ...options, dataDir: dir }) : startRedis({ ...options, dir }),

@@ -40,7 +40,7 @@ const strategies: Readonly<Record<BaselineName, Strategy>> = {
 tuneHeap();
 const settings = settingsOrExit(declared, process.env);
 const { pipeline, createSubmit } = strategies[process.env['BENCH_DESIGN'] as BaselineEnv['BENCH_DESIGN']];
-const logger = createLogger({ name: 'baseline', level: settings.LOG_LEVEL });
+const logger = createLogger({ name: 'baseline', level: settings.LOG_LEVEL, nodeEnv: settings.NODE_ENV });
 
 const applicationName = 'raw-materials-bench';
 

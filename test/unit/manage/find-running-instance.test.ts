@@ -20,7 +20,7 @@ describe('npm run manage without DATABASE_URL', () => {
   });
 
   it('works on the database that npm start runs in its data folder', async () => {
-    const started = await startPostgres({ dataDir: join(dataDir, 'postgres'), say: () => undefined });
+    const started = await startPostgres({ dataDir: join(dataDir, 'postgres'), say: () => undefined, env: process.env });
     if (!started.ok) throw new Error(started.problem);
     try {
       await migrateDatabase(started.value.url, () => undefined);
@@ -40,7 +40,7 @@ describe('npm run manage without DATABASE_URL', () => {
   it('finds it by any spelling of the folder, and a start by another takes it over', async () => {
     const spelt = `${dataDir}-link`;
     await symlink(dataDir, spelt);
-    const started = await startPostgres({ dataDir: join(spelt, 'postgres'), say: () => undefined });
+    const started = await startPostgres({ dataDir: join(spelt, 'postgres'), say: () => undefined, env: process.env });
     if (!started.ok) throw new Error(started.problem);
     try {
       for (const path of [dataDir, spelt, relative(tmpdir(), dataDir)]) {
@@ -53,7 +53,7 @@ describe('npm run manage without DATABASE_URL', () => {
         });
       }
       for (const path of [dataDir, relative(process.cwd(), dataDir)]) {
-        const again = await startPostgres({ dataDir: join(path, 'postgres'), say: () => undefined });
+        const again = await startPostgres({ dataDir: join(path, 'postgres'), say: () => undefined, env: process.env });
         expect(again, path).to.have.nested.include({ 'value.adopted': true, 'value.pid': started.value.pid });
       }
     } finally {

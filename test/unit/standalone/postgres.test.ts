@@ -33,7 +33,9 @@ describe('the embedded Postgres', () => {
   after(() => folder.remove());
 
   async function start(options: Partial<PostgresOptions> = {}): Promise<PostgresServer> {
-    const server = value(await startPostgres({ dataDir, say: (line) => said.push(line), ...options }));
+    const server = value(
+      await startPostgres({ dataDir, say: (line) => said.push(line), env: process.env, ...options }),
+    );
     running.push(server);
     return server;
   }
@@ -142,6 +144,7 @@ describe('the embedded Postgres', () => {
       const first = startPostgres({
         ...recovery('sleep 5; false'),
         say: () => undefined,
+        env: process.env,
         signal: abort.signal,
         onSpawn: (pid) => spawned.push(pid),
       });
@@ -154,8 +157,8 @@ describe('the embedded Postgres', () => {
     });
 
     it('is ended, with what it said, once it is silent for too long', async () => {
-      const say = () => undefined;
-      const outcome = await startPostgres({ ...recovery('sleep 5; false'), say, startSilenceMsMax: 1_000 });
+      const given = { ...recovery('sleep 5; false'), say: () => undefined, env: process.env };
+      const outcome = await startPostgres({ ...given, startSilenceMsMax: 1_000 });
       expect(outcome)
         .to.have.property('problem')
         .that.matches(/did not start.*database system was shut down/s);
@@ -231,7 +234,7 @@ describe('the embedded Postgres', () => {
 
   it('says what to do when the password of a cluster was lost', async () => {
     await rm(join(folder.path, 'half', 'password'));
-    const outcome = await startPostgres({ dataDir: join(folder.path, 'half'), say: () => undefined });
+    const outcome = await startPostgres({ dataDir: join(folder.path, 'half'), say: () => undefined, env: process.env });
     expect(outcome).to.have.property('ok', false);
     expect(outcome)
       .to.have.property('problem')
@@ -240,7 +243,11 @@ describe('the embedded Postgres', () => {
 
   it('says what to do when its folder cannot be made', async () => {
     await writeFile(join(folder.path, 'file'), '');
-    const outcome = await startPostgres({ dataDir: join(folder.path, 'file', 'postgres'), say: () => undefined });
+    const outcome = await startPostgres({
+      dataDir: join(folder.path, 'file', 'postgres'),
+      say: () => undefined,
+      env: process.env,
+    });
     expect(outcome)
       .to.have.property('problem')
       .that.matches(/cannot keep its data.*Set DATA_DIR/s);

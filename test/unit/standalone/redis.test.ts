@@ -28,7 +28,7 @@ describe('the private Redis', () => {
   after(() => folder.remove());
 
   async function start(options: { port?: number } = {}): Promise<RedisServer> {
-    const outcome = await startRedis({ dir, say: () => undefined, ...options });
+    const outcome = await startRedis({ dir, say: () => undefined, env: process.env, ...options });
     if (!outcome.ok) throw new Error(outcome.problem);
     running.push(outcome.value);
     return outcome.value;

@@ -4,7 +4,7 @@ import { loadAgentSurface } from './agent/load-agent-surface.js';
 import { arrivalMsMax, lingerMs } from './config.js';
 import { agent, agentMethods } from './http/agent.js';
 import { authenticate } from './http/authenticate.js';
-import { createBodies, leaveBodyRoom } from './http/body.js';
+import { createBodies, leaveBodyMemory } from './http/body.js';
 import type { Bodies } from './http/body.js';
 import { createClientAddress, createIsForwarded } from './http/client-address.js';
 import { createConnectionTurns } from './http/connection-turns.js';
@@ -112,7 +112,7 @@ function stack({ services, routing: { routed, notRouted }, publicPaths, turns, b
         metrics,
       }),
     ),
-    leaveBodyRoom,
+    leaveBodyMemory,
     agent(loadAgentSurface({ services, answerFault: (error, about) => answerFault(faults, error, about) }), bodies),
     plan,
     pathText,

@@ -1,8 +1,8 @@
 import bodyParser from 'koa-bodyparser';
 import { fail } from '../../shared/domain/errors.js';
 import type { Refusal, Result } from '../../shared/domain/errors.js';
-import { createBodyRoom } from './body-room.js';
-import type { BodyRoom } from './body-room.js';
+import { createBodyMemory } from './body-memory.js';
+import type { BodyMemory } from './body-memory.js';
 import { jsonType, mergePatchType } from './content-type.js';
 import { announcesBody, goOn } from './held-back-body.js';
 import { createInflate, isCoding } from './inflate.js';
@@ -19,7 +19,7 @@ const smallBytesMax = 16_384;
 
 /** What bodies are read with, one for the process. */
 export interface Bodies {
-  room: BodyRoom;
+  memory: BodyMemory;
   inflate: Inflate;
 }
 
@@ -29,12 +29,12 @@ export interface Bodies {
  */
 export function createBodies(): Bodies {
   const limits = { shopBytesMax: 12 * bodyBytesMax, processBytesMax: 48 * bodyBytesMax, waitMsMax: 3_000 };
-  return { room: createBodyRoom(limits), inflate: createInflate() };
+  return { memory: createBodyMemory(limits), inflate: createInflate() };
 }
 
 /**
  * Reads and parses the body of a request whose Content-Type is taken; the request keeps its place in memory until
- * `leaveBodyRoom`.
+ * `leaveBodyMemory`.
  *
  * koa-bodyparser is used for its bounded reading only: as text, a character for each byte, since its own JSON mode lets
  * invalid UTF-8, duplicate keys and any depth pass (reliability §1). It would also inflate a body while it comes in.
@@ -43,7 +43,7 @@ export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<
   const coding = takeEncoding(ctx);
   if (coding !== 'identity' && !isCoding(coding)) return unknownCoding;
   if (Number(ctx.req.headers['content-length']) > bodyBytesMax) return leaveUnread(ctx, tooLarge);
-  if (!(await enter(ctx, bodies.room, coding))) return leaveUnread(ctx, noRoom);
+  if (!(await enter(ctx, bodies.memory, coding))) return leaveUnread(ctx, noMemory);
   goOn(ctx.res);
   try {
     await Promise.race([read(ctx, nothingNext), brokenOff(ctx)]);
@@ -65,7 +65,7 @@ export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<
 }
 
 /** Frees what the body took, whatever became of the request. */
-export const leaveBodyRoom: AppMiddleware = async ({ state }, next) => {
+export const leaveBodyMemory: AppMiddleware = async ({ state }, next) => {
   try {
     await next();
   } finally {
@@ -73,13 +73,13 @@ export const leaveBodyRoom: AppMiddleware = async ({ state }, next) => {
   }
 };
 
-/** Whether the body gets room: at once if it is small and says so, otherwise within the time to wait. */
-async function enter(ctx: AppContext, room: BodyRoom, coding: string): Promise<boolean> {
+/** Whether the body gets a place: at once if it is small and says so, otherwise within the time to wait. */
+async function enter(ctx: AppContext, memory: BodyMemory, coding: string): Promise<boolean> {
   const { headers } = ctx.req;
   const isTold = coding === 'identity' && headers['content-length'] !== undefined;
   const bytes = isTold ? Number(headers['content-length']) : bodyBytesMax;
   if (!announcesBody(ctx.req) || bytes <= smallBytesMax) return true;
-  ctx.state.bodyPlace = await room.enter(callerOf(ctx).shop.id, bytes);
+  ctx.state.bodyPlace = await memory.enter(callerOf(ctx).shop.id, bytes);
   return ctx.state.bodyPlace !== undefined;
 }
 
@@ -100,7 +100,7 @@ const nothingNext = () => Promise.resolve();
 
 const tooLarge = fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesMax} bytes.`);
 
-const noRoom = fail('SERVICE_UNAVAILABLE', 'Too much data is on its way at the moment. Nothing was applied.', {
+const noMemory = fail('SERVICE_UNAVAILABLE', 'Too much data is on its way at the moment. Nothing was applied.', {
   retryAfterSeconds: 1,
 });
 

@@ -5,8 +5,8 @@ import type { Duplex } from 'node:stream';
 import { fail, statusByCode } from '../../shared/domain/errors.js';
 import type { Refusal } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
-import { createAnswerRoom } from './answer-room.js';
-import type { AnswerRoom } from './answer-room.js';
+import { createAnswerLimit } from './answer-limit.js';
+import type { AnswerLimit } from './answer-limit.js';
 import { closeLingering } from './close-lingering.js';
 import type { OpenConnections } from './close-lingering.js';
 import { sendReply } from './envelope.js';
@@ -59,7 +59,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   // Holds only requests cut short: keeping the last one of every open connection took 4 KiB each.
   const cutShort = new WeakMap<Duplex, IncomingMessage>();
   const readAhead = new WeakMap<Socket, ReadAhead>();
-  const room = createAnswerRoom();
+  const answerLimit = createAnswerLimit();
   let closing = false;
   server.on('connection', (socket) => {
     const open: ServerResponse[] = [];
@@ -67,18 +67,18 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     readAhead.set(socket, boundReadAhead(socket, open));
     socket.once('close', () => {
       connections.delete(socket);
-      room.closed(open.splice(0).length);
+      answerLimit.closed(open.splice(0).length);
     });
   });
   const follow = (req: IncomingMessage, res: ServerResponse, open: ServerResponse[]) => {
-    track(req, res, { open, cutShort, readAhead: readAhead.get(req.socket), room });
+    track(req, res, { open, cutShort, readAhead: readAhead.get(req.socket), answerLimit });
     if (isUpgrade(req)) res.setHeader('Connection', 'close');
     if (closing) endWithLast(open);
   };
   /** The open answers of the connection, if another may be opened there. */
   const admit = ({ socket }: IncomingMessage): ServerResponse[] | undefined => {
     const open = connections.get(socket);
-    return open !== undefined && room.admitOrCutOff(socket, open.length) ? open : undefined;
+    return open !== undefined && answerLimit.admitOrCutOff(socket, open.length) ? open : undefined;
   };
   const begin = (req: IncomingMessage, res: ServerResponse) => {
     const open = admit(req);
@@ -166,18 +166,18 @@ interface Tracked {
   open: ServerResponse[];
   cutShort: WeakMap<Duplex, IncomingMessage>;
   readAhead: ReadAhead | undefined;
-  room: AnswerRoom;
+  answerLimit: AnswerLimit;
 }
 
 /** For every request, by whichever event Node hands it over: notes its open answer, and whether it was cut short. */
-function track(req: IncomingMessage, res: ServerResponse, { open, cutShort, readAhead, room }: Tracked): void {
+function track(req: IncomingMessage, res: ServerResponse, { open, cutShort, readAhead, answerLimit }: Tracked): void {
   open.push(res);
-  room.opened();
+  answerLimit.opened();
   readAhead?.opened();
   // If the connection breaks, Node 20 does not say so to an answer behind another; that goes with its connection.
   res.once('close', () => {
     const place = open.indexOf(res);
-    if (place >= 0) room.closed(open.splice(place, 1).length);
+    if (place >= 0) answerLimit.closed(open.splice(place, 1).length);
     readAhead?.closed();
     if (!req.complete) cutShort.set(req.socket, req);
   });

@@ -4,7 +4,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import Koa from 'koa';
-import { createBodyRoom } from '../../../api/http/body-room.js';
+import { createBodyMemory } from '../../../api/http/body-memory.js';
 import { createBodies, readBody } from '../../../api/http/body.js';
 import type { Bodies } from '../../../api/http/body.js';
 import type { RequestState } from '../../../api/http/request-state.js';
@@ -82,11 +82,11 @@ describe('a body as it comes in', () => {
 
   it('that did not say how small it is takes no place any more once that is seen', async () => {
     const all = 1_048_576;
-    const room = createBodyRoom({ processBytesMax: all, shopBytesMax: all, waitMsMax: 1 });
-    bodies = { ...bodies, room };
+    const memory = createBodyMemory({ processBytesMax: all, shopBytesMax: all, waitMsMax: 1 });
+    bodies = { ...bodies, memory };
     socket.write(`${head}\r\n2\r\n{}\r\n0\r\n\r\n`);
     await until(() => read !== undefined, soon('the reading to end'));
     expect(read).to.deep.equal({ ok: true, data: {} });
-    expect(await room.enter(1, all), 'room for the largest body').not.to.equal(undefined);
+    expect(await memory.enter(1, all), 'room for the largest body').not.to.equal(undefined);
   });
 });

@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { authenticate } from '../../../api/http/authenticate.js';
-import { createBodyRoom } from '../../../api/http/body-room.js';
+import { createBodyMemory } from '../../../api/http/body-memory.js';
 import { createFailedAttempts } from '../../../api/http/failed-attempts.js';
 import { createKeyRing, lookUpMsMax } from '../../../api/http/key-ring.js';
 import type { KeyRing } from '../../../api/http/key-ring.js';
@@ -75,11 +75,11 @@ describe('a process that stood still while others answered', () => {
   });
 
   it('has room for a body that waited for one whose rest was there', async () => {
-    const room = createBodyRoom({ processBytesMax: 1, shopBytesMax: 1, waitMsMax });
-    const held = await room.enter(1, 1);
+    const memory = createBodyMemory({ processBytesMax: 1, shopBytesMax: 1, waitMsMax });
+    const held = await memory.enter(1, 1);
     await nextTurn();
     const arrived = outside.ask().then(() => held?.leave());
-    const entered = room.enter(2, 1);
+    const entered = memory.enter(2, 1);
     outside.standStill(2 * waitMsMax);
     expect(await entered).to.not.equal(undefined);
     await arrived;

@@ -1,7 +1,7 @@
 import { afterRunning } from '../running-wait.js';
 
 /** Bounds the memory of bodies that are being read, or whose request is not answered yet. */
-export interface BodyRoom {
+export interface BodyMemory {
   /**
    * Asks for a place of so many bytes; undefined if there is none in time. Among those for whom there is room, the
    * first to ask comes first: small bodies pass a large one, which is refused after `waitMsMax`.
@@ -15,7 +15,7 @@ export interface BodyPlace {
   leave(): void;
 }
 
-export interface BodyRoomLimits {
+export interface BodyMemoryLimits {
   processBytesMax: number;
   /** No shop's bodies keep out those of the others. */
   shopBytesMax: number;
@@ -32,7 +32,7 @@ interface Waiting {
  * Without it 500 requests of 1 MB that stopped before their last byte took a process to 647 MB, for as long as a
  * request may take to arrive; a read key and the shop's budget of a minute were enough.
  */
-export function createBodyRoom({ processBytesMax, shopBytesMax, waitMsMax }: BodyRoomLimits): BodyRoom {
+export function createBodyMemory({ processBytesMax, shopBytesMax, waitMsMax }: BodyMemoryLimits): BodyMemory {
   const byShop = new Map<number, number>();
   const waiting = new Set<Waiting>();
   let taken = 0;

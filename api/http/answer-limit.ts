@@ -10,7 +10,7 @@ const connectionMax = 600;
 const processMax = 10_000;
 
 /** Bounds how many answers are open at once: each takes memory, even if its client shows no key and reads no answer. */
-export interface AnswerRoom {
+export interface AnswerLimit {
   /**
    * Whether another may be open on a connection. If not, the connection is cut off: a client that sends ahead can
    * repeat what has no answer (RFC 9112 §9.3.2), and gives way to those that wait for theirs.
@@ -24,7 +24,7 @@ export interface AnswerRoom {
  * Without it, a hundred connections that each sent 1,300 requests for a public file in one packet and read nothing took
  * a process from 136 MB to 1.3 GB, and for 13 seconds it heard nobody.
  */
-export function createAnswerRoom(): AnswerRoom {
+export function createAnswerLimit(): AnswerLimit {
   let openOfAll = 0;
   return {
     admitOrCutOff(socket, openThere) {

@@ -1,24 +1,24 @@
 import { expect } from 'chai';
-import { createAnswerRoom } from '../../../api/http/answer-room.js';
-import type { AnswerRoom } from '../../../api/http/answer-room.js';
+import { createAnswerLimit } from '../../../api/http/answer-limit.js';
+import type { AnswerLimit } from '../../../api/http/answer-limit.js';
 
 const [connectionMax, processMax] = [600, 10_000];
 
 describe('the answers that are open at once', () => {
-  let room: AnswerRoom;
-  beforeEach(() => (room = createAnswerRoom()));
+  let limit: AnswerLimit;
+  beforeEach(() => (limit = createAnswerLimit()));
 
   function connect() {
     const connection = { destroyed: false, open: 0, destroy: () => (connection.destroyed = true) };
-    return connection as typeof connection & Parameters<AnswerRoom['admitOrCutOff']>[0];
+    return connection as typeof connection & Parameters<AnswerLimit['admitOrCutOff']>[0];
   }
   /** How many of so many requests were taken. */
   function send(connection: ReturnType<typeof connect>, count: number): number {
     const before = connection.open;
     for (let sent = 0; sent < count; sent += 1) {
-      if (!room.admitOrCutOff(connection, connection.open)) continue;
+      if (!limit.admitOrCutOff(connection, connection.open)) continue;
       connection.open += 1;
-      room.opened();
+      limit.opened();
     }
     return connection.open - before;
   }
@@ -29,7 +29,7 @@ describe('the answers that are open at once', () => {
     expect(client.destroyed).to.equal(false);
     expect(send(client, 1)).to.equal(0);
     expect(client.destroyed).to.equal(true);
-    room.closed(client.open);
+    limit.closed(client.open);
     client.open = 0;
     expect(send(client, 1)).to.equal(0);
   });
@@ -40,7 +40,7 @@ describe('the answers that are open at once', () => {
     expect(send(patient, 1)).to.equal(1);
     expect(send(ahead, 2)).to.equal(1);
     expect([patient.destroyed, ahead.destroyed]).to.deep.equal([false, true]);
-    room.closed(connectionMax);
+    limit.closed(connectionMax);
     expect(send(patient, 10)).to.equal(10);
   });
 });

@@ -15,5 +15,5 @@ export interface AgentAnswer {
   body: string;
 }
 
-/** The AI-agent surface as the HTTP room sees it: from one message to one answer. A fault is thrown. */
+/** The AI-agent surface as `http` sees it: from one message to one answer. A fault is thrown. */
 export type AgentSurface = (request: AgentRequest) => Promise<AgentAnswer>;

@@ -9,8 +9,8 @@ import { backUpDatabase, backUpRedis } from '../support/back-up.js';
 import type { BackUp } from '../support/back-up.js';
 import { addOne, recordOf, totalOf } from '../support/change.js';
 import { connectForTest } from '../support/fault-run.js';
-import { openQueueRoom } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
+import { openQueueHarness } from '../support/queue-harness.js';
+import type { QueueHarness } from '../support/queue-harness.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { askUnrefused, watchCpu } from '../support/refusals.js';
 import { startTestRedis } from '../support/servers.js';
@@ -30,7 +30,7 @@ describe('a store that was restored to an earlier moment', () => {
   let redis: TestRedis;
   let service: Service;
   let database: Database;
-  let room: QueueRoom;
+  let harness: QueueHarness;
   let shop: TestShop;
   let backUp: BackUp | undefined;
 
@@ -39,10 +39,10 @@ describe('a store that was restored to an earlier moment', () => {
     service = await startService({ redisUrl: redis.url });
     database = connectForTest(service.databaseUrl);
     shop = await createTestShop(database, { materials });
-    room = await openQueueRoom(redis.url);
+    harness = await openQueueHarness(redis.url);
   });
   afterEach(async () => {
-    room.close();
+    harness.close();
     await database.destroy();
     await service.stop();
     await backUp?.remove();
@@ -51,12 +51,12 @@ describe('a store that was restored to an earlier moment', () => {
 
   const baseUrl = () => service.baseUrls.at(-1) ?? '';
   const refOf = (materialId: string) => ({ shopId: shop.shopId, materialId });
-  const waiting = (materialId: string) => room.jobs(refOf(materialId), 'wait');
+  const waiting = (materialId: string) => harness.jobs(refOf(materialId), 'wait');
   const totals = () => Promise.all(shop.materialIds.map((materialId) => totalOf(database, shop, materialId)));
   const plusOne = () =>
     operationOf({ kind: 'adjust', rows: [{ locationId: shop.locationIds[0] ?? '', delta: toMicros(1) }] });
   const deliver = (materialId: string, operation: Operation) =>
-    room.add(refOf(materialId), { operations: [operation] });
+    harness.add(refOf(materialId), { operations: [operation] });
   const killAll = async () => {
     for (const each of [...service.apis, ...service.workers]) each.kill('SIGKILL');
     await Promise.all([...service.apis, ...service.workers].map(({ exited }) => exited));
@@ -194,9 +194,9 @@ describe('a store that was restored to an earlier moment', () => {
       await worker.exited;
       service.workers.splice(0);
 
-      room.close();
+      harness.close();
       await backUp.restore();
-      room = await openQueueRoom(redis.url);
+      harness = await openQueueHarness(redis.url);
       for (const materialId of shop.materialIds) expect(await waiting(materialId)).to.have.length(1);
       const [prunedId = ''] = shop.materialIds;
       const [pruned] = operations;
@@ -219,9 +219,9 @@ describe('a store that was restored to an earlier moment', () => {
       await deliver(expiredId, plusOne());
       backUp = await backUpRedis(redis);
       await redis.flush();
-      room.close();
+      harness.close();
       await backUp.restore();
-      room = await openQueueRoom(redis.url);
+      harness = await openQueueHarness(redis.url);
       await makeOld(expiredId);
       await service.startWorker();
       await untilIdle();
@@ -236,8 +236,8 @@ describe('a store that was restored to an earlier moment', () => {
   async function makeOld(materialId: string): Promise<void> {
     const [jobId = ''] = await waiting(materialId);
     const key = `${queuePrefix}:${queueName(refOf(materialId))}:${jobId}`;
-    const job = JSON.parse((await room.redis.hget(key, 'data')) ?? '') as OperationsJob;
+    const job = JSON.parse((await harness.redis.hget(key, 'data')) ?? '') as OperationsJob;
     for (const operation of job.operations) operation.acceptedAtMs -= longAgoMs;
-    await room.redis.hset(key, 'data', JSON.stringify(job));
+    await harness.redis.hset(key, 'data', JSON.stringify(job));
   }
 });

@@ -3,17 +3,17 @@ import { giveBack, leaseMs } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import { keys, materialOfQueue, queueName } from '../../shared/queue/names.js';
-import { useQueueRoom, workedOff } from '../support/queue-room.js';
+import { useQueueHarness, workedOff } from '../support/queue-harness.js';
 
 const many = 32;
 
 describe('the step of a lane from one cycle to the next', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
   const ref = { shopId: 1, materialId: 'VMAT-VAR-a' };
   const other = { shopId: 1, materialId: 'VMAT-VAR-b' };
   const name = queueName(ref);
 
-  const take = (max?: number) => room.take(max);
+  const take = (max?: number) => harness.take(max);
   const takeOne = async (): Promise<HeldMaterial> => {
     const [held] = await take();
     if (held === undefined) throw new Error('nothing was ready');
@@ -21,25 +21,28 @@ describe('the step of a lane from one cycle to the next', () => {
   };
 
   it('finishes what was done, and hands out what has come since under the same lease', async () => {
-    await room.add(ref);
+    await harness.add(ref);
     const held = await takeOne();
-    const second = await room.add(ref);
+    const second = await harness.add(ref);
     // About to run out.
-    await room.redis.zadd(keys.scheduled, Date.now() + 5, name);
-    const { materials, lost, nowMs } = await room.advance([workedOff(held)], many);
+    await harness.redis.zadd(keys.scheduled, Date.now() + 5, name);
+    const { materials, lost, nowMs } = await harness.advance([workedOff(held)], many);
     expect(lost).to.equal(0);
-    expect(Number(await room.redis.zscore(keys.scheduled, name)) - nowMs, 'a whole lease from now').to.equal(leaseMs);
+    expect(Number(await harness.redis.zscore(keys.scheduled, name)) - nowMs, 'a whole lease from now').to.equal(
+      leaseMs,
+    );
     expect(materials.map(({ queue, token, jobs }) => [queue, token, jobs.map(({ id }) => id)])).to.deep.equal([
       [name, held.token, [second]],
     ]);
-    expect(await room.jobs(ref, 'active')).to.deep.equal([second]);
+    expect(await harness.jobs(ref, 'active')).to.deep.equal([second]);
   });
 
   it('takes others only into the room that is left, under another token', async () => {
     const held = await fill(3);
-    for (const { queue } of held) await room.add(materialOfQueue(queue));
-    for (let index = 0; index < 5; index += 1) await room.add({ shopId: 2, materialId: `VMAT-VAR-${String(index)}` });
-    const { materials } = await room.advance(
+    for (const { queue } of held) await harness.add(materialOfQueue(queue));
+    for (let index = 0; index < 5; index += 1)
+      await harness.add({ shopId: 2, materialId: `VMAT-VAR-${String(index)}` });
+    const { materials } = await harness.advance(
       held.map((each) => workedOff(each)),
       4,
     );
@@ -49,9 +52,10 @@ describe('the step of a lane from one cycle to the next', () => {
 
   it('keeps half of its busy materials and puts the others in line, while anything else is ready', async () => {
     const held = await fill(many);
-    for (const { queue } of held) await room.add(materialOfQueue(queue));
-    for (let index = 0; index < 4; index += 1) await room.add({ shopId: 2, materialId: `VMAT-VAR-${String(index)}` });
-    const { materials } = await room.advance(
+    for (const { queue } of held) await harness.add(materialOfQueue(queue));
+    for (let index = 0; index < 4; index += 1)
+      await harness.add({ shopId: 2, materialId: `VMAT-VAR-${String(index)}` });
+    const { materials } = await harness.advance(
       held.map((each) => workedOff(each)),
       many,
     );
@@ -65,17 +69,17 @@ describe('the step of a lane from one cycle to the next', () => {
     expect(taken, 'nothing is left out while there is room').to.have.length(many - 16);
     // Those that were put in line and taken again in the same step are under another lease than before.
     const tokens = Object.fromEntries(materials.map(({ queue, token }) => [queue, token]));
-    expect(await room.redis.hgetall(keys.leases)).to.deep.equal(tokens);
+    expect(await harness.redis.hgetall(keys.leases)).to.deep.equal(tokens);
   });
 
   it('of a lane that ends takes nothing, and counts no delivery of what it gives back', async () => {
-    await room.add(ref);
+    await harness.add(ref);
     const held = await takeOne();
-    const second = await room.add(ref);
-    await room.add(other);
-    const { materials } = await room.advance([workedOff(held)], 0);
+    const second = await harness.add(ref);
+    await harness.add(other);
+    const { materials } = await harness.advance([workedOff(held)], 0);
     expect(materials.map(({ queue, jobs }) => [queue, jobs])).to.deep.equal([[name, []]]);
-    await giveBack(room.redis, materials, 0, 'counted');
+    await giveBack(harness.redis, materials, 0, 'counted');
     expect((await take()).find(({ queue }) => queue === name)?.jobs).to.deep.include({
       id: second,
       deliveries: 1,
@@ -86,7 +90,7 @@ describe('the step of a lane from one cycle to the next', () => {
   /** Takes so many materials of shop 1, each with a job. */
   async function fill(count: number): Promise<HeldMaterial[]> {
     for (let index = 0; index < count; index += 1)
-      await room.add({ shopId: 1, materialId: `VMAT-VAR-${String(index)}` });
+      await harness.add({ shopId: 1, materialId: `VMAT-VAR-${String(index)}` });
     return take(count);
   }
 });

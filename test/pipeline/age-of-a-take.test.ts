@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { takeMaterials } from '../../shared/queue/leases.js';
-import { useQueueRoom } from '../support/queue-room.js';
+import { useQueueHarness } from '../support/queue-harness.js';
 import { standStill } from '../support/stand-still.js';
 
 describe('the age of what a lane has taken', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
 
   it('is reckoned from the sending of the take: its answer may lie unread in a process that stands still', async () => {
-    await room.add({ shopId: 1, materialId: 'VMAT-VAR-a' });
-    const taking = takeMaterials(room.redis, { newToken: () => 'of this take' }, 1);
+    await harness.add({ shopId: 1, materialId: 'VMAT-VAR-a' });
+    const taking = takeMaterials(harness.redis, { newToken: () => 'of this take' }, 1);
     standStill(500);
     const { materials, sinceSentMs } = await taking;
     expect(materials).to.have.lengthOf(1);

@@ -5,8 +5,8 @@ import { keys, queueName } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/change.js';
 import { request } from '../support/http.js';
 import type { Answer } from '../support/http.js';
-import { openQueueRoom } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
+import { openQueueHarness } from '../support/queue-harness.js';
+import type { QueueHarness } from '../support/queue-harness.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
@@ -21,16 +21,16 @@ const [shopMax, processMax] = [4, 6];
 describe('back-pressure', () => {
   let service: Service;
   let database: Database;
-  let room: QueueRoom;
+  let harness: QueueHarness;
   let shop: TestShop;
   before(async () => {
     const apiEnv = { IN_FLIGHT_SHOP_MAX: String(shopMax), IN_FLIGHT_MAX: String(processMax) };
     service = await startService({ apis: 1, workers: 1, apiEnv });
     database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
-    room = await openQueueRoom(service.redisUrl);
+    harness = await openQueueHarness(service.redisUrl);
   });
   after(async () => {
-    room.close();
+    harness.close();
     await database.destroy();
     await service.stop();
   });
@@ -50,7 +50,7 @@ describe('back-pressure', () => {
     expect(headers['retry-after']).to.match(/^[1-9]\d*$/);
   };
   const scriptCalls = async () =>
-    [...(await room.redis.info('commandstats')).matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)]
+    [...(await harness.redis.info('commandstats')).matchAll(/cmdstat_eval(?:sha)?:calls=(\d+)/g)]
       .map(([, calls]) => Number(calls))
       .reduce((sum, calls) => sum + calls, 0);
   /** Sends a change for each of these at once while the worker stands still, and counts the refused as they come. */
@@ -95,9 +95,9 @@ describe('back-pressure', () => {
     service.workers[0]?.kill('SIGSTOP');
     const waiting = queueName({ shopId: shop.shopId, materialId: 'VMAT-VAR-waiting' });
     const other = await createTestShop(database);
-    await room.redis.rpush(`${keys.ready}:${String(shop.shopId)}`, waiting);
-    await room.redis.rpush(keys.ready, shop.shopId);
-    await room.redis.hset(keys.since, waiting, Date.now() - 10_000);
+    await harness.redis.rpush(`${keys.ready}:${String(shop.shopId)}`, waiting);
+    await harness.redis.rpush(keys.ready, shop.shopId);
+    await harness.redis.hset(keys.since, waiting, Date.now() - 10_000);
     // While the worker stands still only the API calls scripts: after two calls it has seen the list as it is now.
     const before = await scriptCalls();
     await until(async () => (await scriptCalls()) >= before + 2, {
@@ -107,7 +107,7 @@ describe('back-pressure', () => {
     const refusal = await addOne(baseUrl(), shop);
     const taken = addOne(baseUrl(), other);
     service.workers[0]?.kill('SIGCONT');
-    await room.redis.hdel(keys.since, waiting);
+    await harness.redis.hdel(keys.since, waiting);
     expectRefusal(refusal, /backlog/);
     expect((await taken).status).to.equal(200);
     await until(async () => (await addOne(baseUrl(), shop)).status === 200, {

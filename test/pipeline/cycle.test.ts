@@ -12,7 +12,7 @@ import type { WorkerDeps } from '../../worker/deps.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
 import { recordOf, totalOf } from '../support/change.js';
 import { useDatabase } from '../support/database.js';
-import { useQueueRoom } from '../support/queue-room.js';
+import { useQueueHarness } from '../support/queue-harness.js';
 import { createTestShop, operationOf } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
 
@@ -20,7 +20,7 @@ import type { TestShop } from '../support/shop.js';
 const [largeOperations, rowsMax] = [10, 1_000];
 
 describe('a cycle that takes more than one transaction', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
   const postgres = useDatabase({ poolMax: 3, pipeline: true });
   let shop: TestShop;
   /** What the ledger watch was told of. */
@@ -41,15 +41,15 @@ describe('a cycle that takes more than one transaction', () => {
 
   it('has each of its jobs applied once and finished, whichever transaction it is in', async () => {
     const jobs = [large(), [book(-1)], [book(2)]];
-    for (const operations of jobs) await room.add(ref(), { operations });
+    for (const operations of jobs) await harness.add(ref(), { operations });
     const elsewhere = book(5);
-    await room.add(ref(1), { operations: [elsewhere] });
+    await harness.add(ref(1), { operations: [elsewhere] });
     const transactions = await cycle(() => Promise.resolve());
     expect(transactions).to.equal(2);
     expect(await totalOf(postgres.database, shop)).to.equal(largeOperations * rowsMax + 1);
     expect(await totalOf(postgres.database, shop, ref(1).materialId)).to.equal(5);
-    expect(await room.jobs(ref(), 'active')).to.deep.equal([]);
-    expect(await room.jobs(ref(), 'wait')).to.deep.equal([]);
+    expect(await harness.jobs(ref(), 'active')).to.deep.equal([]);
+    expect(await harness.jobs(ref(), 'wait')).to.deep.equal([]);
   });
 
   it('takes fewer field updates into one, since each answers with the whole material', async () => {
@@ -58,7 +58,7 @@ describe('a cycle that takes more than one transaction', () => {
         operationOf({ kind: 'update', changes: { sku: `S-${String(index)}` } }),
       );
     const operations = [updates(128), updates(128), updates(1)];
-    for (const [index, each] of operations.entries()) await room.add(ref(index < 2 ? 0 : 1), { operations: each });
+    for (const [index, each] of operations.entries()) await harness.add(ref(index < 2 ? 0 : 1), { operations: each });
     expect(await cycle(() => Promise.resolve())).to.equal(2);
     expect(new Set(await recorded(operations.flat()))).to.deep.equal(new Set(['executed']));
   });
@@ -66,9 +66,9 @@ describe('a cycle that takes more than one transaction', () => {
   it('leaves a material whole that the first of them found locked, though it is free by the second', async () => {
     const operations = [large(), [book(-1)], [book(2)]];
     const jobs: string[] = [];
-    for (const each of operations) jobs.push(await room.add(ref(), { operations: each }));
+    for (const each of operations) jobs.push(await harness.add(ref(), { operations: each }));
     const elsewhere = book(5);
-    await room.add(ref(1), { operations: [elsewhere] });
+    await harness.add(ref(1), { operations: [elsewhere] });
     const held = await hold();
     const transactions = await cycle((number) => (number === 2 ? held.letGo() : Promise.resolve()));
     await held.letGo();
@@ -78,12 +78,12 @@ describe('a cycle that takes more than one transaction', () => {
     );
     expect(await recordOf(postgres.database, elsewhere.id)).to.equal('executed');
     expect(changed.map(queueName), 'what the ledger watch is told').to.deep.equal([queueName(ref(1))]);
-    expect(await room.jobs(ref(), 'wait')).to.deep.equal(jobs);
+    expect(await harness.jobs(ref(), 'wait')).to.deep.equal(jobs);
   });
 
   it('in which each operation runs alone leaves those behind one that found the material locked', async () => {
     const operations = [book(1), book(-1), book(2)];
-    const job = await room.add(ref(), { operations });
+    const job = await harness.add(ref(), { operations });
     const held = await hold();
     const transactions = await cycle((number) => {
       if (number === 1) throw new Error('a fault of ours');
@@ -92,7 +92,7 @@ describe('a cycle that takes more than one transaction', () => {
     await held.letGo();
     expect(transactions, 'all together, then the first alone').to.equal(2);
     expect(await recorded(operations)).to.deep.equal([undefined, undefined, undefined]);
-    expect(await room.jobs(ref(), 'wait')).to.deep.equal([job]);
+    expect(await harness.jobs(ref(), 'wait')).to.deep.equal([job]);
   });
 
   /** Runs a cycle over all that is ready; calls `before` with the number of each transaction. Returns their count. */
@@ -104,9 +104,9 @@ describe('a cycle that takes more than one transaction', () => {
       await before(transactions);
       return client.acquireConnection();
     };
-    const presence = await createWorkerPresence(room.redis);
+    const presence = await createWorkerPresence(harness.redis);
     const deps: WorkerDeps = {
-      redis: room.redis,
+      redis: harness.redis,
       presence,
       database: Object.create(postgres.database, {
         client: { value: Object.create(client, { acquireConnection: { value: acquireConnection } }) as unknown },
@@ -117,7 +117,7 @@ describe('a cycle that takes more than one transaction', () => {
       ledgerWatch: { changed: (materials) => void changed.push(...materials), stop: () => Promise.resolve() },
       watchLeftOut: () => undefined,
     };
-    await runCycle(deps, await takeMaterials(room.redis, presence, 32), () => false);
+    await runCycle(deps, await takeMaterials(harness.redis, presence, 32), () => false);
     return transactions;
   }
 

@@ -6,8 +6,8 @@ import type { Database } from '../../shared/database/connect.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, recordOf, totalOf } from '../support/change.js';
 import type { Answer } from '../support/http.js';
-import { openQueueRoom } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
+import { openQueueHarness } from '../support/queue-harness.js';
+import type { QueueHarness } from '../support/queue-harness.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
@@ -21,16 +21,16 @@ const soonMsMax = 10_000;
 describe('the end of the wait', () => {
   let service: Service;
   let database: Database;
-  let room: QueueRoom;
+  let harness: QueueHarness;
   let shop: TestShop;
   before(async () => {
     const apiEnv = { WAIT_MS: String(waitMs), IN_FLIGHT_MAX: '3000', IN_FLIGHT_SHOP_MAX: '3000' };
     service = await startService({ apis: 1, workers: 1, apiEnv });
     database = connectDatabase({ url: service.databaseUrl, poolMax: 4, applicationName: 'test' });
-    room = await openQueueRoom(service.redisUrl);
+    harness = await openQueueHarness(service.redisUrl);
   });
   after(async () => {
-    room.close();
+    harness.close();
     await database.destroy();
     await service.stop();
   });
@@ -81,7 +81,7 @@ describe('the end of the wait', () => {
       expect(await recordOf(database, idOf(answer))).to.equal('cancelled');
     }
     for (const materialId of many.materialIds)
-      expect(await room.jobs({ ...many, materialId }, 'wait')).to.have.length(1);
+      expect(await harness.jobs({ ...many, materialId }, 'wait')).to.have.length(1);
     worker()?.kill('SIGCONT');
     await untilIdle();
     for (const materialId of many.materialIds) expect(await totalOf(database, many, materialId)).to.equal(0);
@@ -139,10 +139,13 @@ describe('the end of the wait', () => {
     worker()?.kill('SIGSTOP');
     const sentMs = performance.now();
     const asked = addOne(baseUrl(), shop);
-    await until(async () => (await room.jobs({ ...shop, materialId: shop.materialIds[0] ?? '' }, 'wait')).length > 0, {
-      deadlineMs: soonMsMax,
-      what: 'the change to be queued',
-    });
+    await until(
+      async () => (await harness.jobs({ ...shop, materialId: shop.materialIds[0] ?? '' }, 'wait')).length > 0,
+      {
+        deadlineMs: soonMsMax,
+        what: 'the change to be queued',
+      },
+    );
     const [api] = service.apis;
     api?.kill('SIGSTOP');
     worker()?.kill('SIGCONT');
@@ -224,7 +227,7 @@ describe('the end of the wait', () => {
       const held = addOne(baseUrl(), shop);
       const [jobId = ''] = await until(
         async () => {
-          const jobs = [...(await room.jobs(ref, 'wait')), ...(await room.jobs(ref, 'active'))];
+          const jobs = [...(await harness.jobs(ref, 'wait')), ...(await harness.jobs(ref, 'active'))];
           return jobs.length > 0 ? jobs : undefined;
         },
         { deadlineMs: soonMsMax, what: 'the job' },
@@ -233,8 +236,8 @@ describe('the end of the wait', () => {
       // The wait of a second and its grace are enough for several attempts on the locked material.
       const deliveries = await until(
         async () => {
-          if ((await room.jobs(ref, 'wait')).length === 0) return undefined;
-          return Number((await room.redis.hget(`${queuePrefix}:${queueName(ref)}:${jobId}`, 'ats')) ?? 0);
+          if ((await harness.jobs(ref, 'wait')).length === 0) return undefined;
+          return Number((await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${jobId}`, 'ats')) ?? 0);
         },
         { deadlineMs: soonMsMax, what: 'the job to be given back' },
       );

@@ -9,8 +9,8 @@ import type { WorkerDeps } from '../../worker/deps.js';
 import { startLane } from '../../worker/lane.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
 import { useDatabase } from '../support/database.js';
-import { useQueueRoom } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
+import { useQueueHarness } from '../support/queue-harness.js';
+import type { QueueHarness } from '../support/queue-harness.js';
 import { createTestShop, operationOf } from '../support/shop.js';
 import { until } from '../support/until.js';
 
@@ -19,24 +19,24 @@ const stuckMs = 30_000;
 const soonMsMax = 15_000;
 
 describe('a lane whose Postgres does not answer, or refuses', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
   const now = performance.now.bind(performance);
   afterEach(() => (performance.now = now));
 
   const ref = { shopId: 1, materialId: 'VMAT-VAR-a' };
   const leftMs = async () => {
-    const [seconds, micros] = await room.redis.time();
+    const [seconds, micros] = await harness.redis.time();
     const nowMs = Number(seconds) * 1_000 + Number(micros) / 1_000;
-    return Number(await room.redis.zscore(keys.scheduled, queueName(ref))) - nowMs;
+    return Number(await harness.redis.zscore(keys.scheduled, queueName(ref))) - nowMs;
   };
   const untilRenewed = async () => {
-    await until(async () => (await room.redis.hlen(keys.leases)) === 1, { deadlineMs: soonMsMax, what: 'the take' });
+    await until(async () => (await harness.redis.hlen(keys.leases)) === 1, { deadlineMs: soonMsMax, what: 'the take' });
     // Cut short, so that a renewal shows.
-    await room.redis.zadd(keys.scheduled, 1, queueName(ref));
+    await harness.redis.zadd(keys.scheduled, 1, queueName(ref));
     await until(async () => (await leftMs()) > 0, { deadlineMs: soonMsMax, what: 'a renewal' });
   };
   const addJob = () =>
-    room.add(ref, { operations: [operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] })] });
+    harness.add(ref, { operations: [operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] })] });
 
   it('renews its leases for as long as a cycle may take, and then leaves them to others', async () => {
     await withLane(async () => {
@@ -44,8 +44,8 @@ describe('a lane whose Postgres does not answer, or refuses', () => {
       await untilRenewed();
       performance.now = () => now() + stuckMs + 1;
       await until(async () => (await leftMs()) < 0, { deadlineMs: soonMsMax, what: 'the lease to run out' });
-      expect(await room.sweep()).to.equal(1);
-      expect(await room.ready(ref.shopId)).to.deep.equal([queueName(ref)]);
+      expect(await harness.sweep()).to.equal(1);
+      expect(await harness.ready(ref.shopId)).to.deep.equal([queueName(ref)]);
     });
   });
 
@@ -64,14 +64,17 @@ describe('a lane whose Postgres does not answer, or refuses', () => {
     it(`counts a delivery of the jobs it gives back as ${counted} where Postgres ${what}`, async () => {
       const job = await addJob();
       await withLane(async (fail) => {
-        await until(async () => (await room.redis.hlen(keys.leases)) === 1, {
+        await until(async () => (await harness.redis.hlen(keys.leases)) === 1, {
           deadlineMs: soonMsMax,
           what: 'the take',
         });
         fail(Object.assign(new Error('refused'), { code }));
-        await until(async () => (await room.redis.hlen(keys.leases)) === 0, { deadlineMs: soonMsMax, what: 'the end' });
-        expect(await room.jobs(ref, 'wait')).to.deep.equal([job]);
-        expect(await room.redis.hget(`${queuePrefix}:${queueName(ref)}:${job}`, 'ats')).to.equal(counted);
+        await until(async () => (await harness.redis.hlen(keys.leases)) === 0, {
+          deadlineMs: soonMsMax,
+          what: 'the end',
+        });
+        expect(await harness.jobs(ref, 'wait')).to.deep.equal([job]);
+        expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${job}`, 'ats')).to.equal(counted);
       });
     });
   }
@@ -82,7 +85,7 @@ describe('a lane whose Postgres does not answer, or refuses', () => {
     const silence = new Promise<never>((_, reject) => (fail = reject));
     // It may be rejected before the lane awaits it.
     silence.catch(() => undefined);
-    const lane = startLane(await depsOf(room, { database: databaseWhose(silence) }), wakeful);
+    const lane = startLane(await depsOf(harness, { database: databaseWhose(silence) }), wakeful);
     try {
       await use(fail);
     } finally {
@@ -94,9 +97,9 @@ describe('a lane whose Postgres does not answer, or refuses', () => {
 });
 
 describe('a lane whose Redis became a replica', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
   let operator: Redis;
-  before(() => (operator = new Redis(room.server.url)));
+  before(() => (operator = new Redis(harness.server.url)));
   after(() => operator.disconnect());
 
   const refusedQuestions = async (): Promise<number> => {
@@ -106,10 +109,10 @@ describe('a lane whose Redis became a replica', () => {
 
   it('says once what failed and once why it waits, asks until it takes writes again, and works then', async () => {
     const operations = [operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] })];
-    await room.add({ shopId: 1, materialId: 'VMAT-VAR-a' }, { operations });
+    await harness.add({ shopId: 1, materialId: 'VMAT-VAR-a' }, { operations });
     const warned: string[] = [];
     let fail: (error: Error) => void = () => undefined;
-    const deps = await depsOf(room, {
+    const deps = await depsOf(harness, {
       database: databaseWhose(new Promise<never>((_, reject) => (fail = reject))),
       logger: pino({}, { write: (line) => warned.push(line) }),
     });
@@ -135,7 +138,7 @@ describe('a lane whose Redis became a replica', () => {
 });
 
 describe('a lane that is stopped', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
   const postgres = useDatabase({ poolMax: 3, pipeline: true });
   /** Jobs of one material that a cycle takes on. */
   const jobsACycle = 64;
@@ -146,9 +149,9 @@ describe('a lane that is stopped', () => {
     const row = { locationId: shop.locationIds[0] ?? '', delta: 1 };
     const jobs: string[] = [];
     for (let count = 0; count < jobsACycle + 1; count += 1) {
-      jobs.push(await room.add(ref, { operations: [operationOf({ kind: 'adjust', rows: [row] })] }));
+      jobs.push(await harness.add(ref, { operations: [operationOf({ kind: 'adjust', rows: [row] })] }));
     }
-    const deps = await depsOf(room, {
+    const deps = await depsOf(harness, {
       database: postgres.database,
       // Told within the cycle, once its transaction is committed.
       ledgerWatch: { changed: () => lane.stop(), stop: () => Promise.resolve() },
@@ -157,12 +160,12 @@ describe('a lane that is stopped', () => {
     const lane = startLane(deps, wakeful);
     await lane.done;
     const last = jobs.at(-1) ?? '';
-    expect(await room.jobs(ref, 'wait')).to.deep.equal([last]);
-    expect(await room.jobs(ref, 'active')).to.deep.equal([]);
-    expect(await room.redis.hlen(keys.leases)).to.equal(0);
-    expect(await room.ready(ref.shopId)).to.deep.equal([queueName(ref)]);
+    expect(await harness.jobs(ref, 'wait')).to.deep.equal([last]);
+    expect(await harness.jobs(ref, 'active')).to.deep.equal([]);
+    expect(await harness.redis.hlen(keys.leases)).to.equal(0);
+    expect(await harness.ready(ref.shopId)).to.deep.equal([queueName(ref)]);
     // Each delivery brings a job nearer to its end as a failure of ours.
-    expect(await room.redis.hget(`${queuePrefix}:${queueName(ref)}:${last}`, 'ats')).to.equal(null);
+    expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${last}`, 'ats')).to.equal(null);
   });
 });
 
@@ -175,10 +178,13 @@ function databaseWhose(connection: Promise<never>): Database {
   return database as unknown as Database;
 }
 
-async function depsOf(room: QueueRoom, own: Pick<WorkerDeps, 'database'> & Partial<WorkerDeps>): Promise<WorkerDeps> {
+async function depsOf(
+  harness: QueueHarness,
+  own: Pick<WorkerDeps, 'database'> & Partial<WorkerDeps>,
+): Promise<WorkerDeps> {
   return {
-    redis: room.redis,
-    presence: await createWorkerPresence(room.redis),
+    redis: harness.redis,
+    presence: await createWorkerPresence(harness.redis),
     logger: pino({ level: 'silent' }),
     keyMemoryMs: keyMemoryMsDefault,
     metrics: createWorkerMetrics(),

@@ -4,8 +4,8 @@ import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/change.js';
 import type { Answer } from '../support/http.js';
-import { openQueueRoom } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
+import { openQueueHarness } from '../support/queue-harness.js';
+import type { QueueHarness } from '../support/queue-harness.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
@@ -18,15 +18,15 @@ const soonMsMax = 10_000;
 describe('a request that hears nothing', () => {
   let service: Service;
   let database: Database;
-  let room: QueueRoom;
+  let harness: QueueHarness;
   let shop: TestShop;
   before(async () => {
     service = await startService({ apis: 1, workers: 1 });
     database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
-    room = await openQueueRoom(service.redisUrl);
+    harness = await openQueueHarness(service.redisUrl);
   });
   after(async () => {
-    room.close();
+    harness.close();
     await database.destroy();
     await service.stop();
   });
@@ -37,7 +37,7 @@ describe('a request that hears nothing', () => {
   const meanwhile = async (count: number, happen: (jobId: string) => Promise<unknown>): Promise<Answer[]> => {
     service.workers[0]?.kill('SIGSTOP');
     const asked = Array.from({ length: count }, () => addOne(service.baseUrls[0] ?? '', shop));
-    const jobId = await until(async () => (await room.jobs(ref(), 'wait'))[0], {
+    const jobId = await until(async () => (await harness.jobs(ref(), 'wait'))[0], {
       deadlineMs: soonMsMax,
       what: 'the job',
     });
@@ -58,24 +58,24 @@ describe('a request that hears nothing', () => {
     const write = async () => (await addOne(service.baseUrls[0] ?? '', shop)).status;
     const untilTaken = () => until(async () => (await write()) === 200, { deadlineMs: soonMsMax, what: 'a write' });
     await untilTaken();
-    await room.redis.script('FLUSH');
+    await harness.redis.script('FLUSH');
     await untilTaken();
   });
 
   it('since its announcement was lost is announced again', async () => {
-    await expectApplied(await meanwhile(5, () => room.redis.del(keys.scheduled, keys.ready, keys.since, keys.wake)));
+    await expectApplied(await meanwhile(5, () => harness.redis.del(keys.scheduled, keys.ready, keys.since, keys.wake)));
   });
 
   it('since its job was lost has it added again, and holds up nothing behind it', async () => {
     const lose = async (jobId: string) => {
       const base = `${queuePrefix}:${queueName(ref())}`;
-      await room.redis.del(`${base}:wait`, `${base}:${jobId}`);
+      await harness.redis.del(`${base}:wait`, `${base}:${jobId}`);
     };
     await expectApplied(await meanwhile(5, lose));
   });
 
   it('since Redis was flushed has its job added and announced again', async () => {
-    await expectApplied(await meanwhile(5, () => room.redis.flushall()));
+    await expectApplied(await meanwhile(5, () => harness.redis.flushall()));
   });
 
   it('since the reply was lost finds its answer on record, even with no worker left', async () => {
@@ -93,9 +93,9 @@ describe('a request that hears nothing', () => {
   it('since the connection for replies was lost finds its answer on record', async () => {
     await expectApplied(
       await meanwhile(3, async () => {
-        const list = String(await room.redis.client('LIST'));
+        const list = String(await harness.redis.client('LIST'));
         const [, id = ''] = /id=(\d+) .*name=raw-materials-replies/.exec(list) ?? [];
-        await room.redis.client('KILL', 'ID', id);
+        await harness.redis.client('KILL', 'ID', id);
       }),
     );
   });

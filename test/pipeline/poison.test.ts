@@ -9,8 +9,8 @@ import { operationsJob } from '../../shared/queue/job-format.js';
 import type { OperationsJob } from '../../shared/queue/job-format.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, adjust, recordOf, totalOf } from '../support/change.js';
-import { openQueueRoom } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
+import { openQueueHarness } from '../support/queue-harness.js';
+import type { QueueHarness } from '../support/queue-harness.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
@@ -24,12 +24,12 @@ const tenMinutesMs = 600_000;
 describe('an operation that cannot be applied', () => {
   let service: Service;
   let database: Database;
-  let room: QueueRoom;
+  let harness: QueueHarness;
   let shop: TestShop;
   before(async () => {
     service = await startService({ apis: 1, workers: 1 });
     database = connectDatabase({ url: service.databaseUrl, poolMax: 4, applicationName: 'test' });
-    room = await openQueueRoom(service.redisUrl);
+    harness = await openQueueHarness(service.redisUrl);
     // A fault of ours that only one request meets: Postgres refuses its row of the ledger.
     await database.raw(`
       CREATE FUNCTION refuse_poison() RETURNS trigger LANGUAGE plpgsql AS $$
@@ -38,7 +38,7 @@ describe('an operation that cannot be applied', () => {
         FOR EACH ROW WHEN (NEW.reason = 'poison') EXECUTE FUNCTION refuse_poison();`);
   });
   after(async () => {
-    room.close();
+    harness.close();
     await database.destroy();
     await service.stop();
   });
@@ -56,7 +56,7 @@ describe('an operation that cannot be applied', () => {
   const together = async <T>(send: () => Promise<T>[], refs = [ref()]): Promise<T[]> => {
     service.workers[0]?.kill('SIGSTOP');
     const sent = send();
-    const isQueued = async (each: MaterialRef) => (await room.jobs(each, 'wait')).length > 0;
+    const isQueued = async (each: MaterialRef) => (await harness.jobs(each, 'wait')).length > 0;
     await until(async () => (await Promise.all(refs.map(isQueued))).every(Boolean), {
       deadlineMs: soonMsMax,
       what: 'the jobs',
@@ -111,7 +111,7 @@ describe('an operation that cannot be applied', () => {
 
   it('since its job has a version that this worker does not know is recorded as failed, and not applied', async () => {
     const operation = add(1);
-    await room.add(ref(), { job: { ...operationsJob('gone', [operation]), version: 99 } });
+    await harness.add(ref(), { job: { ...operationsJob('gone', [operation]), version: 99 } });
     expect(await recorded(operation.id)).to.equal('failed');
     expect(await totalOf(database, shop)).to.equal(0);
     await untilIdle();
@@ -124,7 +124,7 @@ describe('an operation that cannot be applied', () => {
       CREATE TRIGGER poison BEFORE INSERT ON operations
         FOR EACH ROW WHEN (NEW.status = 'failed') EXECUTE FUNCTION refuse_poison();`);
     try {
-      const deliver = () => room.add(ref(), { job: { ...operationsJob('gone', [operation]), version: 99 } });
+      const deliver = () => harness.add(ref(), { job: { ...operationsJob('gone', [operation]), version: 99 } });
       const send = () => {
         void deliver();
         return [addOne(baseUrl(), second)];
@@ -148,7 +148,7 @@ describe('an operation that cannot be applied', () => {
     await database.raw('DELETE FROM operations WHERE op_id = ?', [String(first.headers['x-request-id'])]);
     const second = await createTestShop(database);
     const [neighbour] = await together(() => {
-      void room.add(ref(), { operations: [add(1, { id: String(repeat.headers['x-request-id']) })] });
+      void harness.add(ref(), { operations: [add(1, { id: String(repeat.headers['x-request-id']) })] });
       return [addOne(baseUrl(), second)];
     });
     expect(neighbour?.status).to.equal(200);
@@ -162,12 +162,12 @@ describe('an operation that cannot be applied', () => {
     );
     const fresh = add(1, { acceptedAtMs: Date.now() - tenMinutesMs + 30_000 });
     const operations = [late, early, fresh].flatMap((operation) => operation ?? []);
-    await room.add(ref(), { operations });
+    await harness.add(ref(), { operations });
     const outcomes = await Promise.all(operations.map(({ id }) => recorded(id)));
     expect(outcomes).to.deep.equal(['expired', 'expired', 'executed']);
     expect(await totalOf(database, shop)).to.equal(1);
     // The record stands: the same job, however often it turns up again, changes nothing.
-    await room.add(ref(), { operations });
+    await harness.add(ref(), { operations });
     await untilIdle();
     expect(await totalOf(database, shop)).to.equal(1);
   });
@@ -179,7 +179,7 @@ describe('an operation that cannot be applied', () => {
     await standing?.exited;
     const acceptedAtMs = Date.now() - tenMinutesMs + 2_000;
     const operation = add(1, { acceptedAtMs });
-    await room.add(ref(), { operations: [operation] });
+    await harness.add(ref(), { operations: [operation] });
     await worker.fired('after-take');
     await until(() => Date.now() > acceptedAtMs + tenMinutesMs, {
       deadlineMs: soonMsMax,
@@ -193,13 +193,13 @@ describe('an operation that cannot be applied', () => {
 
   it('since its job was handed out too often is recorded as failed; what it did before stands', async () => {
     const [first, second] = [add(1), add(1)];
-    await room.add(ref(), { operations: [first] });
+    await harness.add(ref(), { operations: [first] });
     expect(await recorded(first.id)).to.equal('executed');
     const id = randomUUID();
     service.workers[0]?.kill('SIGSTOP');
-    await room.add(ref(), { id, operations: [first, second], isAnnounced: false });
-    await room.redis.hset(`${queuePrefix}:${queueName(ref())}:${id}`, 'ats', 1_000);
-    await room.announce(ref());
+    await harness.add(ref(), { id, operations: [first, second], isAnnounced: false });
+    await harness.redis.hset(`${queuePrefix}:${queueName(ref())}:${id}`, 'ats', 1_000);
+    await harness.announce(ref());
     service.workers[0]?.kill('SIGCONT');
     expect(await recorded(second.id)).to.equal('failed');
     expect(await recordOf(database, first.id)).to.equal('executed');
@@ -225,9 +225,9 @@ describe('an operation that cannot be applied', () => {
     it(`since the data of its job ${what} does not hold up the jobs behind it`, async () => {
       const id = randomUUID();
       const next = add(1);
-      await room.add(ref(), { id, job: {} as OperationsJob, isAnnounced: false });
-      await room.redis.hset(`${queuePrefix}:${queueName(ref())}:${id}`, 'data', data);
-      await room.add(ref(), { operations: [next] });
+      await harness.add(ref(), { id, job: {} as OperationsJob, isAnnounced: false });
+      await harness.redis.hset(`${queuePrefix}:${queueName(ref())}:${id}`, 'data', data);
+      await harness.add(ref(), { operations: [next] });
       expect(await recorded(next.id)).to.equal('executed');
       await untilIdle();
       expect(await totalOf(database, shop)).to.equal(1);
@@ -236,8 +236,8 @@ describe('an operation that cannot be applied', () => {
 
   it('since its job lost its data does not hold up the jobs behind it', async () => {
     const next = add(1);
-    await room.redis.lpush(`${queuePrefix}:${queueName(ref())}:wait`, randomUUID());
-    await room.add(ref(), { operations: [next] });
+    await harness.redis.lpush(`${queuePrefix}:${queueName(ref())}:wait`, randomUUID());
+    await harness.add(ref(), { operations: [next] });
     expect(await recorded(next.id)).to.equal('executed');
     await untilIdle();
   });

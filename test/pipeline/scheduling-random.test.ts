@@ -3,11 +3,11 @@ import { giveBack, renewLeases } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { createDice } from '../support/dice.js';
-import { useQueueRoom, workedOff } from '../support/queue-room.js';
+import { useQueueHarness, workedOff } from '../support/queue-harness.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 
 describe('the scheduling of materials, at random', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
 
   it('loses no job, keeps the order of each material and ends without a key, whatever owners do', async () => {
     const dice = createDice('random scheduling');
@@ -20,13 +20,14 @@ describe('the scheduling of materials, at random', () => {
     owners = [];
     for (let round = 0; round < 40; round += 1) {
       for (const each of refs)
-        if ((await room.redis.zscore(keys.scheduled, queueName(each))) !== null) await room.runOut(queueName(each));
-      await room.sweep();
-      let held = await room.take();
+        if ((await harness.redis.zscore(keys.scheduled, queueName(each))) !== null)
+          await harness.runOut(queueName(each));
+      await harness.sweep();
+      let held = await harness.take();
       while (held.length > 0) held = await advance(held, refs.length, Infinity);
     }
     expect(applied).to.deep.equal(added);
-    expect(await pipelineKeys(room.server.url)).to.deep.equal([]);
+    expect(await pipelineKeys(harness.server.url)).to.deep.equal([]);
 
     async function randomStep(mayAdd: boolean): Promise<void> {
       const owner = owners.length > 0 ? dice.pick(owners) : [];
@@ -35,24 +36,24 @@ describe('the scheduling of materials, at random', () => {
         case 1: {
           if (!mayAdd) return;
           const each = dice.pick(refs);
-          added.get(queueName(each))?.push(await room.add(each));
+          added.get(queueName(each))?.push(await harness.add(each));
           return;
         }
         case 2:
-          owners.push(await room.take(1 + dice.below(3)));
+          owners.push(await harness.take(1 + dice.below(3)));
           return;
         case 3:
           // The list changes in place: what an owner holds is what its last step gave it.
           owner.splice(0, owner.length, ...(await advance(owner, dice.below(6))));
           return;
         case 4:
-          await renewLeases(room.redis, owner);
+          await renewLeases(harness.redis, owner);
           return;
         case 5:
-          await giveBack(room.redis, owner, dice.below(2) * 100, 'counted');
+          await giveBack(harness.redis, owner, dice.below(2) * 100, 'counted');
           return;
         case 6:
-          if (dice.chance(0.3)) await room.runOut(queueName(dice.pick(refs))).then(() => room.sweep());
+          if (dice.chance(0.3)) await harness.runOut(queueName(dice.pick(refs))).then(() => harness.sweep());
           return;
         case 7:
           owners = owners.filter((each) => each !== owner);
@@ -65,14 +66,14 @@ describe('the scheduling of materials, at random', () => {
       for (const { queue, jobs } of held) {
         // Postgres decides by what is on record; a zombie's jobs were handed out to it before it lost its lease.
         const isOwner =
-          (await room.redis.hget(keys.leases, queue)) === held.find((each) => each.queue === queue)?.token;
+          (await harness.redis.hget(keys.leases, queue)) === held.find((each) => each.queue === queue)?.token;
         const finished = applied.get(queue) ?? [];
         for (const { id } of isOwner ? jobs.slice(0, done) : []) if (!finished.includes(id)) finished.push(id);
       }
       // Some die between the commit and the finish.
       if (done !== Infinity && dice.chance(0.1)) return [];
       return (
-        await room.advance(
+        await harness.advance(
           held.map((each) => workedOff(each, done)),
           max,
         )

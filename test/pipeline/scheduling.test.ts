@@ -4,81 +4,81 @@ import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, materialOfQueue, queueName } from '../../shared/queue/names.js';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import { runScript } from '../../shared/queue/run-script.js';
-import { useQueueRoom, workedOff } from '../support/queue-room.js';
+import { useQueueHarness, workedOff } from '../support/queue-harness.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { monitorRedis } from '../support/redis-monitor.js';
 
 const many = 32;
 
 describe('the scheduling of materials', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
   const ref = { shopId: 1, materialId: 'VMAT-VAR-a' };
   const other = { shopId: 1, materialId: 'VMAT-VAR-b' };
   const name = queueName(ref);
 
-  const take = (max?: number) => room.take(max);
+  const take = (max?: number) => harness.take(max);
   const takeOne = async (): Promise<HeldMaterial> => {
     const [held] = await take();
     if (held === undefined) throw new Error('nothing was ready');
     return held;
   };
-  const ready = () => room.ready(ref.shopId);
+  const ready = () => harness.ready(ref.shopId);
   /** Puts them there as in a list left in disorder. */
   const putInLine = async (...names: string[]) => {
-    await room.redis.rpush(`${keys.ready}:${String(ref.shopId)}`, ...names);
-    await room.redis.rpush(keys.ready, ref.shopId);
+    await harness.redis.rpush(`${keys.ready}:${String(ref.shopId)}`, ...names);
+    await harness.redis.rpush(keys.ready, ref.shopId);
   };
-  const runOut = (queue: string) => room.runOut(queue);
-  const score = async (material: string) => Number((await room.redis.zscore(keys.scheduled, material)) ?? NaN);
+  const runOut = (queue: string) => harness.runOut(queue);
+  const score = async (material: string) => Number((await harness.redis.zscore(keys.scheduled, material)) ?? NaN);
   const redisNowMs = async () => {
-    const [seconds, micros] = await room.redis.time();
+    const [seconds, micros] = await harness.redis.time();
     return Number(seconds) * 1_000 + Number(micros) / 1_000;
   };
 
   describe('an announcement', () => {
     it('makes a material ready once, however often it is repeated', async () => {
-      expect(await room.announce(ref)).to.equal(1);
-      expect(await room.announce(ref)).to.equal(0);
+      expect(await harness.announce(ref)).to.equal(1);
+      expect(await harness.announce(ref)).to.equal(0);
       expect(await ready()).to.deep.equal([name]);
-      expect(await room.redis.llen(keys.wake)).to.equal(1);
+      expect(await harness.redis.llen(keys.wake)).to.equal(1);
     });
 
     it('leaves one entry to wake a lane, however many materials are announced while none waits', async () => {
-      await room.announce(ref);
-      await room.announce(other);
-      expect(await room.redis.llen(keys.wake)).to.equal(1);
+      await harness.announce(ref);
+      await harness.announce(other);
+      expect(await harness.redis.llen(keys.wake)).to.equal(1);
     });
 
     it('of more materials than one command takes makes each ready, in their order', async () => {
       const names = Array.from({ length: 2_500 }, (_, index) =>
         queueName({ ...ref, materialId: `VMAT-${String(index)}` }),
       );
-      expect(await runScript(room.redis, 'rmAnnounce', ...names)).to.equal(names.length);
+      expect(await runScript(harness.redis, 'rmAnnounce', ...names)).to.equal(names.length);
       expect(await ready()).to.deep.equal(names);
-      expect(await room.redis.zcard(keys.scheduled)).to.equal(names.length);
-      expect(await runScript(room.redis, 'rmAnnounce', ...names)).to.equal(0);
+      expect(await harness.redis.zcard(keys.scheduled)).to.equal(names.length);
+      expect(await runScript(harness.redis, 'rmAnnounce', ...names)).to.equal(0);
     });
 
     it('does nothing for a material that is leased: its owner looks before it lets go', async () => {
-      await room.add(ref);
+      await harness.add(ref);
       const held = await takeOne();
-      await room.announce(ref);
+      await harness.announce(ref);
       expect(await ready()).to.deep.equal([]);
       expect(await take()).to.deep.equal([]);
-      await room.add(ref);
-      expect((await room.advance([workedOff(held)])).materials).to.have.length(1);
+      await harness.add(ref);
+      expect((await harness.advance([workedOff(held)])).materials).to.have.length(1);
     });
 
     it('comes with its job or not at all, the job first', async () => {
       const sent: string[] = [];
       let end = (): void => undefined;
       const ended = new Promise<void>((resolve) => (end = resolve));
-      const monitor = await monitorRedis(room.server.url, ({ name: command, args }) => {
+      const monitor = await monitorRedis(harness.server.url, ({ name: command, args }) => {
         sent.push([command, ...args].join(' '));
         if (command === 'exec') end();
       });
       try {
-        await room.add(ref);
+        await harness.add(ref);
         await ended;
       } finally {
         monitor.stop();
@@ -92,8 +92,8 @@ describe('the scheduling of materials', () => {
     });
 
     it('again, of those whose job still stands, says which do not', async () => {
-      const id = await room.add(ref, { isAnnounced: false });
-      const found = await runScript(room.redis, 'rmAnnounceQueued', name, id, queueName(other), 'lost');
+      const id = await harness.add(ref, { isAnnounced: false });
+      const found = await runScript(harness.redis, 'rmAnnounceQueued', name, id, queueName(other), 'lost');
       expect(found).to.deep.equal([1, 0]);
       expect(await ready()).to.deep.equal([name]);
     });
@@ -101,9 +101,9 @@ describe('the scheduling of materials', () => {
 
   describe('a take', () => {
     it('answers the time, and each material under a token of this take, with its jobs in their order', async () => {
-      const jobs = [await room.add(ref), await room.add(ref)];
-      await room.add(other);
-      const held = await takeMaterials(room.redis, { newToken: () => 'of this take' }, many);
+      const jobs = [await harness.add(ref), await harness.add(ref)];
+      await harness.add(other);
+      const held = await takeMaterials(harness.redis, { newToken: () => 'of this take' }, many);
       expect(Math.abs(held.nowMs - (await redisNowMs()))).to.be.below(1_000);
       expect(held.materials.map((each) => [each.queue, each.jobs.length])).to.deep.equal([
         [name, 2],
@@ -114,21 +114,21 @@ describe('the scheduling of materials', () => {
       );
       expect(held.materials[0]?.jobs[0]?.data).to.equal(JSON.stringify(operationsJob('test', [])));
       expect(held.materials.map(({ token }) => token)).to.deep.equal(['of this take', 'of this take']);
-      expect(await room.redis.hget(keys.leases, name)).to.equal('of this take');
+      expect(await harness.redis.hget(keys.leases, name)).to.equal('of this take');
       expect((await score(name)) - held.nowMs).to.equal(leaseMs);
     });
 
     it('takes no more than it asks for, and wakes another for the rest', async () => {
-      await room.add(ref);
-      await room.add(other);
-      await room.redis.del(keys.wake);
+      await harness.add(ref);
+      await harness.add(other);
+      await harness.redis.del(keys.wake);
       expect(await take(1)).to.have.length(1);
-      expect(await room.redis.llen(keys.wake)).to.equal(1);
+      expect(await harness.redis.llen(keys.wake)).to.equal(1);
       expect(await take(1)).to.have.length(1);
     });
 
     it('passes over a material that the list holds twice, once it is leased', async () => {
-      await room.add(ref);
+      await harness.add(ref);
       await putInLine(name, name);
       expect(await take()).to.have.length(1);
       expect(await ready()).to.deep.equal([]);
@@ -137,11 +137,11 @@ describe('the scheduling of materials', () => {
     it('passes over a material that is no longer scheduled', async () => {
       await putInLine(name);
       expect(await take()).to.deep.equal([]);
-      expect(await pipelineKeys(room.server.url)).to.deep.equal([]);
+      expect(await pipelineKeys(harness.server.url)).to.deep.equal([]);
     });
 
     it('takes one whose lease has run out, and the token of the older take then does nothing', async () => {
-      const jobs = [await room.add(ref), await room.add(ref)];
+      const jobs = [await harness.add(ref), await harness.add(ref)];
       const older = await takeOne();
       await runOut(name);
       await putInLine(name);
@@ -150,32 +150,32 @@ describe('the scheduling of materials', () => {
       expect(newer.jobs.map(({ id, deliveries }) => [id, deliveries])).to.deep.equal(jobs.map((id) => [id, 2]));
       const before = await score(name);
 
-      await renewLeases(room.redis, [older]);
-      expect(await room.advance([workedOff(older)])).to.deep.include({ lost: 1, materials: [] });
-      await giveBack(room.redis, [older], 0, 'counted');
+      await renewLeases(harness.redis, [older]);
+      expect(await harness.advance([workedOff(older)])).to.deep.include({ lost: 1, materials: [] });
+      await giveBack(harness.redis, [older], 0, 'counted');
       expect(await score(name)).to.equal(before);
-      expect(await room.redis.hget(keys.leases, name)).to.equal(newer.token);
+      expect(await harness.redis.hget(keys.leases, name)).to.equal(newer.token);
       expect(await ready()).to.deep.equal([]);
-      expect(await room.jobs(ref, 'active')).to.deep.equal(jobs);
+      expect(await harness.jobs(ref, 'active')).to.deep.equal(jobs);
     });
 
     it('hands out of one material what a cycle takes, and of all no more bytes than an answer may hold', async () => {
       const jobs = [];
-      for (let index = 0; index < 70; index += 1) jobs.push(await room.add(ref));
+      for (let index = 0; index < 70; index += 1) jobs.push(await harness.add(ref));
       const held = await takeOne();
       expect(held.jobs.map(({ id }) => id)).to.deep.equal(jobs.slice(0, 64));
-      const [next] = (await room.advance([workedOff(held)], 1)).materials;
+      const [next] = (await harness.advance([workedOff(held)], 1)).materials;
       expect(next?.jobs.map(({ id }) => id)).to.deep.equal(jobs.slice(64));
     });
 
     it('of jobs that are too large for one answer leaves some for the next, and those come first then', async () => {
       const large = { ...operationsJob('test', []), filling: 'x'.repeat(5 * 1_024 * 1_024) };
       const refs = [1, 2, 3].map((index) => ({ shopId: 1, materialId: `VMAT-VAR-${String(index)}` }));
-      for (const each of refs) await room.add(each, { job: large });
+      for (const each of refs) await harness.add(each, { job: large });
       const held = await take();
       expect(held.map(({ jobs }) => jobs.length)).to.deep.equal([1, 1, 0]);
-      for (const each of refs.slice(0, 2)) await room.add(each, { job: large });
-      const next = await room.advance(
+      for (const each of refs.slice(0, 2)) await harness.add(each, { job: large });
+      const next = await harness.advance(
         held.map((each) => workedOff(each)),
         many,
       );
@@ -189,97 +189,97 @@ describe('the scheduling of materials', () => {
 
   describe('a lease', () => {
     it('is renewed from the moment of the renewal', async () => {
-      await room.add(ref);
+      await harness.add(ref);
       const held = await takeOne();
-      await room.redis.zadd(keys.scheduled, (await redisNowMs()) + 5, name);
-      await renewLeases(room.redis, [held]);
+      await harness.redis.zadd(keys.scheduled, (await redisNowMs()) + 5, name);
+      await renewLeases(harness.redis, [held]);
       expect((await score(name)) - (await redisNowMs())).to.be.within(leaseMs - 1_000, leaseMs + 1);
     });
 
     it('that has run out is brought back by the sweep, and others are not', async () => {
-      await room.add(ref);
-      await room.add(other);
+      await harness.add(ref);
+      await harness.add(other);
       const [held] = await take();
       await runOut(name);
       // Otherwise the entry of the announcement would stand there, whatever the sweep does.
-      await room.redis.del(keys.wake);
-      expect(await room.sweep()).to.equal(1);
+      await harness.redis.del(keys.wake);
+      expect(await harness.sweep()).to.equal(1);
       expect(await ready()).to.deep.equal([name]);
-      expect(await room.redis.hexists(keys.leases, name)).to.equal(0);
-      expect(await room.redis.llen(keys.wake)).to.equal(1);
+      expect(await harness.redis.hexists(keys.leases, name)).to.equal(0);
+      expect(await harness.redis.llen(keys.wake)).to.equal(1);
       // The late owner is an owner no more, even before the next one takes.
-      expect(await room.advance(held === undefined ? [] : [workedOff(held)])).to.include({ lost: 1 });
+      expect(await harness.advance(held === undefined ? [] : [workedOff(held)])).to.include({ lost: 1 });
     });
 
     it('of a material whose shop fell out of the rotation brings the shop back', async () => {
-      await room.add(ref);
-      await room.redis.del(keys.ready, keys.wake);
+      await harness.add(ref);
+      await harness.redis.del(keys.ready, keys.wake);
       await runOut(name);
-      await room.sweep();
+      await harness.sweep();
       expect(await take()).to.have.length(1);
       expect(await take()).to.deep.equal([]);
-      expect(await room.redis.exists(keys.ready)).to.equal(0);
+      expect(await harness.redis.exists(keys.ready)).to.equal(0);
     });
 
     it('gives a shop no second place in the rotation, whatever of it the sweep brings back', async () => {
-      await room.add(ref);
-      await room.add(other);
-      await room.add({ shopId: 2, materialId: 'VMAT-VAR-x' });
+      await harness.add(ref);
+      await harness.add(other);
+      await harness.add({ shopId: 2, materialId: 'VMAT-VAR-x' });
       for (let time = 0; time < 3; time += 1) {
         await runOut(name);
         await runOut(queueName(other));
-        await room.sweep();
+        await harness.sweep();
       }
-      expect(await room.redis.lrange(keys.ready, 0, -1)).to.deep.equal(['1', '2']);
+      expect(await harness.redis.lrange(keys.ready, 0, -1)).to.deep.equal(['1', '2']);
     });
 
     it('since before the clock of Redis went back is brought back by the sweep, and not only when it is there again', async () => {
-      await room.add(ref);
-      await room.add(other);
+      await harness.add(ref);
+      await harness.add(other);
       await take();
-      await room.redis.zadd(keys.scheduled, (await redisNowMs()) + 60_000, name);
-      expect(await room.sweep()).to.equal(1);
+      await harness.redis.zadd(keys.scheduled, (await redisNowMs()) + 60_000, name);
+      expect(await harness.sweep()).to.equal(1);
       expect(await ready()).to.deep.equal([name]);
-      expect(await room.redis.hexists(keys.leases, queueName(other)), 'a lease that runs is left').to.equal(1);
+      expect(await harness.redis.hexists(keys.leases, queueName(other)), 'a lease that runs is left').to.equal(1);
     });
 
     it('of a ready material that nobody takes is announced anew by the sweep', async () => {
-      await room.add(ref);
-      await room.redis.del(keys.ready, `${keys.ready}:1`, keys.wake);
+      await harness.add(ref);
+      await harness.redis.del(keys.ready, `${keys.ready}:1`, keys.wake);
       await runOut(name);
-      await room.sweep();
+      await harness.sweep();
       expect(await take()).to.have.length(1);
     });
   });
 
   it('tells which shops wait too long, from when their oldest material was announced until it is taken', async () => {
-    await room.add(ref);
-    await room.add({ shopId: 2, materialId: 'VMAT-VAR-x' });
-    const sinceMs = Number(await room.redis.hget(keys.since, name));
-    await room.redis.hset(keys.since, name, sinceMs - 5_000);
-    const [, , ageMs, count, ...late] = (await runScript(room.redis, 'rmStatus', 3_000)) as (number | string)[];
+    await harness.add(ref);
+    await harness.add({ shopId: 2, materialId: 'VMAT-VAR-x' });
+    const sinceMs = Number(await harness.redis.hget(keys.since, name));
+    await harness.redis.hset(keys.since, name, sinceMs - 5_000);
+    const [, , ageMs, count, ...late] = (await runScript(harness.redis, 'rmStatus', 3_000)) as (number | string)[];
     expect(ageMs).to.be.within(5_000, 10_000);
     expect(count).to.equal(2);
     expect(late).to.deep.equal(['1']);
     await runOut(name);
-    await room.sweep();
-    expect(Number(await room.redis.hget(keys.since, name)), 'the sweep keeps it').to.equal(sinceMs - 5_000);
+    await harness.sweep();
+    expect(Number(await harness.redis.hget(keys.since, name)), 'the sweep keeps it').to.equal(sinceMs - 5_000);
     await take();
-    expect(await room.redis.exists(keys.since)).to.equal(0);
+    expect(await harness.redis.exists(keys.since)).to.equal(0);
   });
 
   it('counts workers as long as their heart beats', async () => {
-    const live = async () => ((await runScript(room.redis, 'rmStatus', 3_000)) as number[])[1];
+    const live = async () => ((await runScript(harness.redis, 'rmStatus', 3_000)) as number[])[1];
     expect(await live()).to.equal(0);
-    await runScript(room.redis, 'rmBeat', 'one', 60_000);
-    await runScript(room.redis, 'rmBeat', 'two', 60_000);
+    await runScript(harness.redis, 'rmBeat', 'one', 60_000);
+    await runScript(harness.redis, 'rmBeat', 'two', 60_000);
     expect(await live()).to.equal(2);
-    await room.redis.zadd(keys.workers, 1, 'one');
+    await harness.redis.zadd(keys.workers, 1, 'one');
     expect(await live()).to.equal(1);
-    await runScript(room.redis, 'rmBeat', 'two', 60_000);
-    expect(await room.redis.zrange(keys.workers, '0', '-1'), 'the dead are struck off').to.deep.equal(['two']);
-    expect(await room.redis.pttl(keys.workers), 'the last one leaves no key behind').to.be.within(1, 60_000);
-    await runScript(room.redis, 'rmBeat', 'two', 0);
+    await runScript(harness.redis, 'rmBeat', 'two', 60_000);
+    expect(await harness.redis.zrange(keys.workers, '0', '-1'), 'the dead are struck off').to.deep.equal(['two']);
+    expect(await harness.redis.pttl(keys.workers), 'the last one leaves no key behind').to.be.within(1, 60_000);
+    await runScript(harness.redis, 'rmBeat', 'two', 0);
     expect(await live()).to.equal(0);
   });
 

@@ -6,8 +6,8 @@ import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/change.js';
 import { holdWorkers } from '../support/hold-workers.js';
-import { openQueueRoom } from '../support/queue-room.js';
-import type { QueueRoom } from '../support/queue-room.js';
+import { openQueueHarness } from '../support/queue-harness.js';
+import type { QueueHarness } from '../support/queue-harness.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
@@ -20,16 +20,16 @@ const beyond = 20;
 describe('the jobs that a shop has in flight', () => {
   let service: Service;
   let database: Database;
-  let room: QueueRoom;
+  let harness: QueueHarness;
   before(async () => {
     // What waits while the worker is held must not time out, however busy the machine is.
     const env = { WAIT_MS: '60000', SHUTDOWN_TIMEOUT_MS: '70000' };
     service = await startService({ apis: 1, workers: 1, env });
     database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
-    room = await openQueueRoom(service.redisUrl);
+    harness = await openQueueHarness(service.redisUrl);
   });
   after(async () => {
-    room.close();
+    harness.close();
     await database.destroy();
     await service.stop();
   });
@@ -38,7 +38,7 @@ describe('the jobs that a shop has in flight', () => {
 
   const baseUrl = () => service.baseUrls[0] ?? '';
   const queued = async ({ shopId }: TestShop) =>
-    (await room.redis.keys(`${queuePrefix}:${queueName({ shopId, materialId: '*' })}:wait`)).length;
+    (await harness.redis.keys(`${queuePrefix}:${queueName({ shopId, materialId: '*' })}:wait`)).length;
   const untilQueued = (shop: TestShop, count: number) =>
     until(async () => (await queued(shop)) === count, {
       deadlineMs: soonMsMax,
@@ -53,7 +53,7 @@ describe('the jobs that a shop has in flight', () => {
   it('are bounded; the rest waits in the API process, combined, and another shop passes it by', async () => {
     const large = await createTestShop(database, { materials: jobsSentMax + beyond });
     const other = await createTestShop(database);
-    await holdWorkers(service, room.redis);
+    await holdWorkers(service, harness.redis);
     const all = large.materialIds.map((materialId) => addOne(baseUrl(), large, { materialId }));
     await untilQueued(large, jobsSentMax);
     // These come to materials whose first change has a job, or waits for one.
@@ -71,7 +71,7 @@ describe('the jobs that a shop has in flight', () => {
     const large = await createTestShop(database, { materials: jobsSentMax + beyond });
     const [other, another] = [await createTestShop(database), await createTestShop(database)];
     const changeAll = () => large.materialIds.map((materialId) => addOne(baseUrl(), large, { materialId }));
-    await holdWorkers(service, room.redis);
+    await holdWorkers(service, harness.redis);
     const waiting = addOne(baseUrl(), other);
     await untilQueued(other, 1);
     const beside = changeAll();
@@ -83,7 +83,7 @@ describe('the jobs that a shop has in flight', () => {
     const answers = await Promise.all([waiting, ...beside, passing]);
 
     await delay(besideMs);
-    await holdWorkers(service, room.redis);
+    await holdWorkers(service, harness.redis);
     const alone = changeAll();
     await untilQueued(large, jobsSentMax);
     service.workers[0]?.kill('SIGCONT');
@@ -102,7 +102,7 @@ describe('the jobs that a shop has in flight', () => {
       ]);
       const sent = Array.from({ length: 2 * jobsSentMax }, () => addOne(baseUrl(), shop, { materialId: locked }));
       const name = queueName({ ...shop, materialId: locked });
-      await until(async () => (await room.redis.zscore(keys.scheduled, name)) !== null, {
+      await until(async () => (await harness.redis.zscore(keys.scheduled, name)) !== null, {
         deadlineMs: soonMsMax,
         what: 'the locked material to have a job',
       });

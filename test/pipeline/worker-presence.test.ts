@@ -6,7 +6,7 @@ import { defineScripts } from '../../shared/queue/run-script.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import type { WorkerPresence } from '../../shared/queue/worker-presence.js';
 import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
-import { useQueueRoom, workedOff } from '../support/queue-room.js';
+import { useQueueHarness, workedOff } from '../support/queue-harness.js';
 import { until } from '../support/until.js';
 
 interface Worker {
@@ -16,7 +16,7 @@ interface Worker {
 }
 
 describe('the presence of workers', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
   const workers: Worker[] = [];
   const a = { shopId: 1, materialId: 'VMAT-VAR-a' };
   const b = { shopId: 2, materialId: 'VMAT-VAR-b' };
@@ -25,7 +25,7 @@ describe('the presence of workers', () => {
     for (const { redis } of workers.splice(0)) redis.disconnect();
   });
 
-  async function startWorker(url = room.server.url): Promise<Worker> {
+  async function startWorker(url = harness.server.url): Promise<Worker> {
     const redis = connectWorkerRedis(url, () => undefined);
     await untilReady(redis);
     defineScripts(redis);
@@ -39,14 +39,14 @@ describe('the presence of workers', () => {
     return worker;
   }
   const idOf = async ({ redis }: Worker) => String(await redis.client('ID'));
-  const listed = () => room.redis.zrange(keys.workers, '0', '-1');
-  const leased = async () => Object.keys(await room.redis.hgetall(keys.leases));
+  const listed = () => harness.redis.zrange(keys.workers, '0', '-1');
+  const leased = async () => Object.keys(await harness.redis.hgetall(keys.leases));
 
   /** As a kill does: without a word. */
   async function kill(worker: Worker): Promise<string> {
     const id = await idOf(worker);
     worker.redis.disconnect();
-    await until(async () => String(await room.redis.client('LIST', 'ID', id)) === '', {
+    await until(async () => String(await harness.redis.client('LIST', 'ID', id)) === '', {
       deadlineMs: 10_000,
       what: 'Redis to see the end of the connection',
     });
@@ -73,30 +73,30 @@ describe('the presence of workers', () => {
   it('ends with the connection: another makes ready at once what was held, and takes it with its jobs', async () => {
     const gone = await startWorker();
     const stays = await startWorker();
-    const jobs = [await room.add(a), await room.add(a)];
-    await room.add(b);
+    const jobs = [await harness.add(a), await harness.add(a)];
+    await harness.add(b);
     expect(await gone.takeAll()).to.have.members([queueName(a), queueName(b)]);
     await kill(gone);
-    await room.redis.del(keys.wake);
+    await harness.redis.del(keys.wake);
     await stays.presence.buryGone();
     expect(await listed()).to.deep.equal([await idOf(stays)]);
     expect(await leased()).to.deep.equal([]);
-    expect(await room.redis.llen(keys.wake)).to.equal(1);
+    expect(await harness.redis.llen(keys.wake)).to.equal(1);
     expect(await stays.takeAll()).to.have.members([queueName(a), queueName(b)]);
-    expect(await room.jobs(a, 'active')).to.deep.equal(jobs);
+    expect(await harness.jobs(a, 'active')).to.deep.equal(jobs);
   });
 
   it('is left alone, with its leases, while its connection stands, whoever else is gone', async () => {
     const gone = await startWorker();
     const stays = await startWorker();
-    await room.add(a);
+    await harness.add(a);
     await stays.takeAll();
-    await room.add(b);
+    await harness.add(b);
     await gone.takeAll();
     await kill(gone);
     await stays.presence.buryGone();
     expect(await leased()).to.deep.equal([queueName(a)]);
-    expect(await room.ready(b.shopId)).to.deep.equal([queueName(b)]);
+    expect(await harness.ready(b.shopId)).to.deep.equal([queueName(b)]);
     await stays.presence.buryGone();
     expect(await leased()).to.deep.equal([queueName(a)]);
   });
@@ -104,7 +104,7 @@ describe('the presence of workers', () => {
   it('does not give what one takes afterwards to the one who is gone, and lets that one finish nothing', async () => {
     const gone = await startWorker();
     const stays = await startWorker();
-    const id = await room.add(a);
+    const id = await harness.add(a);
     const { materials } = await takeMaterials(gone.redis, gone.presence, 32);
     await kill(gone);
     await stays.presence.buryGone();
@@ -112,14 +112,14 @@ describe('the presence of workers', () => {
     await stays.presence.buryGone();
     const [zombie] = materials;
     if (zombie === undefined) throw new Error('nothing was taken');
-    expect(await room.advance([workedOff(zombie)])).to.include({ lost: 1 });
-    expect(await room.jobs(a, 'active')).to.deep.equal([id]);
+    expect(await harness.advance([workedOff(zombie)])).to.include({ lost: 1 });
+    expect(await harness.jobs(a, 'active')).to.deep.equal([id]);
   });
 
   it('comes back with its connection, at once, under the new number', async () => {
     const worker = await startWorker();
     const before = await idOf(worker);
-    await room.redis.client('KILL', 'ID', before);
+    await harness.redis.client('KILL', 'ID', before);
     await until(async () => (await listed()).length === 2, { deadlineMs: 10_000, what: 'the next beat' });
     const after = await idOf(worker);
     expect(after).to.not.equal(before);
@@ -131,19 +131,19 @@ describe('the presence of workers', () => {
 
   it('without a connection takes under nobody: such a lease only runs out', async () => {
     const worker = await startWorker();
-    await room.server.kill();
+    await harness.server.kill();
     await until(() => worker.redis.status !== 'ready', { deadlineMs: 10_000, what: 'the connection to be lost' });
     expect(worker.presence.newToken()).to.match(/^\./);
-    await room.server.restart();
+    await harness.server.restart();
     await until(() => /^\d+\./.test(worker.presence.newToken()), { deadlineMs: 10_000, what: 'the connection' });
   });
 
   it('of a user that may not list connections is told like any other; it only finds nobody gone', async () => {
-    await room.redis.acl('SETUSER', 'narrow', 'on', '>narrow', '~*', '&*', '+@all', '-client|list');
-    const url = Object.assign(new URL(room.server.url), { username: 'narrow', password: 'narrow' });
+    await harness.redis.acl('SETUSER', 'narrow', 'on', '>narrow', '~*', '&*', '+@all', '-client|list');
+    const url = Object.assign(new URL(harness.server.url), { username: 'narrow', password: 'narrow' });
     const worker = await startWorker(url.href);
     expect(await listed()).to.deep.equal([await idOf(worker)]);
-    await room.add(a);
+    await harness.add(a);
     expect(await worker.takeAll()).to.deep.equal([queueName(a)]);
     const refusal = await worker.presence.buryGone().catch((error: unknown) => error);
     expect(String(refusal)).to.match(/NOPERM/);
@@ -151,7 +151,7 @@ describe('the presence of workers', () => {
 
   it('where Redis does not show it its own connection, as a proxy may not, buries nobody', async () => {
     const worker = await startWorker();
-    await room.add(a);
+    await harness.add(a);
     await worker.takeAll();
     const proxied = Object.assign(Object.create(worker.redis) as Redis, {
       client: (what: string) => Promise.resolve(what === 'ID' ? 7_777_777 : 'id=1 addr=127.0.0.1:1\n'),

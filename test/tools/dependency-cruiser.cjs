@@ -1,19 +1,19 @@
 /**
  * The direction of imports (house.md §1), as `npm run check:imports` enforces it over api, worker, shared and knexfile.ts.
- * Types count: a type-only import is knowledge of the other room all the same (tsPreCompilationDeps).
+ * Types count: a type-only import is knowledge of the other folder all the same (tsPreCompilationDeps).
  */
 
 const npm = '(^|/)node_modules/';
 
-/** A room of shared/ and all it may import: itself, the rooms named, and npm and Node unless said otherwise. */
-function roomImportsOnly(room, allowed, why) {
-  const rooms = [room, ...allowed].map((name) => `^shared/${name}/`);
+/** A folder of shared/ and all it may import: itself, the folders named, and npm and Node unless said otherwise. */
+function folderImportsOnly(folder, allowed, why) {
+  const folders = [folder, ...allowed].map((name) => `^shared/${name}/`);
   return {
-    name: `shared-${room}-direction`,
+    name: `shared-${folder}-direction`,
     comment: why,
     severity: 'error',
-    from: { path: `^shared/${room}/`, pathNot: migrateCommand },
-    to: { path: '^(shared|api|worker)/|^knexfile', pathNot: rooms },
+    from: { path: `^shared/${folder}/`, pathNot: migrateCommand },
+    to: { path: '^(shared|api|worker)/|^knexfile', pathNot: folders },
   };
 }
 
@@ -30,7 +30,7 @@ const betweenRooms = [
     from: { path: '^shared/domain/' },
     to: { pathNot: '^shared/domain/' },
   },
-  roomImportsOnly('contract', ['domain'], 'The contract is written in terms of the rules and of nothing that runs.'),
+  folderImportsOnly('contract', ['domain'], 'The contract is written in terms of the rules and of nothing that runs.'),
   {
     name: 'contract-npm',
     comment: 'The contract is schemas, the types derived from them, and the one Ajv instance. It opens nothing.',
@@ -38,28 +38,32 @@ const betweenRooms = [
     from: { path: '^shared/contract/' },
     to: { pathNot: ['^(shared|api|worker)/', npmPackage('(ajv|ajv-formats|json-schema-to-ts)')] },
   },
-  roomImportsOnly(
+  folderImportsOnly(
     'database',
     ['domain'],
     'Postgres decides; what routes to it (queue, Redis) is none of its business.',
   ),
-  roomImportsOnly('queue', ['domain'], 'The queue only routes: it knows neither the tables nor who asks.'),
-  roomImportsOnly('redis', ['domain'], 'The connections, named for their use, know none of their users.'),
-  roomImportsOnly('runtime', ['domain'], 'Settings, logger and shutdown serve every process and so know none.'),
-  roomImportsOnly('platform', ['domain', 'contract'], 'The adapter checks what it is sent with the one Ajv instance.'),
-  roomImportsOnly(
+  folderImportsOnly('queue', ['domain'], 'The queue only routes: it knows neither the tables nor who asks.'),
+  folderImportsOnly('redis', ['domain'], 'The connections, named for their use, know none of their users.'),
+  folderImportsOnly('runtime', ['domain'], 'Settings, logger and shutdown serve every process and so know none.'),
+  folderImportsOnly(
+    'platform',
+    ['domain', 'contract'],
+    'The adapter checks what it is sent with the one Ajv instance.',
+  ),
+  folderImportsOnly(
     'inventory',
     ['domain', 'database'],
     'The rules of stock in SQL’s neighbourhood: the worker and the CLI call them alike.',
   ),
-  roomImportsOnly(
+  folderImportsOnly(
     'mirror',
     ['domain', 'contract', 'database', 'platform'],
     'Brings the platform’s lists into the tables: the worker and the CLI call it alike.',
   ),
   {
-    name: 'shared-new-room-direction',
-    comment: 'A room without a rule of its own here stands next to the domain and knows no other.',
+    name: 'shared-new-folder-direction',
+    comment: 'A folder without a rule of its own here stands next to the domain and knows no other.',
     severity: 'error',
     from: {
       path: '^shared/([^/]+)/',
@@ -159,7 +163,7 @@ const libraries = [
   },
   {
     name: 'bullmq-in-the-queue-only',
-    comment: 'BullMQ’s insides are known in one room; the API and the worker call what that room makes of them.',
+    comment: 'BullMQ’s insides are known in one folder; the API and the worker call what that folder makes of them.',
     severity: 'error',
     from: { pathNot: '^shared/queue/' },
     to: { path: npmPackage('bullmq') },

@@ -8,13 +8,13 @@ import { migrationSource } from '../../../shared/database/migration-source.js';
 import { encodeReplies, parseOperationsJob } from '../../../shared/queue/job-format.js';
 import { replyChannel } from '../../../shared/queue/names.js';
 import { runScript } from '../../../shared/queue/run-script.js';
-import { useQueueRoom } from '../../support/queue-room.js';
+import { useQueueHarness } from '../../support/queue-harness.js';
 import { until } from '../../support/until.js';
 
 const [hourMs, nearMs, soonMsMax] = [3_600_000, 60_000, 10_000];
 
 describe('a write that is accepted', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
   const now = Date.now;
   afterEach(() => {
     Date.now = now;
@@ -22,13 +22,13 @@ describe('a write that is accepted', () => {
 
   /** What the worker would find in the queue; answered as expired, so that nobody waits on. */
   async function takeOne() {
-    const taken = await until(async () => (await room.take())[0]?.jobs[0], {
+    const taken = await until(async () => (await harness.take())[0]?.jobs[0], {
       deadlineMs: soonMsMax,
       what: 'the job of the write',
     });
     const job = parseOperationsJob(taken.data);
     const replies = job?.operations.map(({ id }): [string, { status: 'expired' }] => [id, { status: 'expired' }]) ?? [];
-    await room.redis.publish(replyChannel(job?.replyTo ?? ''), encodeReplies(replies));
+    await harness.redis.publish(replyChannel(job?.replyTo ?? ''), encodeReplies(replies));
     return job?.operations[0];
   }
 
@@ -37,9 +37,9 @@ describe('a write that is accepted', () => {
       if (sql.includes('FROM pg_class')) return { rows: [{ found: 'public', wanted: 'public' }] };
       return { rows: sql.includes('FROM knex_migrations') ? await migrationSource.getMigrations([]) : [] };
     };
-    await runScript(room.redis, 'rmBeat', 'worker', hourMs);
+    await runScript(harness.redis, 'rmBeat', 'worker', hourMs);
     const dispatch = await createDispatch({
-      redisUrl: room.server.url,
+      redisUrl: harness.server.url,
       database: { raw } as unknown as Database,
       logger: pino({ level: 'silent' }),
       settings: { WAIT_MS: 60_000, IN_FLIGHT_SHOP_MAX: 10, IN_FLIGHT_MAX: 10 },

@@ -4,7 +4,7 @@ import { enqueue } from '../../../api/dispatch/enqueue.js';
 import type { QueueLink } from '../../../api/dispatch/queue-link.js';
 import type { FormedJob, Waiter } from '../../../api/dispatch/waiter.js';
 import { createTransaction } from '../../../shared/redis/batch.js';
-import { useQueueRoom } from '../../support/queue-room.js';
+import { useQueueHarness } from '../../support/queue-harness.js';
 import { operationOf } from '../../support/shop.js';
 
 function jobOf(materialId: string): FormedJob {
@@ -14,7 +14,7 @@ function jobOf(materialId: string): FormedJob {
 }
 
 describe('an enqueue', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
   /** What its link was told, once for each enqueue; undefined if it passed. */
   let told: unknown[];
   const enqueuing = { passed: () => told.push(undefined), failed: (error: unknown) => told.push(error) };
@@ -22,7 +22,7 @@ describe('an enqueue', () => {
 
   /** The link of an API process; its transaction is ended as `exec` says. */
   const link = (exec?: (send: () => Promise<unknown>) => Promise<unknown>, status?: string): QueueLink => {
-    const { redis, queues } = room;
+    const { redis, queues } = harness;
     const transaction = () => {
       const real = createTransaction(redis);
       return exec === undefined ? real : { ...real, exec: () => exec(real.exec) };
@@ -35,14 +35,14 @@ describe('an enqueue', () => {
     const jobs = ['VMAT-a', 'VMAT-b', 'VMAT-c'].map(jobOf);
     expect(await enqueue(link(), jobs)).to.equal('queued');
     expect(told).to.deep.equal([undefined]);
-    const taken = await room.take();
+    const taken = await harness.take();
     expect(taken.flatMap((held) => held.jobs.map(({ id }) => id))).to.have.members(jobs.map(({ id }) => id));
   });
 
   it('again for the same job changes nothing', async () => {
     const job = jobOf('VMAT-a');
     for (let time = 0; time < 2; time += 1) expect(await enqueue(link(), [job])).to.equal('queued');
-    expect(await room.jobs(job.ref, 'wait')).to.deep.equal([job.id]);
+    expect(await harness.jobs(job.ref, 'wait')).to.deep.equal([job.id]);
   });
 
   // Whoever is told "not applied" sends the change again: one that stands in the queue would be applied twice.
@@ -61,12 +61,12 @@ describe('an enqueue', () => {
     it(`is uncertain where ${title}: the job may stand in its queue, as it does here`, async () => {
       const job = jobOf('VMAT-a');
       expect(await enqueue(link(exec), [job])).to.equal('uncertain');
-      expect(await room.jobs(job.ref, 'wait')).to.deep.equal([job.id]);
+      expect(await harness.jobs(job.ref, 'wait')).to.deep.equal([job.id]);
     });
   }
 
   it('tells what Redis has against it, also against a command before the transaction is run', async () => {
-    const setRights = (rule: string) => room.redis.call('ACL', 'SETUSER', 'default', rule);
+    const setRights = (rule: string) => harness.redis.call('ACL', 'SETUSER', 'default', rule);
     try {
       await setRights('-evalsha');
       expect(await enqueue(link(), [jobOf('VMAT-a')])).to.equal('uncertain');
@@ -83,6 +83,6 @@ describe('an enqueue', () => {
   it('over a connection that is away is certain not to have happened', async () => {
     const job = jobOf('VMAT-a');
     expect(await enqueue(link(undefined, 'reconnecting'), [job])).to.equal('not-queued');
-    expect(await room.jobs(job.ref, 'wait')).to.deep.equal([]);
+    expect(await harness.jobs(job.ref, 'wait')).to.deep.equal([]);
   });
 });

@@ -12,7 +12,7 @@ import type { Waiter } from '../../../api/dispatch/waiter.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createSlotMap } from '../../../shared/runtime/slot-map.js';
 import type { SlotMap } from '../../../shared/runtime/slot-map.js';
-import { useQueueRoom } from '../../support/queue-room.js';
+import { useQueueHarness } from '../../support/queue-harness.js';
 import { operationOf } from '../../support/shop.js';
 import { until } from '../../support/until.js';
 
@@ -21,7 +21,7 @@ const [longMs, soonMsMax] = [3_600_000, 10_000];
 const batchSize = 1_000;
 
 describe('the follow-up of writes that hear nothing', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
   let waiters: SlotMap<Waiter>;
   let outcomes: Map<string, DispatchOutcome>;
   let followUp: FollowUp;
@@ -37,8 +37,8 @@ describe('the follow-up of writes that hear nothing', () => {
     const database = { raw: (_: string, [ids]: [string[]]) => lookUp(ids), transaction: () => cancel() };
     followUp = startFollowUp({
       link: {
-        redis: room.redis,
-        queues: room.queues,
+        redis: harness.redis,
+        queues: harness.queues,
         apiId: 'test',
         enqueuing: { passed: () => undefined, failed: () => undefined },
       } as unknown as QueueLink,

@@ -11,14 +11,14 @@ import type { OperationOutcome, OperationResult } from '../../../shared/domain/o
 import { encodeReplies, parseOperationsJob } from '../../../shared/queue/job-format.js';
 import { replyChannel } from '../../../shared/queue/names.js';
 import { runScript } from '../../../shared/queue/run-script.js';
-import { useQueueRoom } from '../../support/queue-room.js';
+import { useQueueHarness } from '../../support/queue-harness.js';
 import { until } from '../../support/until.js';
 
 const [inFlightMax, soonMsMax] = [2, 10_000];
 const result: OperationResult = { kind: 'adjusted', rowCount: 1, failures: [] };
 
 describe('a write whose reply and whose look-up find it at once', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
   let dispatch: Dispatch;
 
   // Also ends what a failed test has left open, or the process would wait for it.
@@ -33,13 +33,15 @@ describe('a write whose reply and whose look-up find it at once', () => {
   };
   /** As a worker does: takes what is ready, and replies to each operation that it was executed. */
   async function reply(): Promise<number> {
-    const jobs = (await room.take()).flatMap((held) => held.jobs.flatMap(({ data }) => parseOperationsJob(data) ?? []));
+    const jobs = (await harness.take()).flatMap((held) =>
+      held.jobs.flatMap(({ data }) => parseOperationsJob(data) ?? []),
+    );
     for (const { replyTo, operations } of jobs) {
       const replies = operations.map(({ id }): [string, OperationOutcome] => [
         id,
         { status: 'executed', result, replayed: false },
       ]);
-      await room.redis.publish(replyChannel(replyTo), encodeReplies(replies));
+      await harness.redis.publish(replyChannel(replyTo), encodeReplies(replies));
     }
     return jobs.length;
   }
@@ -56,9 +58,9 @@ describe('a write whose reply and whose look-up find it at once', () => {
       hasBoth = true;
       return { rows: ids.map((id) => ({ op_id: id, status: 'executed', result: JSON.stringify(result) })) };
     };
-    await runScript(room.redis, 'rmBeat', 'worker', 3_600_000);
+    await runScript(harness.redis, 'rmBeat', 'worker', 3_600_000);
     dispatch = await createDispatch({
-      redisUrl: room.server.url,
+      redisUrl: harness.server.url,
       database: { raw } as unknown as Database,
       logger: pino({ level: 'silent' }),
       settings: { WAIT_MS: 60_000, IN_FLIGHT_SHOP_MAX: 1_000, IN_FLIGHT_MAX: inFlightMax },

@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import { createBatch, createTransaction } from '../../../shared/redis/batch.js';
 import { untilReady } from '../../../shared/redis/connections.js';
 import { outlivingBytes } from '../../support/outliving.js';
-import { useQueueRoom } from '../../support/queue-room.js';
+import { useQueueHarness } from '../../support/queue-harness.js';
 
 describe('commands that go out together', () => {
-  const room = useQueueRoom();
+  const harness = useQueueHarness();
 
   it('are answered in their order, each with its own error', async () => {
-    const batch = createBatch(room.redis);
+    const batch = createBatch(harness.redis);
     batch.add((redis) => redis.set('text', 'a'));
     batch.add((redis) => redis.incr('text'));
     batch.add((redis) => redis.get('text'));
@@ -23,54 +23,54 @@ describe('commands that go out together', () => {
   });
 
   it('fail each by itself where the connection is lost under them, and none is sent again', async () => {
-    const batch = createBatch(room.redis);
+    const batch = createBatch(harness.redis);
     batch.add((redis) => redis.blpop('nothing', 60));
     batch.add((redis) => redis.incr('count'));
     const answers = batch.send();
-    await room.server.kill();
+    await harness.server.kill();
     for (const [error] of await answers) expect(error).to.be.instanceOf(Error);
-    await room.server.restart();
-    await untilReady(room.redis);
-    expect(await room.redis.get('count')).to.equal(null);
+    await harness.server.restart();
+    await untilReady(harness.redis);
+    expect(await harness.redis.get('count')).to.equal(null);
   });
 
   describe('as a transaction', () => {
     it('are sent when it is run, and done as one', async () => {
-      const transaction = createTransaction(room.redis);
+      const transaction = createTransaction(harness.redis);
       transaction.add((redis) => redis.set('text', 'a'));
       transaction.add((redis) => redis.incr('text'));
       transaction.add((redis) => redis.append('text', 'b'));
-      expect(await room.redis.exists('text')).to.equal(0);
+      expect(await harness.redis.exists('text')).to.equal(0);
       const answers = (await transaction.exec()) ?? [];
       expect(answers.map(([error]) => error?.message.includes('not an integer') ?? null)).to.deep.equal([
         null,
         true,
         null,
       ]);
-      expect(await room.redis.get('text')).to.equal('ab');
+      expect(await harness.redis.get('text')).to.equal('ab');
     });
 
     it('have nothing of others between them', async () => {
-      const transaction = createTransaction(room.redis);
+      const transaction = createTransaction(harness.redis);
       transaction.add((redis) => redis.set('text', 'a'));
       transaction.add((redis) => redis.get('text'));
       const executed = transaction.exec();
-      void room.redis.set('text', 'b');
+      void harness.redis.set('text', 'b');
       expect(await executed).to.deep.equal([
         [null, 'OK'],
         [null, 'a'],
       ]);
-      expect(await room.redis.get('text')).to.equal('b');
+      expect(await harness.redis.get('text')).to.equal('b');
     });
 
     it('are none of them done where Redis refuses one, and it says which it was', async () => {
-      const transaction = createTransaction(room.redis);
+      const transaction = createTransaction(harness.redis);
       transaction.add((redis) => redis.set('text', 'a'));
       transaction.add((redis) => redis.call('NO-SUCH-COMMAND'));
       const error: unknown = await transaction.exec().catch((reason: unknown) => reason);
       expect(String(error)).to.contain('NO-SUCH-COMMAND');
-      expect(await room.redis.exists('text')).to.equal(0);
-      expect(await room.redis.ping(), 'and it is over').to.equal('PONG');
+      expect(await harness.redis.exists('text')).to.equal(0);
+      expect(await harness.redis.ping(), 'and it is over').to.equal('PONG');
     });
   });
 
@@ -86,12 +86,12 @@ describe('commands that go out together', () => {
 
     it('keep nothing of who waited for them, alone or as a transaction', async () => {
       const batched = await outlivingBytes(times, () => {
-        const batch = createBatch(room.redis);
+        const batch = createBatch(harness.redis);
         batch.add((redis) => redis.get('text'));
         return get(batch.send);
       });
       const transacted = await outlivingBytes(times, () => {
-        const transaction = createTransaction(room.redis);
+        const transaction = createTransaction(harness.redis);
         transaction.add((redis) => redis.get('text'));
         return get(transaction.exec);
       });
@@ -100,7 +100,7 @@ describe('commands that go out together', () => {
     });
 
     it('are not what they are on a pipeline of ioredis: that keeps all until a full collection', async () => {
-      const seen = await outlivingBytes(times, () => get(() => room.redis.multi().get('text').exec()));
+      const seen = await outlivingBytes(times, () => get(() => harness.redis.multi().get('text').exec()));
       expect(seen, 'if this fails, ioredis has mended it, and its own will do').to.be.above(bytes);
     });
   });

@@ -20,8 +20,8 @@ const taker = { newToken: () => randomUUID() };
 /** What a cycle takes at most. */
 const takenMax = 32;
 
-/** The queue room on a Redis, as a worker and an API process have it, for tests that take one step at a time. */
-export interface QueueRoom {
+/** The queue on a Redis, as a worker and an API process have it, for tests that take one step at a time. */
+export interface QueueHarness {
   redis: Redis;
   queues: MaterialQueues;
   /** Adds a job, announced or not, and returns its id. */
@@ -48,17 +48,17 @@ export interface AddOptions {
   isAnnounced?: boolean;
 }
 
-/** The queue room of a suite on a Redis of its own, which the suite may kill and restart. */
-export interface OwnQueueRoom extends QueueRoom {
+/** That of a suite on a Redis of its own, which the suite may kill and restart. */
+export interface OwnQueueHarness extends QueueHarness {
   server: TestRedis;
 }
 
 /** For the suite it is called in, from its first hook on; empty before each test. */
-export function useQueueRoom(): OwnQueueRoom {
-  const own = {} as OwnQueueRoom;
+export function useQueueHarness(): OwnQueueHarness {
+  const own = {} as OwnQueueHarness;
   before(async () => {
     const server = await startTestRedis();
-    Object.assign(own, await openQueueRoom(server.url), { server });
+    Object.assign(own, await openQueueHarness(server.url), { server });
   });
   after(async () => {
     own.close();
@@ -72,7 +72,7 @@ export function useQueueRoom(): OwnQueueRoom {
   return own;
 }
 
-export async function openQueueRoom(redisUrl: string): Promise<QueueRoom> {
+export async function openQueueHarness(redisUrl: string): Promise<QueueHarness> {
   const onError = () => undefined;
   const redis = connectWorkerRedis(redisUrl, onError);
   await untilReady(redis);

@@ -96,7 +96,7 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
     lines.set(shopId, line);
   }
 
-  function settle(shopId: number, line: Line): void {
+  function callNext(shopId: number, line: Line): void {
     if (line.held === 0 && line.untakenBytes === 0 && line.waiting.size === 0) lines.delete(shopId);
     // A line that is called moves to the end of this very map, so the loop meets it again.
     for (const [calledId, called] of lines) {
@@ -117,7 +117,7 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
       };
       const stop = afterRunning(waitMsMax, () => {
         line.waiting.delete(tell);
-        settle(shopId, line);
+        callNext(shopId, line);
         resolve(false);
       });
       line.waiting.add(tell);
@@ -132,7 +132,7 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
       return () => {
         held -= 1;
         line.held -= 1;
-        settle(shopId, line);
+        callNext(shopId, line);
       };
     },
     answering(shopId, bytes) {
@@ -140,7 +140,7 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
       line.untakenBytes += bytes;
       return () => {
         line.untakenBytes -= bytes;
-        settle(shopId, line);
+        callNext(shopId, line);
       };
     },
     waiting: () => [...lines.values()].reduce((count, { waiting }) => count + waiting.size, 0),

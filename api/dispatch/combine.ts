@@ -35,12 +35,12 @@ const jobsPerTransactionMax = jobsSentMax;
 export interface CombinerDeps {
   /** Sends jobs of different materials together; what becomes of one becomes of all. */
   send: (jobs: FormedJob[]) => Promise<Enqueued>;
-  settle: (waiter: Waiter, outcome: DispatchOutcome) => void;
+  answer: (waiter: Waiter, outcome: DispatchOutcome) => void;
   /** For waiters whose job may or may not stand in the queue. */
   cancelAtOnce: (waiters: Waiter[]) => void;
 }
 
-export function createCombiner({ send, settle, cancelAtOnce }: CombinerDeps): Combiner {
+export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Combiner {
   /** By the queue of their material. */
   const lines = new Map<string, Line>();
   const gates = createShopGates({
@@ -53,7 +53,7 @@ export function createCombiner({ send, settle, cancelAtOnce }: CombinerDeps): Co
   async function sendTogether(jobs: FormedJob[]): Promise<void> {
     const enqueued = await send(jobs);
     const open = jobs.flatMap((job) => [...job.open]);
-    if (enqueued === 'not-queued') for (const waiter of open) settle(waiter, notApplied('The queue is not reachable.'));
+    if (enqueued === 'not-queued') for (const waiter of open) answer(waiter, notApplied('The queue is not reachable.'));
     if (enqueued === 'uncertain') cancelAtOnce(open);
   }
 

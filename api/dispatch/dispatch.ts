@@ -62,7 +62,7 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
   const waiters = createSlotMap<Waiter>();
   let whenIdle: (() => void) | undefined;
 
-  function settle(waiter: Waiter, outcome: DispatchOutcome): void {
+  function answer(waiter: Waiter, outcome: DispatchOutcome): void {
     if (!waiters.delete(waiter.operation.id)) return;
     admission.leave(waiter);
     waiter.resolve(outcome);
@@ -75,16 +75,16 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
       for (const { open } of jobs) metrics.jobFormed(open.size);
       return enqueue(link, jobs);
     },
-    settle,
+    answer,
     cancelAtOnce: (open) => {
       followUp.cancelAtOnce(open);
     },
   });
-  const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, settle });
+  const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, answer });
   link.onReplies((replies) => {
     for (const [id, outcome] of replies) {
       const waiter = waiters.get(id);
-      if (waiter !== undefined) settle(waiter, toDispatchOutcome(outcome));
+      if (waiter !== undefined) answer(waiter, toDispatchOutcome(outcome));
     }
     combiner.sendDue();
   });

@@ -29,7 +29,7 @@ export interface FollowUpDeps {
   logger: Logger;
   metrics: DispatchMetrics;
   waiters: SlotMap<Waiter>;
-  settle: (waiter: Waiter, outcome: DispatchOutcome) => void;
+  answer: (waiter: Waiter, outcome: DispatchOutcome) => void;
 }
 
 const tickMs = 250;
@@ -68,7 +68,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
       waiter.graceEndsMs ??= nowMs + graceMs;
       if (nowMs <= waiter.graceEndsMs) continue;
       deps.metrics.leftOpen();
-      deps.settle(waiter, { status: 'unknown' });
+      deps.answer(waiter, { status: 'unknown' });
     }
     const open = due.filter(({ operation }) => deps.waiters.has(operation.id));
     if (isCancelling || open.length === 0) return;
@@ -103,14 +103,14 @@ function isBeingCancelled({ graceEndsMs }: Waiter): boolean {
 }
 
 /** What never left this process needs no cancellation. */
-function endUnformed({ settle }: FollowUpDeps, waiter: Waiter, nowMs: number): void {
+function endUnformed({ answer }: FollowUpDeps, waiter: Waiter, nowMs: number): void {
   if (hasJob(waiter) || waiter.waitEndsMs > nowMs) return;
-  settle(waiter, notApplied('The operation waited too long behind others of its material or shop.'));
+  answer(waiter, notApplied('The operation waited too long behind others of its material or shop.'));
 }
 
 async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   deps.metrics.lookedUp(due.length);
-  settleRecorded(deps, due, await findOutcomes(deps.database, due.map(operationId)));
+  answerRecorded(deps, due, await findOutcomes(deps.database, due.map(operationId)));
   const jobs = new Set<FormedJob>();
   for (const waiter of due) {
     const { job, operation } = waiter;
@@ -131,13 +131,13 @@ async function cancel(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   const refs = due.map(({ ref, operation }) => ({ ...ref, id: operation.id }));
   const { outcomes } = await cancelOperations(deps.database, refs);
   deps.metrics.cancelled(due.filter(({ operation }) => outcomes.get(operation.id)?.status === 'cancelled').length);
-  settleRecorded(deps, due, outcomes);
+  answerRecorded(deps, due, outcomes);
 }
 
-function settleRecorded(deps: FollowUpDeps, due: Waiter[], outcomes: Map<string, OperationOutcome>): void {
+function answerRecorded(deps: FollowUpDeps, due: Waiter[], outcomes: Map<string, OperationOutcome>): void {
   for (const waiter of due) {
     const outcome = outcomes.get(waiter.operation.id);
-    if (outcome !== undefined) deps.settle(waiter, toDispatchOutcome(outcome));
+    if (outcome !== undefined) deps.answer(waiter, toDispatchOutcome(outcome));
   }
 }
 

@@ -7,14 +7,14 @@ export interface OperationRef extends MaterialRef {
   id: string;
 }
 
-export interface Settled {
+export interface Recorded {
   /** What stands on record for each operation whose material could be locked, or does not exist. */
   outcomes: Map<string, OperationOutcome>;
   /** Materials that another session holds: nothing was recorded for their operations. */
   leftOut: MaterialRef[];
 }
 
-const settleTimeoutMs = 2_000;
+const recordTimeoutMs = 2_000;
 
 /** What Postgres has on record for these operations; what is absent has not been decided. */
 export async function findOutcomes(database: Database, operationIds: string[]): Promise<Map<string, OperationOutcome>> {
@@ -50,27 +50,27 @@ export async function recordCommand(transaction: Database, commandId: string): P
  * Cancels operations that nobody has decided yet (pipeline §3 "The end of the wait"): `cancelled` goes on record, and
  * a worker that meets one later finds it there. One that was decided keeps its outcome.
  */
-export function cancelOperations(database: Database, operations: OperationRef[]): Promise<Settled> {
-  return settle(database, operations, 'cancelled');
+export function cancelOperations(database: Database, operations: OperationRef[]): Promise<Recorded> {
+  return record(database, operations, 'cancelled');
 }
 
 /** Puts operations on record as failed of our own fault: not applied, and not remembered for a key. */
-export function recordFailed(database: Database, operations: OperationRef[]): Promise<Settled> {
-  return settle(database, operations, 'failed');
+export function recordFailed(database: Database, operations: OperationRef[]): Promise<Recorded> {
+  return record(database, operations, 'failed');
 }
 
-async function settle(
+async function record(
   database: Database,
   operations: OperationRef[],
   status: 'cancelled' | 'failed',
-): Promise<Settled> {
+): Promise<Recorded> {
   const shopIds = operations.map(({ shopId }) => shopId);
   const materialIds = operations.map(({ materialId }) => materialId);
   return database.transaction(async (transaction) => {
     // If this process stands still, or its host is gone, Postgres lets go of the locks by itself.
     await transaction.raw(
       `SELECT set_config('statement_timeout', :ms, true), set_config('idle_in_transaction_session_timeout', :ms, true)`,
-      { ms: String(settleTimeoutMs) },
+      { ms: String(recordTimeoutMs) },
     );
     // The apply step decides under this lock; whoever holds it may be deciding one of these right now.
     const { rows: locked } = await transaction.raw<{ rows: MaterialRow[] }>(

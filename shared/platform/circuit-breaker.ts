@@ -36,7 +36,7 @@ export function createCircuitBreaker(deps: {
     if (!wasProbing) onChange('opened');
   }
 
-  function settle(probe: boolean, failed: boolean): void {
+  function conclude(probe: boolean, failed: boolean): void {
     // A call that began before the circuit opened says nothing about the platform now: only the probe may close it.
     if (!probe && state.kind !== 'closed') return;
     if (!failed) {
@@ -61,7 +61,7 @@ export function createCircuitBreaker(deps: {
         failed = isFailure(outcome);
         return { open: false, outcome };
       } finally {
-        settle(probe, failed);
+        conclude(probe, failed);
       }
     },
   };

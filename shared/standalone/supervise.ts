@@ -52,7 +52,7 @@ const stopSteps = [
   { name: 'SIGKILL', msMax: 3_000 },
 ] as const;
 /** If a process lived this long, its end counts as the first again. */
-const settledMs = 30_000;
+const stableMs = 30_000;
 const firstAttemptsMax = 3;
 const lastLinesMax = 20;
 
@@ -122,7 +122,7 @@ function launch(state: State): void {
 
 function again(state: State, how: string, code: number | null, livedMs: number): void {
   const { options } = state;
-  state.failures = livedMs > settledMs ? 1 : state.failures + 1;
+  state.failures = livedMs > stableMs ? 1 : state.failures + 1;
   if (!state.served && (code === exitCodes.config || state.failures >= firstAttemptsMax)) {
     state.stopping = true;
     state.log.close();

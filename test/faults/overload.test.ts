@@ -126,7 +126,7 @@ async function measureOverload({ service, database, generator, port }: Overloade
     const goodput = slices.reduce((sum, slice) => sum + slice.goodput, 0) / slices.length;
     const refused = Math.max(...slices.map(({ result }) => result.refusedMs.p99));
     const offered = slices.reduce((sum, { result }) => sum + answersOf(result) / (result.tookMs / 1_000), 0);
-    const settled = memory.slice(0, Math.ceil(memory.length / 4));
+    const early = memory.slice(0, Math.ceil(memory.length / 4));
     return [
       { name: 'peak (a second)', value: Math.round(peak) },
       { name: 'answers (a second)', value: Math.round(offered / slices.length) },
@@ -134,8 +134,8 @@ async function measureOverload({ service, database, generator, port }: Overloade
       { name: 'goodput lost, of the peak', value: round(1 - goodput / peak), most: round(1 - goodputMin) },
       { name: 'refusal p50, worst slice (ms)', value: Math.max(...slices.map(({ result }) => result.refusedMs.p50)) },
       { name: 'refusal p99, worst slice (ms)', value: refused, most: refusalMsMax },
-      { name: 'API and worker (MiB), first quarter', value: Math.max(...settled) },
-      { name: 'memory, times that', value: round(Math.max(...memory) / Math.max(...settled)), most: growthMax },
+      { name: 'API and worker (MiB), first quarter', value: Math.max(...early) },
+      { name: 'memory, times that', value: round(Math.max(...memory) / Math.max(...early)), most: growthMax },
     ];
   });
 }

@@ -168,7 +168,7 @@ describe('the load engine', () => {
     const gain = { material: 0, row: 0, acknowledged: 5, open: 2 };
     const wrongAt = async (units: number) => {
       levels.set('1', units * 1_000_000);
-      return (await book.settle([gain])).wrong;
+      return (await book.reconcile([gain])).wrong;
     };
     const seen: number[] = [];
     for (const units of [14, 15, 16, 17, 18]) seen.push(await wrongAt(units));

@@ -20,7 +20,7 @@ export interface LevelBook {
   /** Holds one level against what was acknowledged so far, in the middle of the load. */
   probe(material: number, standing: () => Promise<Standing>): Promise<string | undefined>;
   /** Holds every level that the load named against the gains; one that other clients changed too shows as wrong. */
-  settle(gains: readonly Gain[]): Promise<LevelReport>;
+  reconcile(gains: readonly Gain[]): Promise<LevelReport>;
 }
 
 const problemsMax = 5;
@@ -47,7 +47,7 @@ export async function openLevelBook(
       const high = atFirst(material, 0) + toMicros(after.acknowledged + after.open);
       return level >= low && level <= high ? undefined : fault(material, 0, level, low, high);
     },
-    async settle(gains) {
+    async reconcile(gains) {
       const named = [...new Set(gains.map(({ material }) => material))];
       const levels = await readAll(
         client,

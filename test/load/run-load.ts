@@ -74,7 +74,7 @@ export async function runLoad(
   const summary = summariseLoad(results);
   if (book) say.line('holding the levels against what was acknowledged');
   let unheld: string | undefined;
-  const levels = await book?.settle(gainsOf(results, scenario)).catch((error: unknown) => {
+  const levels = await book?.reconcile(gainsOf(results, scenario)).catch((error: unknown) => {
     unheld = (error as Error).message;
     return undefined;
   });

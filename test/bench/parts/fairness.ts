@@ -61,7 +61,7 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
   const loadOf = (rate: number, connectionsMax: number) => ({ loop: 'open' as const, rate, connectionsMax });
   const window = { design: ours, scenario: namedScenarios.SPREAD, warmupMs, measureMs };
   // Without it Postgres fills new files of its log with zeros meanwhile: 10 ms each, sometimes 30; all commits wait.
-  const settle = () => checkpoint(stack.postgresUrl);
+  const flush = () => checkpoint(stack.postgresUrl);
   const askQuiet = (seed: number) =>
     runLoad(generators, {
       ...window,
@@ -72,12 +72,12 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
     });
   try {
     for (let seed = 1; seed <= options.rounds; seed += 1) {
-      await settle();
+      await flush();
       const alone = await askQuiet(seed);
       seen.alone.push(alone.summary.total.latency);
-      await settle();
+      await flush();
       seen.besideBusy.push(await besideBusy(() => askQuiet(seed)));
-      await settle();
+      await flush();
       const [beside, flood] = await Promise.all([
         askQuiet(seed),
         runLoad(stack.generators, {

@@ -39,7 +39,7 @@ export function createLane(target: Target, onOutcome: (lane: Lane, asked: Asked,
   let asked: Asked | undefined;
   let isClosed = false;
 
-  function settle(outcome: Outcome): void {
+  function end(outcome: Outcome): void {
     const one = asked;
     asked = undefined;
     if (one !== undefined && !isClosed) onOutcome(lane, one, outcome);
@@ -55,11 +55,11 @@ export function createLane(target: Target, onOutcome: (lane: Lane, asked: Asked,
       target,
       onAnswer: (answer) => {
         if (answer.isLast) drop();
-        settle(answer);
+        end(answer);
       },
       onBroken: () => {
         connection = undefined;
-        settle('lost');
+        end('lost');
       },
     });
     if (isClosed) opened.close();
@@ -80,14 +80,14 @@ export function createLane(target: Target, onOutcome: (lane: Lane, asked: Asked,
           // It may have been given up meanwhile: then it must not go out any more.
           if (asked === one) opened.send(request.message);
         },
-        () => setTimeout(() => settle('unsent'), reconnectPauseMs),
+        () => setTimeout(() => end('unsent'), reconnectPauseMs),
       );
     },
     isBusy: () => asked !== undefined,
     busySinceMs: () => asked?.sentMs,
     giveUp() {
       drop();
-      settle('lost');
+      end('lost');
     },
     close() {
       isClosed = true;

@@ -11,18 +11,18 @@ const [operationsMax, rowsMax, bytesMax] = [128, 2_000, 2 * 1_024 * 1_024];
 describe('the jobs that are combined', () => {
   let sent: FormedJob[][];
   let enqueued: Enqueued;
-  let settled: Waiter[];
+  let answered: Waiter[];
   let cancelled: Waiter[];
   let combiner: Combiner;
   beforeEach(() => {
-    [sent, settled, cancelled] = [[], [], []];
+    [sent, answered, cancelled] = [[], [], []];
     enqueued = 'queued';
     combiner = createCombiner({
       send: (jobs) => {
         sent.push(jobs);
         return Promise.resolve(enqueued);
       },
-      settle: (waiter) => settled.push(waiter),
+      answer: (waiter) => answered.push(waiter),
       cancelAtOnce: (waiters) => cancelled.push(...waiters),
     });
   });
@@ -103,16 +103,16 @@ describe('the jobs that are combined', () => {
     expect(sent.map((together) => together.length)).to.deep.equal([128, 128, 44]);
   });
 
-  it('are settled where they were certainly not queued, and cancelled where nobody can say', async () => {
+  it('are answered where they were certainly not queued, and cancelled where nobody can say', async () => {
     enqueued = 'not-queued';
     const refused = several(2);
     await turn();
-    expect([settled, cancelled]).to.deep.equal([refused, []]);
+    expect([answered, cancelled]).to.deep.equal([refused, []]);
     for (const waiter of refused) combiner.leave(waiter);
     enqueued = 'uncertain';
     const open = several(2);
     await turn();
     expect(cancelled).to.deep.equal(open);
-    expect(settled).to.deep.equal(refused);
+    expect(answered).to.deep.equal(refused);
   });
 });

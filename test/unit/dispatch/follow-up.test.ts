@@ -46,7 +46,7 @@ describe('the follow-up of writes that hear nothing', () => {
       logger: pino({ level: 'silent' }),
       metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),
       waiters,
-      settle: ({ operation }, outcome) => {
+      answer: ({ operation }, outcome) => {
         waiters.delete(operation.id);
         outcomes.set(operation.id, outcome);
       },

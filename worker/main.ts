@@ -20,7 +20,7 @@ import { startHousekeeping } from './housekeeping.js';
 import { startLane } from './lane.js';
 import { startLedgerWatch } from './ledger-watch.js';
 import { createLeftOutWatch } from './left-out-watch.js';
-import { startMirrorRounds } from './mirror-round.js';
+import { startMirrorRounds } from './mirror-rounds.js';
 import { startPruning } from './pruning.js';
 import { createWaker } from './waker.js';
 import { createWorkerMetrics } from './worker-metrics.js';

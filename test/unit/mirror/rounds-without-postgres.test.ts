@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import type { SyncDeps } from '../../../shared/mirror/sync-shop.js';
 import type { Logger } from '../../../shared/runtime/logger.js';
-import { startMirrorRounds } from '../../../worker/mirror-round.js';
+import { startMirrorRounds } from '../../../worker/mirror-rounds.js';
 
 describe('a round of mirrors whose Postgres goes away', () => {
   it('ends there and says so once: no other shop would fare better, and none of them has a fault of ours', async () => {

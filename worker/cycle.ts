@@ -6,7 +6,7 @@ import { applyJobs } from './apply-jobs.js';
 import type { WorkerDeps } from './deps.js';
 import { readJobs } from './read-jobs.js';
 import type { Job } from './read-jobs.js';
-import { publishIn } from './reply.js';
+import { publishRepliesIn } from './reply.js';
 
 /** Materials a cycle holds at most (pipeline §2 "Limits"). */
 export const materialsPerCycleMax = 32;
@@ -55,7 +55,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, goesOn: () => boole
     // fail-point: after-commit
     for (const queue of applied.leftOut) leftOut.add(queue);
     const done = jobs.filter(({ queue }) => !leftOut.has(queue));
-    publishIn(batch, done, applied.outcomes);
+    publishRepliesIn(batch, done, applied.outcomes);
     for (const { queue, id } of done) finished.get(queue)?.push(id);
   }
 

@@ -8,7 +8,7 @@ import type { Job } from './read-jobs.js';
  * Adds to a batch one message for each API process that waits (pipeline §2.7). A message that is lost costs its waiter
  * a second, until its look-up finds the outcome in Postgres.
  */
-export function publishIn(batch: Batch, jobs: Job[], outcomes: Map<string, OperationOutcome>): void {
+export function publishRepliesIn(batch: Batch, jobs: Job[], outcomes: Map<string, OperationOutcome>): void {
   const byReceiver = new Map<string, [string, OperationOutcome][]>();
   for (const { content } of jobs) {
     if (content === undefined) continue;

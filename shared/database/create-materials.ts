@@ -37,18 +37,25 @@ export async function createMaterials(
   return rows.map(({ material_id }) => material_id);
 }
 
+/**
+ * The facets (migration 0003) are drawn in one order, as in the apply step, and all of them before the first material
+ * is written: in the order of ids, by the trigger, two of these would wait for each other in a circle.
+ */
 const insertMaterials = `
   WITH given AS (
     SELECT * FROM jsonb_to_recordset(CAST(:given AS jsonb)) AS r (
       id text, origin text, product_name text, variant_name text, sku text, unit text, unit_cost numeric,
       unit_price numeric, vendor text, specifications text, image_url text, is_non_essential boolean,
       weight_value numeric, weight_unit_id text, total_quantity numeric)
+  ), faceted AS MATERIALIZED (
+    SELECT sorted.*, facet_of(:shopId, sorted.vendor, sorted.origin, false) AS facet_id
+    FROM (SELECT * FROM given ORDER BY vendor, origin) AS sorted
   ), added AS (
-    INSERT INTO materials (shop_id, id, origin, product_name, variant_name, sku, unit, unit_cost, unit_price, vendor,
-      specifications, image_url, is_non_essential, weight_value, weight_unit_id)
-    SELECT :shopId, id, origin, product_name, variant_name, sku, unit, unit_cost, unit_price, vendor,
-      specifications, image_url, is_non_essential, weight_value, weight_unit_id
-    FROM given ORDER BY id
+    INSERT INTO materials (shop_id, id, origin, facet_id, product_name, variant_name, sku, unit, unit_cost, unit_price,
+      vendor, specifications, image_url, is_non_essential, weight_value, weight_unit_id)
+    SELECT :shopId, id, origin, facet_id, product_name, variant_name, sku, unit, unit_cost, unit_price,
+      vendor, specifications, image_url, is_non_essential, weight_value, weight_unit_id
+    FROM faceted ORDER BY id
     ON CONFLICT DO NOTHING
     RETURNING id
   )

@@ -7,6 +7,7 @@ import * as gatherByFacet from './migrations/0005-gather-by-facet.js';
 import * as gatherFromIndex from './migrations/0006-gather-from-index.js';
 import * as cheaperIdForm from './migrations/0007-cheaper-id-form.js';
 import * as deleteEmptyFacets from './migrations/0008-delete-empty-facets.js';
+import * as markUsedInOrder from './migrations/0009-mark-used-in-order.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -22,6 +23,7 @@ const migrations = [
   { name: '0006-gather-from-index', ...gatherFromIndex },
   { name: '0007-cheaper-id-form', ...cheaperIdForm },
   { name: '0008-delete-empty-facets', ...deleteEmptyFacets },
+  { name: '0009-mark-used-in-order', ...markUsedInOrder },
 ];
 
 type Migration = (typeof migrations)[number];

@@ -201,9 +201,9 @@ describe('the counters of the list', () => {
     const vendors = places.map((place) => `Opposite ${place}`);
 
     /** Both come as far as a facet in the middle, which a third one makes; each holds what it has made until then. */
-    async function meet<T>(make: (vendors: string[], prefix: string) => Promise<T>): Promise<T[]> {
+    async function meet<T>(make: (vendors: string[], prefix: string) => Promise<T>, isUsed = false): Promise<T[]> {
       const middle = await database.transaction();
-      await middle.raw(`SELECT facet_of(?, ?, 'virtual', false)`, [shopId, vendors[20] ?? '']);
+      await middle.raw(`SELECT facet_of(?, ?, 'virtual', ?)`, [shopId, vendors[20] ?? '', isUsed]);
       const both = Promise.all([make(vendors, 'up'), make(vendors.toReversed(), 'down')]);
       await untilWaiting(2).finally(() => middle.rollback());
       return both;
@@ -226,6 +226,26 @@ describe('the counters of the list', () => {
       await expectTrue();
     });
 
+    const ofVendors = (given: string[], prefix: string) =>
+      given.map((vendor, index) => virtual(`${prefix}-${places[index] ?? ''}`, vendor));
+
+    it('do not let two who create materials either', async () => {
+      const created = await meet((given, prefix) => createMaterials(database, shopId, ofVendors(given, prefix)));
+      expect(created.map((ids) => ids.length)).to.deep.equal([40, 40]);
+      expect(await counted()).to.deep.include({ matchedCount: 80, vendors });
+      await expectTrue();
+    });
+
+    it('do not let two bills either', async () => {
+      await createMaterials(database, shopId, ofVendors(vendors, 'up'));
+      await createMaterials(database, shopId, ofVendors(vendors.toReversed(), 'down'));
+      await meet(async (_, prefix) => {
+        await createBill(database, shopId, bill(prefix, ...places.map((place) => `${prefix}-${place}`)));
+      }, true);
+      expect(await counted({ usageFilter: 'used' })).to.deep.include({ matchedCount: 80, vendors });
+      await expectTrue();
+    });
+
     it('do not let two imports either, and each gets them in the order of its own vendors', async () => {
       const [up = [], down] = await meet((given) => facetsOfVendors(database, shopId, given));
       expect(up.toReversed()).to.deep.equal(down);
@@ -235,6 +255,19 @@ describe('the counters of the list', () => {
       );
       expect(rows).to.deep.equal(vendors.map((vendor, index) => ({ id: up[index], vendor })));
     });
+  });
+
+  it('let no bill and cycle wait in a circle: a bill holds no new facet while it waits for stock', async () => {
+    await createMaterials(database, shopId, [virtual('1', 'Acme')]);
+    const cycle = await database.transaction();
+    await cycle.raw('SELECT 1 FROM stock WHERE shop_id = ? FOR NO KEY UPDATE', [shopId]);
+    const billed = createBill(database, shopId, bill('b', '1'));
+    await untilWaiting(1);
+    await cycle.raw(`SELECT facet_of(?, 'Acme', 'virtual', true)`, [shopId]);
+    await cycle.commit();
+    await billed;
+    expect((await counted({ usageFilter: 'used' })).matchedCount).to.equal(1);
+    await expectTrue();
   });
 
   it('see the other one of two changes of the bills of one material', async () => {

@@ -1,4 +1,5 @@
 import { extname, resolve } from 'node:path';
+import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { listLocations } from '../database/locations.js';
 import { failed } from '../runtime/outcome.js';
@@ -29,10 +30,23 @@ export function addImportCommand(materials: Command, run: RunCommand): void {
         'Adds virtual materials from a file, with their opening stock: all of it, or, with a bad line, nothing.',
       ),
   )
-    .argument('<file>', '.csv with a head of field names, or .jsonl')
+    .argument('<file>', '.csv with a head of field names, or .jsonl', importedFile)
     .option('--skip-bad', 'import the good lines and report the others')
     .addHelpText('after', help)
-    .action((file: string, options: ImportOptions) => run(options, (context) => importFile(context, file, options)));
+    .action((file: ImportedFile, options: ImportOptions) =>
+      run(options, (context) => importFile(context, file, options)),
+    );
+}
+
+interface ImportedFile {
+  path: string;
+  format: FileFormat;
+}
+
+function importedFile(text: string): ImportedFile {
+  const format = formats[extname(text).toLowerCase()];
+  if (format === undefined) throw new InvalidArgumentError(`Must end with ${Object.keys(formats).join(', ')}.`);
+  return { path: resolve(text), format };
 }
 
 const help = `
@@ -44,12 +58,10 @@ isNonEssentialMaterial, weightValue, weightUnitId; and
 
 async function importFile(
   { database, terminal, progress, holdSignals }: CommandContext,
-  file: string,
+  file: ImportedFile,
   options: ImportOptions,
 ): Promise<Outcome<Answer>> {
   const { shop: shopId, skipBad = false } = options;
-  const format = formats[extname(file).toLowerCase()];
-  if (format === undefined) return failed(`${file} must end with ${Object.keys(formats).join(', ')}.`);
   const shop = await requireShop(database, shopId);
   if (!shop.ok) return shop;
   const locationIds = new Set((await listLocations(database, shopId)).map(({ id }) => id));
@@ -58,8 +70,7 @@ async function importFile(
     abort: abort.signal,
     shopId,
     shop: { locationIds, defaultLocationId: shop.value.defaultLocationId },
-    path: resolve(file),
-    format,
+    ...file,
     skipBad,
   };
   const bar = options.json === true || terminal === undefined ? undefined : createProgressBar(terminal);

@@ -8,7 +8,7 @@ import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import type { Cell } from './format-table.js';
-import { duration, moment, shortText } from './option-parsers.js';
+import { duration, futureMoment, shortText } from './option-parsers.js';
 import { refuseBoth } from './refuse-both.js';
 import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
@@ -36,7 +36,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
   addShopOption(keys.command('issue').description('Makes a key and shows it, this once: it is not stored.'))
     .requiredOption('--label <text>', 'whose or what for', shortText(255))
     .addOption(new Option('--scope <scope>', 'write includes read').choices(['read', 'write']).makeOptionMandatory())
-    .option('--expires <moment>', 'a day or a moment; without, never', moment)
+    .option('--expires <moment>', 'a day or a moment; without, never', futureMoment)
     .action((options: IssueOptions) => run(options, (context) => issue(context, options)));
   addShopOption(
     keys.command('list').description('Lists the keys, the revoked and expired included; never a secret.'),
@@ -53,7 +53,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .option(
       '--expires <moment>',
       'when the new key ends; without, never, but must be said where the old one ends',
-      moment,
+      futureMoment,
     )
     .option('--no-expires', 'never, though the old key does')
     .action((keyId: string, options: RotateOptions) => run(options, (context) => rotate(context, keyId, options)));
@@ -67,7 +67,6 @@ async function issue({ database }: CommandContext, options: IssueOptions): Promi
   const { shop: shopId, label, scope, expires = null } = options;
   const shop = await requireShop(database, shopId);
   if (!shop.ok) return shop;
-  if (expires !== null && expires.getTime() <= Date.now()) return failed('--expires lies in the past.');
   const { key, id, secretHash } = mintKey();
   const made = { id, label, scope, secretHash, expiresAt: expires };
   const stored = await decidedTransaction(database, (transaction) => insertKey(transaction, shopId, made));
@@ -90,7 +89,6 @@ async function rotate({ database }: CommandContext, keyId: string, options: Rota
   const { shop: shopId, overlap, expires } = options;
   const wanted = expires instanceof Date ? expires : null;
   const now = new Date();
-  if (wanted !== null && wanted <= now) return failed('--expires lies in the past.');
   return decidedTransaction(database, async (transaction) => {
     const old = await lockKey(transaction, shopId, keyId);
     if (old === undefined) return failed(`Shop ${shopId} has no key of this id. See: keys list --shop ${shopId}`);

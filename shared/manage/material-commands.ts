@@ -14,13 +14,13 @@ import { findMaterial } from '../database/materials.js';
 import { virtualMaterialId } from '../domain/material-id.js';
 import type { Material, NewMaterialFields } from '../domain/material.js';
 import { openStock } from '../inventory/opening-stock.js';
-import type { OpenedStock } from '../inventory/opening-stock.js';
+import type { OpenedStock, OpeningLevel } from '../inventory/opening-stock.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
+import { collectLevel } from './collect-level.js';
 import { formatFields, formatTable } from './format-table.js';
 import { addImportCommand } from './import-command.js';
 import { collect, decimal, queryText, trueOrFalse, wholeNumber } from './option-parsers.js';
-import { parseLevels } from './parse-levels.js';
 import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
 import { addShopOption } from './shop-option.js';
@@ -28,7 +28,7 @@ import type { ShopOption } from './shop-option.js';
 
 interface CreateOptions extends ShopOption {
   productName: string;
-  level?: string[];
+  level?: OpeningLevel[];
 }
 
 type ListOptions = ShopOption &
@@ -42,7 +42,10 @@ export function addMaterialCommands(program: Command, run: RunCommand): void {
   const materials = program.command('materials').description('Raw materials of a shop.');
   createOptions(
     materials.command('create').description('Adds a virtual material, with its opening stock if wished.'),
-  ).action((options: CreateOptions) => run(options, (context) => create(context, options)));
+  ).action((options: CreateOptions, command: Command) => {
+    const given = readGiven(options, command);
+    return run(options, (context) => create(context, options.shop, given));
+  });
   addImportCommand(materials, run);
   listOptions(materials.command('list').description('Lists materials by the same rules as the API.')).action(
     (options: ListOptions) => run(options, (context) => list(context, options)),
@@ -63,7 +66,7 @@ function createOptions(command: Command): Command {
     .option('--is-non-essential-material <true|false>', 'false unless said', trueOrFalse)
     .option('--weight-value <number>', 'up to six places', decimal)
     .option('--weight-unit-id <text>')
-    .option('--level <location=quantity>', 'opening stock at a location; once for each location', collect);
+    .option('--level <location=quantity>', 'opening stock at a location; once for each location', collectLevel);
 }
 
 /** Bounds and defaults are those of the API's own parameters. */
@@ -85,22 +88,35 @@ function listOptions(command: Command): Command {
     .option('--vendor <name>', 'exactly; once for each of several', collect);
 }
 
-async function create({ database }: CommandContext, options: CreateOptions): Promise<Outcome<Answer>> {
-  const { shop: shopId, level = [] } = options;
-  const shop = await requireShop(database, shopId);
-  if (!shop.ok) return shop;
+interface GivenMaterial {
+  fields: NewMaterialFields;
+  stock: OpenedStock;
+}
+
+/** What the options ask for; ends the command where the rules of the API refuse it. */
+function readGiven(options: CreateOptions, command: Command): GivenMaterial {
   // Commander's names of the options are the names of the fields; the schema ignores the others.
   const fields = readMaterialChanges(options);
   if (!fields.ok) {
     const faults = fields.error.details?.map(({ path, message }) => `--${optionName(path)}: ${message}`);
-    return failed(faults?.join('\n') ?? fields.error.message);
+    return command.error(`error: ${faults?.join('\n') ?? fields.error.message}`);
   }
-  const levels = parseLevels(level, new Set((await listLocations(database, shopId)).map(({ id }) => id)));
-  if (!levels.ok) return levels;
-  // What the rules refuse is refused before anything is written; if booked row by row, part of it would already be in.
-  const opened = openStock(levels.value);
-  if (!opened.ok) return failed(`--level: ${opened.message} Nothing was created.`);
-  const id = await add(database, shopId, { ...fields.data, productName: options.productName }, opened.stock);
+  const opened = openStock(options.level ?? []);
+  if (!opened.ok) return command.error(`error: --level: ${opened.message}`);
+  return { fields: { ...fields.data, productName: options.productName }, stock: opened.stock };
+}
+
+async function create(
+  { database }: CommandContext,
+  shopId: number,
+  { fields, stock }: GivenMaterial,
+): Promise<Outcome<Answer>> {
+  const shop = await requireShop(database, shopId);
+  if (!shop.ok) return shop;
+  const locationIds = new Set((await listLocations(database, shopId)).map(({ id }) => id));
+  const unknown = stock.levels.find(({ locationId }) => !locationIds.has(locationId));
+  if (unknown !== undefined) return failed(`--level: the shop has no location ${unknown.locationId}.`);
+  const id = await add(database, shopId, fields, stock);
   const material = await findMaterial(database, shopId, id);
   if (material === undefined) throw new Error(`${id} was created and is not there`);
   const unread = `${id} was created; only this could not be shown.`;

@@ -52,6 +52,13 @@ export function moment(text: string): Date {
   throw new InvalidArgumentError('Must be a day, as 2027-01-31, or a moment, as 2027-01-31T12:00:00Z.');
 }
 
+/** A `moment` that is still to come. */
+export function futureMoment(text: string): Date {
+  const value = moment(text);
+  if (value.getTime() > Date.now()) return value;
+  throw new InvalidArgumentError('Lies in the past.');
+}
+
 /** A length of time, as 90m, 24h or 7d, in milliseconds. */
 export function duration(daysMax: number): OptionParser<number> {
   return (text) => {

@@ -1,3 +1,4 @@
+import { InvalidArgumentError } from 'commander';
 import type { ShopPlatform } from '../database/shops.js';
 import { createTokenCipher, tokenKeyProblem } from '../platform/token-cipher.js';
 import { shopEndpoint } from '../platform/shopify/shop-endpoint.js';
@@ -15,6 +16,12 @@ export type ConnectPlatform = (shopId: number) => ShopPlatform;
 
 const tokenCharactersMax = 255;
 
+/** Parses `--platform-domain`. */
+export function platformDomain(text: string): string {
+  if (shopEndpoint(text, { allowLoopback: false }) !== undefined) return text;
+  throw new InvalidArgumentError('Must be <name>.myshopify.com.');
+}
+
 /**
  * The platform that the options, stdin and PLATFORM_TOKEN give a shop; undefined if they give none. A new token alone
  * keeps the domain. A new domain needs its own token, because the old one belongs to another shop of the platform.
@@ -26,13 +33,10 @@ export async function readPlatform(
   options: PlatformOptions,
   current: ShopPlatform | null,
 ): Promise<Outcome<ConnectPlatform | undefined>> {
-  const { platformDomain, platformTokenStdin } = options;
-  if (platformDomain === undefined && platformTokenStdin === undefined) return { ok: true, value: undefined };
-  const domain = platformDomain ?? current?.domain;
+  const { platformDomain: given, platformTokenStdin } = options;
+  if (given === undefined && platformTokenStdin === undefined) return { ok: true, value: undefined };
+  const domain = given ?? current?.domain;
   if (domain === undefined) return failed('A platform token needs its --platform-domain.');
-  if (platformDomain !== undefined && shopEndpoint(platformDomain, { allowLoopback: false }) === undefined) {
-    return failed(`${JSON.stringify(platformDomain)} is not a platform domain: it must be <name>.myshopify.com.`);
-  }
   const { platformTokenKey: key } = context;
   if (key === undefined) return failed('PLATFORM_TOKEN_KEY is not set, and platform tokens are stored sealed only.');
   const problem = tokenKeyProblem(key);

@@ -10,7 +10,7 @@ import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import { shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
-import { readPlatform } from './platform-options.js';
+import { platformDomain, readPlatform } from './platform-options.js';
 import type { PlatformOptions } from './platform-options.js';
 import { refuseBoth } from './refuse-both.js';
 import { noShop, requireShop } from './require-shop.js';
@@ -35,7 +35,12 @@ export function addShopCommands(program: Command, run: RunCommand): void {
     shops.command('create').description('Adds a shop: enhanced, and without negative inventory, unless said.'),
   )
     .requiredOption('--name <name>', 'up to 255 characters', shortText(255))
-    .action((options: ShopOptions & { name: string }) => run(options, (context) => create(context, options)));
+    .action((options: ShopOptions & { name: string }, command: Command) => {
+      if (options.platformTokenStdin === true && options.platformDomain === undefined) {
+        command.error("error: option '--platform-token-stdin' of a new shop needs its '--platform-domain'");
+      }
+      return run(options, (context) => create(context, options));
+    });
   shops
     .command('list')
     .description('Lists every shop.')
@@ -50,7 +55,10 @@ export function addShopCommands(program: Command, run: RunCommand): void {
     .addOption(
       new Option('--no-platform', 'forgets domain and token').conflicts(['platformDomain', 'platformTokenStdin']),
     )
-    .action((shopId: number, options: ShopOptions) => run(options, (context) => set(context, shopId, options)));
+    .action((shopId: number, options: ShopOptions, command: Command) => {
+      if (!isAnyChangeGiven(command)) command.error('error: nothing to change was given');
+      return run(options, (context) => set(context, shopId, options));
+    });
   refuseBoth(setting, 'default-location');
   refuseBoth(setting, 'rate-limit');
 }
@@ -60,9 +68,14 @@ function shopOptions(command: Command): Command {
     .addOption(new Option('--plan <plan>', 'REST needs enhanced').choices(['basic', 'enhanced']))
     .option('--allow-negative <true|false>', 'whether a level may go below zero', trueOrFalse)
     .option('--rate-limit <requests>', 'requests a window, in place of the limit of all', wholeNumber(1))
-    .option('--platform-domain <domain>', 'as my-shop.myshopify.com')
+    .option('--platform-domain <domain>', 'as my-shop.myshopify.com', platformDomain)
     .option('--platform-token-stdin', 'reads the platform token from stdin; else from PLATFORM_TOKEN')
     .option('--json', 'one JSON document on stdout');
+}
+
+function isAnyChangeGiven(command: Command): boolean {
+  const names = command.options.map((option) => option.attributeName());
+  return names.some((name) => name !== 'json' && command.getOptionValueSource(name) === 'cli');
 }
 
 async function create(context: CommandContext, options: ShopOptions & { name: string }): Promise<Outcome<Answer>> {
@@ -113,7 +126,6 @@ async function set(context: CommandContext, shopId: number, options: ShopOptions
     ...(defaultLocation !== undefined && { defaultLocationId: defaultLocation === false ? null : defaultLocation }),
     ...(platform !== undefined && { platform }),
   };
-  if (Object.keys(changes).length === 0) return failed('Nothing to change was given.');
   const updated = await updateShop(context.database, shopId, changes);
   if (updated.ok) return answer(updated.shop, 'changed');
   if (updated.error === 'unknown-shop') return noShop(shopId);

@@ -107,11 +107,18 @@ export interface Cli {
   answer: <T>(args: string[], env?: Record<string, string>, input?: Input) => Promise<T>;
   /** What a failing command says on stderr; it prints nothing on stdout. */
   refusal: (args: string[], env?: Record<string, string>, input?: Input) => Promise<string>;
+  /** Likewise where the arguments alone are wrong. */
+  misuse: (args: string[], env?: Record<string, string>) => Promise<string>;
 }
 
 /** The command line with a standing environment, in this process. */
 export function createCli(standing: { DATABASE_URL: string } & Record<string, string>): Cli {
   const run: Cli['run'] = (args, env, input = '') => runHere(args, { ...standing, ...env }, input);
+  const refused = async (wanted: number, args: string[], env?: Record<string, string>, input?: Input) => {
+    const { code, stdout, stderr } = await run([...args, '--json'], env, input);
+    expect({ code, stdout }, stderr).to.deep.equal({ code: wanted, stdout: '' });
+    return stderr.trim();
+  };
   return {
     run,
     answer: async <T>(args: string[], env?: Record<string, string>, input?: Input) => {
@@ -120,11 +127,8 @@ export function createCli(standing: { DATABASE_URL: string } & Record<string, st
       expect(stdout.split('\n')).to.have.lengthOf(2);
       return JSON.parse(stdout) as T;
     },
-    refusal: async (args, env, input) => {
-      const { code, stdout, stderr } = await run([...args, '--json'], env, input);
-      expect({ code, stdout }, stderr).to.deep.equal({ code: 1, stdout: '' });
-      return stderr.trim();
-    },
+    refusal: (args, env, input) => refused(1, args, env, input),
+    misuse: (args, env) => refused(64, args, env),
   };
 }
 

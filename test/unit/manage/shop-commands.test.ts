@@ -40,12 +40,11 @@ describe('npm run manage', () => {
       expect(await set('--no-rate-limit', '--no-default-location')).to.deep.equal(before);
     });
 
-    it('set refuses a location that the shop does not have, an unknown shop, and to change nothing', async () => {
+    it('set refuses a location that the shop does not have, and an unknown shop', async () => {
       const unknown = await cli.refusal(['shops', 'set', shopId, '--plan', 'basic', '--default-location', 'nowhere']);
       expect(unknown).to.equal('The shop has no location nowhere. Add it first: locations add.');
       expect(await findShop(database, Number(shopId))).to.have.property('plan', 'enhanced');
       expect(await cli.refusal(['shops', 'set', '999', '--plan', 'basic'])).to.equal('There is no shop 999.');
-      expect(await cli.refusal(['shops', 'set', shopId])).to.equal('Nothing to change was given.');
     });
 
     it('seal a platform token from stdin or the environment for their shop, and never show it', async () => {
@@ -83,10 +82,7 @@ describe('npm run manage', () => {
     });
 
     const platforms: [string, string[], Record<string, string>, RegExp][] = [
-      ['a domain that is not one', ['--platform-domain', 'evil.example.com'], {}, /is not a platform domain/],
-      ['a loopback domain', ['--platform-domain', 'http://127.0.0.1:80'], {}, /is not a platform domain/],
       ['a domain without its token', ['--platform-domain', 'p.myshopify.com'], {}, /needs its token/],
-      ['a token without a domain', ['--platform-token-stdin'], {}, /needs its --platform-domain/],
       [
         'no key to seal with',
         ['--platform-domain', 'p.myshopify.com'],
@@ -108,6 +104,12 @@ describe('npm run manage', () => {
         expect(shops.map((shop) => shop.name)).to.not.include(`refused ${name}`);
       });
     }
+
+    it('set refuses a token for a shop that has no domain yet', async () => {
+      expect(await cli.refusal(['shops', 'set', shopId, '--platform-token-stdin'], {}, 'token')).to.equal(
+        'A platform token needs its --platform-domain.',
+      );
+    });
 
     async function openedToken(id: number) {
       const sealed = (await findShop(database, id))?.platform?.tokenSealed ?? Buffer.alloc(0);

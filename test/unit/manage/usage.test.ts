@@ -33,17 +33,27 @@ describe('npm run manage', () => {
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2100-02-30'],
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2099-04-31T12:00Z'],
       ['keys', 'rotate', '--shop', '1', 'abc', '--expires', '2099-01-31', '--no-expires'],
+      ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2020-01-01'],
+      ['keys', 'rotate', '--shop', '1', 'abc', '--expires', '2020-01-01'],
+      ['shops', 'set', '1'],
+      ['shops', 'set', '1', '--json'],
+      ['shops', 'set', '1', '--platform-domain', 'evil.example.com'],
+      ['shops', 'create', '--name', 'x', '--platform-domain', 'http://127.0.0.1:80'],
+      ['shops', 'create', '--name', 'x', '--platform-token-stdin'],
       ['materials', 'list', '--shop', '1', '--page-size', '1001'],
       ['materials', 'list', '--shop', '1', '--page', '0'],
       ['materials', 'list', '--shop', '1', '--search', 'half a pair: \ud800'],
       ['materials', 'list', '--shop', '1', '--sort-by', 'weight'],
       ['materials', 'create', '--shop', '1', '--product-name', 'x', '--unit-cost', '1e3'],
+      ['materials', 'create', '--shop', '1', '--product-name', ''],
+      ['materials', 'import', '--shop', '1', 'materials.xlsx'],
       ['verify', 'everything'],
       ['orders', 'list'],
     ];
     for (const args of wrong) {
       it(`wrong usage ends with 64 and says what is wrong: ${args.join(' ').slice(0, 80)}`, async () => {
-        const { code, stdout, stderr } = await cli.run(args);
+        // Nobody answers there: no database is asked.
+        const { code, stdout, stderr } = await cli.run(args, { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x' });
         expect({ code, stdout }).to.deep.equal({ code: 64, stdout: '' });
         expect(stderr).to.match(/^error: /);
       });

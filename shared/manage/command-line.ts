@@ -7,7 +7,7 @@ import { addKeyCommands } from './key-commands.js';
 import { addLocationCommands } from './location-commands.js';
 import { addMaterialCommands } from './material-commands.js';
 import { addPlatformCommands } from './platform-commands.js';
-import { createRunCommand } from './run-command.js';
+import { createRunCommand, problemDocument } from './run-command.js';
 import type { CommandProcess } from './run-command.js';
 import { addShopCommands } from './shop-commands.js';
 import { addVerifyCommand } from './verify-command.js';
@@ -55,7 +55,12 @@ export async function runCommandLine(
     if (!(error instanceof CommanderError)) throw error;
     // Commander has printed what is wrong; its own exit code would be 1, which here means a command that failed.
     process.exitCode = error.exitCode === 0 ? 0 : exitCodes.usage;
+    if (error.exitCode !== 0 && args.includes('--json')) process.stdout.write(problemDocument(problemOf(error)));
   }
+}
+
+function problemOf({ code, message }: CommanderError): string {
+  return code === 'commander.help' ? 'No command is named; --help lists them.' : message.replace(/^error: /, '');
 }
 
 function createProgram(settings: ManageSettings, process: CommandProcess): Command {

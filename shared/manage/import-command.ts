@@ -2,15 +2,13 @@ import { extname, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { listLocations } from '../database/locations.js';
-import { failed } from '../runtime/outcome.js';
-import type { Outcome } from '../runtime/outcome.js';
 import { importMaterials } from './import-materials.js';
 import type { ImportPhase, ImportReport } from './import-materials.js';
 import type { BadLine } from './judge-lines.js';
 import { createProgressBar } from './progress-bar.js';
 import type { FileFormat } from './read-records.js';
 import { requireShop } from './require-shop.js';
-import type { Answer, CommandContext, RunCommand } from './run-command.js';
+import type { CommandContext, CommandOutcome, RunCommand } from './run-command.js';
 import { addShopOption } from './shop-option.js';
 import type { ShopOption } from './shop-option.js';
 
@@ -60,7 +58,7 @@ async function importFile(
   { database, terminal, progress, holdSignals }: CommandContext,
   file: ImportedFile,
   options: ImportOptions,
-): Promise<Outcome<Answer>> {
+): Promise<CommandOutcome> {
   const { shop: shopId, skipBad = false } = options;
   const shop = await requireShop(database, shopId);
   if (!shop.ok) return shop;
@@ -86,12 +84,15 @@ async function importFile(
   if (!outcome.ok) return outcome;
   const { value: report } = outcome;
   if (report.unsettled !== undefined) progress(describeUnsettled(report));
-  if (report.badCount > 0 && !skipBad) return failed(`Nothing was imported.\n${describeBad(report)}`);
   const seconds = Math.round(performance.now() - startedMs) / 1_000;
+  const data = { ...report, seconds };
+  if (report.badCount > 0 && !skipBad) {
+    return { ok: false, problem: `Nothing was imported.\n${describeBad(report)}`, data };
+  }
   const done = `${report.imported} materials imported, with ${report.levels} levels, in ${seconds} s.`;
   const text = report.badCount > 0 ? `${done}\n${describeBad(report)}` : done;
   const unread = `It was done, and must not be repeated; only this could not be shown: ${done}`;
-  return { ok: true, value: { data: { ...report, seconds }, text, unread } };
+  return { ok: true, value: { data, text, unread } };
 }
 
 function once(act: () => void): () => void {

@@ -4,7 +4,8 @@ import { OpenCommit } from '../database/decided-transaction.js';
 import { isOutage, isRefusalOfRole, outageSentence, reasonOf, reasonWithoutStatement } from '../database/errors.js';
 import { isMissingSchema } from '../database/schema-state.js';
 import { exitCodes } from '../runtime/exit-codes.js';
-import type { Outcome } from '../runtime/outcome.js';
+import { failed } from '../runtime/outcome.js';
+import type { Failed, Outcome } from '../runtime/outcome.js';
 import { dropPostgresVariables } from '../standalone/postgres-variables.js';
 import { findRunningInstance } from './find-running-instance.js';
 
@@ -18,6 +19,14 @@ export interface Answer {
   /** 0 by default; not 0 for a check that found something, which is an answer but no success. */
   exitCode?: number;
 }
+
+/** What a command did not do, and why. */
+export interface Refused extends Failed {
+  /** What the one JSON document of `--json` has beside the problem. */
+  data?: object;
+}
+
+export type CommandOutcome = { ok: true; value: Answer } | Refused;
 
 export interface CommandContext {
   database: Database;
@@ -36,7 +45,7 @@ export interface CommandContext {
 
 export type RunCommand = (
   options: { json?: true },
-  work: (context: CommandContext) => Promise<Outcome<Answer>>,
+  work: (context: CommandContext) => Promise<CommandOutcome>,
 ) => Promise<void>;
 
 export interface RunCommandDeps {
@@ -61,6 +70,11 @@ const stdinBytesMax = 65_536;
 const poolMax = 2;
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+/** The one JSON document of `--json` where nothing was done: whoever reads stdout need not look at stderr as well. */
+export function problemDocument(problem: string, data: object = {}): string {
+  return `${JSON.stringify({ error: { message: problem }, ...data })}\n`;
+}
+
 /**
  * How every command runs: its database is closed at the end, its answer goes to stdout, and a sentence on whatever went
  * wrong goes to stderr. Exit codes: 0, 1 for a failure or a finding, 69 if the database cannot be asked, 78 if none is
@@ -73,8 +87,12 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
     deps.process.exitCode = exitCode;
   };
   return async ({ json }, work) => {
+    const refuse = async ({ problem, data }: Refused, exitCode: number) => {
+      complain(problem, exitCode);
+      if (json === true) await writeTo(stdout, problemDocument(problem, data));
+    };
     const instance = findInstance(deps);
-    if (!instance.ok) return complain(instance.problem, exitCodes.config);
+    if (!instance.ok) return refuse(instance, exitCodes.config);
     const { databaseUrl: url, platformTokenKey } = instance.value;
     // The apply step, which books opening stock, needs `pipeline`.
     const database = connectDatabase({ url, poolMax, applicationName: 'raw-materials-manage', pipeline: true });
@@ -91,14 +109,14 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
           for (const name of endSignals) deps.process.on(name, () => hear(name));
         },
       });
-      if (!outcome.ok) return complain(outcome.problem, exitCodeFailed);
+      if (!outcome.ok) return await refuse(outcome, exitCodeFailed);
       const { data, text, exitCode = 0, unread } = outcome.value;
       const lost = await writeTo(stdout, json === true ? `${JSON.stringify(data)}\n` : `${text}\n`);
       if (lost && unread !== undefined) return complain(unread, exitCodeFailed);
       // Never set back to 0: if the answer was lost, `outliveLostOutput` has set it to 1 already.
       if (exitCode > 0) deps.process.exitCode = exitCode;
     } catch (error) {
-      complain(sentenceOf(error), isOutage(error) ? exitCodes.unavailable : exitCodeFailed);
+      await refuse(failed(sentenceOf(error)), isOutage(error) ? exitCodes.unavailable : exitCodeFailed);
     } finally {
       await database.destroy();
     }

@@ -91,16 +91,20 @@ export function readSettings<const D extends SettingsDeclaration>(
  * As `readSettings`, for a process's entry: prints every problem to stderr and exits 78.
  *
  * @param problemsBetween finds contradictions between values that are each valid alone
+ * @param alsoSay what the process has to say of it beside stderr
  */
 export function settingsOrExit<const D extends SettingsDeclaration>(
   declared: D,
   env: Environment,
   problemsBetween: (values: SettingsValues<D>) => string[] = () => [],
+  alsoSay: (problem: string) => void = () => undefined,
 ): SettingsValues<D> {
   const read = readSettings(declared, env);
   const problems = read.ok ? problemsBetween(read.values) : read.problems;
   if (read.ok && problems.length === 0) return read.values;
-  process.stderr.write(`The environment is not usable:\n${problems.map((line) => `  - ${line}\n`).join('')}`);
+  const problem = ['The environment is not usable:', ...problems.map((line) => `  - ${line}`)].join('\n');
+  process.stderr.write(`${problem}\n`);
+  alsoSay(problem);
   return process.exit(exitCodes.config);
 }
 

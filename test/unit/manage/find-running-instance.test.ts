@@ -64,7 +64,8 @@ describe('npm run manage without DATABASE_URL', () => {
 
   it('says what to do, and ends with 78, where no npm start runs', async () => {
     const { code, stdout, stderr } = await runManage(['shops', 'list', '--json'], { DATA_DIR: dataDir });
-    expect({ code, stdout }).to.deep.equal({ code: 78, stdout: '' });
+    expect(code).to.equal(78);
+    expect(JSON.parse(stdout)).to.deep.equal({ error: { message: stderr.trim() } });
     expect(stderr).to.contain('Set DATABASE_URL to postgres://').and.contain('npm start');
   });
 

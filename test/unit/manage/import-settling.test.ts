@@ -62,6 +62,18 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
 
   const lines = Array.from({ length: settledLines }, (_, index) => `Material ${index}`).join('\n');
 
+  it('with --json prints the one document also of a file that is bad, and of one that cannot be read', async () => {
+    const path = join(folder.path, 'bad.csv');
+    await writeFile(path, 'productName,unitCost\nWax,1\n,x\n');
+    const bad = await managed.cli.run([...args(path), '--json']);
+    const { error, ...report } = JSON.parse(bad.stdout) as { error: { message: string } };
+    expect({ code: bad.code, stderr: bad.stderr }).to.deep.equal({ code: 1, stderr: `${error.message}\n` });
+    const faults = ['unitCost: Must be a decimal number, as 12.5.', 'productName: Is required.'];
+    expect(report).to.deep.include({ imported: 0, levels: 0, badCount: 1, badLines: [{ line: 3, faults }] });
+    const none = await managed.cli.run([...args(join(folder.path, 'none.csv')), '--json']);
+    expect(JSON.parse(none.stdout)).to.deep.equal({ error: { message: none.stderr.trim() } });
+  });
+
   it('is a success where only the VACUUM after its commit fails, and says so beside the one document', async () => {
     const { code, stdout, stderr } = await importWithoutSettling(`productName\n${lines}\n`);
     expect(code, stderr).to.equal(0);
@@ -92,7 +104,8 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
     const { code, stdout, stderr } = await importWithoutSettling(
       `sku,productName\n${lines.replace(/^/gm, 'S,')}\nS,\n`,
     );
-    expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
+    expect(code).to.equal(1);
+    expect(JSON.parse(stdout)).to.include({ imported: 0, badCount: 1 });
     expect(stderr).to.match(/^What was written is taken back, and the statistics were not refreshed: /);
     expect(stderr).to.contain(`line ${settledLines + 2}: productName: Is required.`);
   });

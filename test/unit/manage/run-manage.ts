@@ -105,7 +105,7 @@ export interface Cli {
   run: (args: string[], env?: Record<string, string>, input?: Input) => Promise<Run>;
   /** What a successful command prints with --json: one document and nothing else. */
   answer: <T>(args: string[], env?: Record<string, string>, input?: Input) => Promise<T>;
-  /** What a failing command says on stderr; it prints nothing on stdout. */
+  /** What a failing command says on stderr; of `--json` the one document says it too. */
   refusal: (args: string[], env?: Record<string, string>, input?: Input) => Promise<string>;
   /** Likewise where the arguments alone are wrong. */
   misuse: (args: string[], env?: Record<string, string>) => Promise<string>;
@@ -116,7 +116,10 @@ export function createCli(standing: { DATABASE_URL: string } & Record<string, st
   const run: Cli['run'] = (args, env, input = '') => runHere(args, { ...standing, ...env }, input);
   const refused = async (wanted: number, args: string[], env?: Record<string, string>, input?: Input) => {
     const { code, stdout, stderr } = await run([...args, '--json'], env, input);
-    expect({ code, stdout }, stderr).to.deep.equal({ code: wanted, stdout: '' });
+    expect(code, stderr).to.equal(wanted);
+    expect(stdout.split('\n')).to.have.lengthOf(2);
+    const { error } = JSON.parse(stdout) as { error: { message: string } };
+    expect(stderr).to.contain(`${error.message}\n`);
     return stderr.trim();
   };
   return {

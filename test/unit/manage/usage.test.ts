@@ -36,7 +36,6 @@ describe('npm run manage', () => {
       ['keys', 'issue', '--shop', '1', '--label', 'x', '--scope', 'read', '--expires', '2020-01-01'],
       ['keys', 'rotate', '--shop', '1', 'abc', '--expires', '2020-01-01'],
       ['shops', 'set', '1'],
-      ['shops', 'set', '1', '--json'],
       ['shops', 'set', '1', '--platform-domain', 'evil.example.com'],
       ['shops', 'create', '--name', 'x', '--platform-domain', 'http://127.0.0.1:80'],
       ['shops', 'create', '--name', 'x', '--platform-token-stdin'],
@@ -56,6 +55,17 @@ describe('npm run manage', () => {
         const { code, stdout, stderr } = await cli.run(args, { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x' });
         expect({ code, stdout }).to.deep.equal({ code: 64, stdout: '' });
         expect(stderr).to.match(/^error: /);
+      });
+    }
+
+    for (const [args, message] of [
+      [['shops', 'set', '1', '--json'], 'nothing to change was given'],
+      [['--json', 'orders'], "unknown option '--json'"],
+      [['shops', 'create', '--json'], "required option '--name <name>' not specified"],
+    ] as const) {
+      it(`wrong usage with --json is one document of it: ${args.join(' ')}`, async () => {
+        const { code, stdout } = await cli.run([...args]);
+        expect({ code, stdout }).to.deep.equal({ code: 64, stdout: `${JSON.stringify({ error: { message } })}\n` });
       });
     }
 
@@ -94,19 +104,22 @@ describe('npm run manage', () => {
     });
 
     it('a database that is away is one clear sentence, and 69', async () => {
-      const { code, stdout, stderr } = await cli.run(['shops', 'list'], {
-        DATABASE_URL: 'postgres://u:p4ss@127.0.0.1:1/x',
-      });
+      const away = { DATABASE_URL: 'postgres://u:p4ss@127.0.0.1:1/x' };
+      const { code, stdout, stderr } = await cli.run(['shops', 'list'], away);
       expect({ code, stdout }).to.deep.equal({ code: 69, stdout: '' });
       expect(stderr)
         .to.match(/^The database could not be reached: .*ECONNREFUSED/m)
         .and.not.contain('p4ss');
+      const { stdout: document } = await cli.run(['shops', 'list', '--json'], away);
+      expect(JSON.parse(document)).to.deep.equal({ error: { message: stderr.trim() } });
     });
 
     it('an address that is none of Postgres ends with 78 and says so', async () => {
-      const { code, stderr } = await runManage(['shops', 'list'], { DATABASE_URL: 'u:p4ss@127.0.0.1:1/x' });
+      const bad = { DATABASE_URL: 'u:p4ss@127.0.0.1:1/x' };
+      const { code, stdout, stderr } = await runManage(['shops', 'list', '--json'], bad);
       expect(code).to.equal(78);
       expect(stderr).to.contain('must be an address that begins with postgres://').and.not.contain('p4ss');
+      expect(JSON.parse(stdout)).to.deep.equal({ error: { message: stderr.trim() } });
     });
 
     it('a database without schema says what to run', async () => {

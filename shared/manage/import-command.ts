@@ -55,29 +55,27 @@ isNonEssentialMaterial, weightValue, weightUnitId; and
   levels             opening stock by location: 70001:12.5;70002:3, or {"70001":12.5,"70002":3}`;
 
 async function importFile(
-  { database, terminal, progress, holdSignals }: CommandContext,
+  context: CommandContext,
   file: ImportedFile,
   options: ImportOptions,
 ): Promise<CommandOutcome> {
+  const { database, terminal, progress } = context;
   const { shop: shopId, skipBad = false } = options;
+  const bar = options.json === true || terminal === undefined ? undefined : createProgressBar(terminal);
+  const watch = watchSignals(context, () => bar?.stop());
   const shop = await requireShop(database, shopId);
   if (!shop.ok) return shop;
   const locationIds = new Set((await listLocations(database, shopId)).map(({ id }) => id));
-  const abort = new AbortController();
   const job = {
-    abort: abort.signal,
+    abort: watch.abort,
     shopId,
     shop: { locationIds, defaultLocationId: shop.value.defaultLocationId },
     ...file,
     skipBad,
   };
-  const bar = options.json === true || terminal === undefined ? undefined : createProgressBar(terminal);
   const startedMs = performance.now();
-  // Before the commit a signal ends the process and nothing is in. From then on all is in, or about to be, and the user
-  // must be told so, or the file is imported again.
-  const holdOnce = once(() => holdSignals((name) => abort.abort(name)));
   const onProgress = (phase: ImportPhase, part: number) => {
-    if (phase !== 'importing') holdOnce();
+    if (phase !== 'importing') watch.onDecided();
     bar?.show(phase, part);
   };
   const outcome = await importMaterials(database, job, onProgress).finally(() => bar?.stop());
@@ -95,11 +93,30 @@ async function importFile(
   return { ok: true, value: { data, text, unread } };
 }
 
-function once(act: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (!isDone) act();
-    isDone = true;
+interface SignalWatch {
+  /** Aborted by a signal that comes after the decision. */
+  abort: AbortSignal;
+  /** To be called before the commit, and before the settling of what was taken back. */
+  onDecided: () => void;
+}
+
+/**
+ * Before the commit a signal ends the process, and nothing is in. From then on all is in, or about to be. Either must
+ * be said, or the file is thought to be in, or is imported again.
+ */
+function watchSignals({ holdSignals, endBy }: CommandContext, clearTerminal: () => void): SignalWatch {
+  const abort = new AbortController();
+  let isDecided = false;
+  holdSignals((name) => {
+    if (isDecided) return abort.abort(name);
+    clearTerminal();
+    endBy(name, `Nothing was imported: ${name} came before the commit.`);
+  });
+  return {
+    abort: abort.signal,
+    onDecided: () => {
+      isDecided = true;
+    },
   };
 }
 

@@ -1,3 +1,4 @@
+import { constants } from 'node:os';
 import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
 import { OpenCommit } from '../database/decided-transaction.js';
@@ -41,6 +42,8 @@ export interface CommandContext {
   terminal: NodeJS.WritableStream | undefined;
   /** From the first call on, a signal to end does not end the command, which hears its name instead. */
   holdSignals: (hear: (name: NodeJS.Signals) => void) => void;
+  /** Ends the process where it stands, as the signal would, but not without a word. */
+  endBy: (name: NodeJS.Signals, problem: string) => void;
 }
 
 export type RunCommand = (
@@ -57,7 +60,7 @@ export interface RunCommandDeps {
 }
 
 /** What a command has of the process that runs it: its own, or a test's stand-in. */
-export interface CommandProcess extends Pick<NodeJS.Process, 'env' | 'exitCode'> {
+export interface CommandProcess extends Pick<NodeJS.Process, 'env' | 'exitCode' | 'exit'> {
   stdin: NodeJS.ReadableStream;
   stdout: NodeJS.WritableStream;
   stderr: NodeJS.WritableStream & { isTTY?: boolean };
@@ -107,6 +110,11 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
         holdSignals: (hear) => {
           // They stay: npm passes on what the terminal has sent already.
           for (const name of endSignals) deps.process.on(name, () => hear(name));
+        },
+        endBy: (name, problem) => {
+          stderr.write(`${problem}\n`);
+          if (json === true) stdout.write(problemDocument(problem));
+          deps.process.exit(128 + constants.signals[name]);
         },
       });
       if (!outcome.ok) return await refuse(outcome, exitCodeFailed);

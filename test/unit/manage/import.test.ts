@@ -239,21 +239,23 @@ describe('npm run manage -- materials import', () => {
 
   describe('while it writes', () => {
     /** An import that waits in its second statement, where it meets an id that another session is about to take. */
-    async function heldUp(): Promise<{ importing: StartedRun; other: Knex.Transaction }> {
+    async function heldUp(...more: string[]): Promise<{ importing: StartedRun; other: Knex.Transaction }> {
       const path = await file('a.csv', manyMaterials());
       const other = await database.transaction();
       await createMaterials(other, shopId, [{ id: takenId, origin: 'virtual', productName: 'Taken' }]);
-      const importing = startManage(args(path), { DATABASE_URL: managed.databaseUrl });
+      const importing = startManage(args(path, ...more), { DATABASE_URL: managed.databaseUrl });
       const isWaiting = async () => (await backends(`AND wait_event_type = 'Lock'`)) === 1;
       await until(isWaiting, { deadlineMs: 30_000, what: 'the import to wait' });
       return { importing, other };
     }
 
-    for (const signal of ['SIGKILL', 'SIGINT'] as const) {
-      it(`is ended by ${signal}, and leaves nothing behind`, async () => {
-        const { importing, other } = await heldUp();
-        importing.child.kill(signal);
-        await importing.ended;
+    for (const [signal, code] of Object.entries({ SIGKILL: null, SIGINT: 130, SIGTERM: 143 })) {
+      it(`is ended by ${signal}, and leaves nothing behind${code === null ? '' : ', and says so'}`, async () => {
+        const { importing, other } = await heldUp('--json');
+        importing.child.kill(signal as NodeJS.Signals);
+        const message = `Nothing was imported: ${signal} came before the commit.`;
+        const said = { stdout: `${JSON.stringify({ error: { message } })}\n`, stderr: `${message}\n` };
+        expect(await importing.ended).to.deep.equal({ code, ...(code === null ? { stdout: '', stderr: '' } : said) });
         await other.rollback();
         await until(async () => (await backends()) === 0, { deadlineMs: 30_000, what: 'its session to end' });
         expect(await counts()).to.deep.equal(nothing);

@@ -84,6 +84,9 @@ async function runHere(args: readonly string[], env: Record<string, string>, inp
     env,
     exitCode: undefined,
     on: () => undefined,
+    exit: (code) => {
+      throw new Error(`exit ${String(code)}`);
+    },
   };
   await runCommandLine(args, settings.values, process);
   return { code: Number(process.exitCode ?? 0), stdout: stdout.text(), stderr: stderr.text() };

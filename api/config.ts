@@ -1,4 +1,4 @@
-import { platformSettings } from '../shared/platform/platform-settings.js';
+import { loopbackProblems, platformSettings } from '../shared/platform/platform-settings.js';
 import { processSettings, rateLimitSettings } from '../shared/runtime/process-settings.js';
 import type { SettingsDeclaration, SettingsValues } from '../shared/runtime/settings.js';
 import { dispatchSettings, graceMs } from './dispatch/settings.js';
@@ -93,7 +93,7 @@ export type ApiSettings = SettingsValues<typeof settings>;
 export function settingsProblems(settings: ApiSettings): string[] {
   const { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, SHUTDOWN_TIMEOUT_MS, WAIT_MS } = settings;
   const { IN_FLIGHT_SHOP_MAX, IN_FLIGHT_MAX } = settings;
-  const problems: string[] = [];
+  const problems = loopbackProblems(settings);
   if (HEADERS_TIMEOUT_MS > REQUEST_TIMEOUT_MS) {
     problems.push(
       `HEADERS_TIMEOUT_MS is ${HEADERS_TIMEOUT_MS}, but must not be above REQUEST_TIMEOUT_MS (${REQUEST_TIMEOUT_MS}): the head is a part of the request.`,

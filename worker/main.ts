@@ -3,6 +3,7 @@ import { poolUse } from '../shared/database/pool-use.js';
 import { assertMigrated } from '../shared/database/schema-state.js';
 import { startAdminServer } from '../shared/metrics/admin-server.js';
 import { watchPool, watchProcess, watchRedis } from '../shared/metrics/gauges.js';
+import { loopbackProblems } from '../shared/platform/platform-settings.js';
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { defineScripts } from '../shared/queue/run-script.js';
@@ -39,7 +40,7 @@ const forceMs = 2_000 + Math.max(silenceMsMax, mirrorSilenceMsMax);
 
 takeNoArguments('npm run worker', 'Applies what the APIs have queued; several may run side by side.', declared);
 tuneHeap();
-const settings = settingsOrExit(declared, process.env);
+const settings = settingsOrExit(declared, process.env, loopbackProblems);
 const { DATABASE_URL, REDIS_URL, WORKER_LANES } = settings;
 const logger = createLogger({ name: 'worker', level: settings.LOG_LEVEL, nodeEnv: settings.NODE_ENV });
 const shutdown = createShutdown({ logger, forceMs });

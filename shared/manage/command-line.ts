@@ -29,6 +29,7 @@ export const manageSettings = {
     type: 'boolean',
     description: "Whether a shop's platform may be a server on 127.0.0.1; absent, only beside npm start.",
   },
+  NODE_ENV: { type: 'string', description: 'In production PLATFORM_ALLOW_LOOPBACK is refused.' },
   PLATFORM_TOKEN: { type: 'string', secret: true, description: 'The token of a --platform-domain that is given.' },
 } as const satisfies SettingsDeclaration;
 

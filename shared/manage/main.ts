@@ -1,3 +1,4 @@
+import { loopbackProblems } from '../platform/platform-settings.js';
 import { outliveLostOutput } from '../runtime/lost-output.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import { manageSettings, runCommandLine } from './command-line.js';
@@ -7,7 +8,7 @@ import { problemDocument } from './run-command.js';
 
 outliveLostOutput(process);
 const args = process.argv.slice(2);
-const settings = settingsOrExit(manageSettings, process.env, undefined, (problem) => {
+const settings = settingsOrExit(manageSettings, process.env, loopbackProblems, (problem) => {
   if (args.includes('--json')) process.stdout.write(problemDocument(problem));
 });
 await runCommandLine(args, settings, process);

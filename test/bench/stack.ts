@@ -138,8 +138,8 @@ interface DesignDeps {
   script: string;
 }
 
-/** As its image runs it: in production, logs are lines of JSON. */
-const productionEnv = { NODE_ENV: 'production' };
+/** As its image runs it: in production, logs are lines of JSON, and no loopback platform is let in. */
+export const productionEnv = { NODE_ENV: 'production', PLATFORM_ALLOW_LOOPBACK: 'false' };
 
 async function startOurs(
   { bench, redisUrl, pids }: DesignDeps,

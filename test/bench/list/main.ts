@@ -5,6 +5,7 @@ import { closeAll } from '../../support/cleanup.js';
 import { createTestDatabase } from '../../support/servers.js';
 import { startService } from '../../support/service.js';
 import { describeMachine, hostText, loadNow, watchHost } from '../machine.js';
+import { productionEnv } from '../stack.js';
 import { fillShop } from './fill-shop.js';
 import { measureMemory } from './measure-memory.js';
 import { measureShapes } from './measure-shapes.js';
@@ -45,7 +46,7 @@ async function run(): Promise<number> {
   const database = connectDatabase({ url, poolMax: 2, applicationName: 'raw-materials-bench-list' });
   try {
     const [small, large] = [await fill(options.small), await fill(options.large)];
-    const service = await startService({ databaseUrl: url, workers: 0, env: { NODE_ENV: 'production' } });
+    const service = await startService({ databaseUrl: url, workers: 0, env: productionEnv });
     const [api] = service.apis;
     const baseUrl = service.baseUrls[0] ?? '';
     const asked = { baseUrl, smallKey: small.readKey, largeKey: large.readKey, rounds: options.rounds };

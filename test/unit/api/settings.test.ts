@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { arrivalMsMax, lingerMs, settings, settingsProblems } from '../../../api/config.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
+import { runShipped, shipped } from '../../support/run-shipped.js';
 
 const servers = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host' };
 
@@ -57,6 +58,24 @@ describe('settings of the API', () => {
       /^IN_FLIGHT_SHOP_MAX is 3001, but must not be above IN_FLIGHT_MAX \(3000\)/,
     );
   });
+
+  it('no platform on the loopback is let in where it is production', () => {
+    const loopback = { PLATFORM_ALLOW_LOOPBACK: 'true' };
+    expect(problemOf({ ...loopback, NODE_ENV: 'development' })).to.equal(undefined);
+    expect(problemOf({ NODE_ENV: 'production' })).to.equal(undefined);
+    expect(problemOf({ ...loopback, NODE_ENV: 'production' })).to.match(
+      /^PLATFORM_ALLOW_LOOPBACK is true, but must not/,
+    );
+  });
+
+  for (const entry of ['api/main.js', 'worker/main.js', 'shared/manage/main.js']) {
+    it(`${entry} does not start in production where a platform on the loopback is let in`, async () => {
+      const env = { ...servers, NODE_ENV: 'production', PLATFORM_ALLOW_LOOPBACK: 'true' };
+      const { code, stderr } = await runShipped(`await import('${shipped(entry)}');`, { env });
+      expect(code, stderr).to.equal(78);
+      expect(stderr).to.match(/^The environment is not usable:\n {2}- PLATFORM_ALLOW_LOOPBACK is true, .*\n$/);
+    });
+  }
 
   it('what contradicts is told all at once, and not one at each start', () => {
     const all = { REQUEST_TIMEOUT_MS: '5000', SHUTDOWN_TIMEOUT_MS: '100', IN_FLIGHT_MAX: '1' };

@@ -1,3 +1,4 @@
+import { refuseInput } from '../../shared/contract/faults.js';
 import type { HistoryPage } from '../../shared/contract/history-page.js';
 import { historyQuerySchema } from '../../shared/contract/history-query.js';
 import type { HistoryQuery } from '../../shared/contract/history-query.js';
@@ -5,7 +6,7 @@ import { parseMoment } from '../../shared/contract/moment.js';
 import { readLedger } from '../../shared/database/ledger.js';
 import type { LedgerPosition, LedgerRecord } from '../../shared/database/ledger.js';
 import { findMaterial } from '../../shared/database/materials.js';
-import { fail, succeed } from '../../shared/domain/errors.js';
+import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import { toUnits } from '../../shared/domain/quantity.js';
 import type { Caller } from '../caller.js';
@@ -84,6 +85,4 @@ function parseCursor(cursor: string): LedgerPosition | undefined {
   return toCursor(position) === cursor ? position : undefined;
 }
 
-const badCursor = fail('INVALID_INPUT', 'The query has a fault; see details.', {
-  details: [{ path: 'cursor', message: 'Is not the nextCursor of a page.' }],
-});
+const badCursor = refuseInput('query', [{ path: 'cursor', message: 'Is not the nextCursor of a page.' }]);

@@ -30,11 +30,25 @@ export function pointerStep(key: string | number): string {
   return `/${String(key).toWellFormed().replace(/~/g, '~0').replace(/\//g, '~1')}`;
 }
 
-/** The refusal of a request with these faults, at least one (contract §5, INVALID_INPUT). */
+/** A longer path, as of a key that a client made up, stands in the details alone. */
+const pathShownMax = 100;
+
+/**
+ * The refusal of a request with these faults, at least one (contract §5, INVALID_INPUT). A single one stands in the
+ * message too: many clients show nothing else.
+ */
 export function refuseInput(what: string, details: ErrorDetail[]): Refusal {
+  return fail('INVALID_INPUT', summaryOf(what, details), { details });
+}
+
+function summaryOf(what: string, details: readonly ErrorDetail[]): string {
+  const [first] = details;
+  if (details.length === 1 && first !== undefined && first.path.length <= pathShownMax) {
+    const place = first.path === '' || first.path === what ? '' : ` at ${first.path}`;
+    return `The ${what} has a fault${place}: ${first.message}`;
+  }
   const most = details.length < detailsMax ? '' : 'at least ';
-  const number = details.length === 1 ? 'a fault' : `${most}${details.length} faults`;
-  return fail('INVALID_INPUT', `The ${what} has ${number}; see details.`, { details });
+  return `The ${what} has ${details.length === 1 ? 'a fault' : `${most}${details.length} faults`}; see details.`;
 }
 
 function pathOf({ instancePath, keyword, params }: ErrorObject): string {

@@ -47,7 +47,7 @@ describe('POST /mcp: what is refused', () => {
         expect(error.details?.map(({ path }) => path).sort(), `${name} ${error.message}`).to.deep.equal(paths.sort());
       }
       const { message } = await errorOf(client, 'get_raw_material', {}, 'INVALID_INPUT');
-      expect(message).to.equal('The call has a fault; see details.');
+      expect(message).to.equal('The call has a fault at /variantId: Is required.');
     });
   });
 

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { readInventoryBatch } from '../../../shared/contract/read-inventory-batch.js';
 import { readMaterialChanges } from '../../../shared/contract/read-material-changes.js';
 
 const text = 'Must hold neither U+0000 nor half of a surrogate pair.';
@@ -50,6 +51,24 @@ describe('the changes of a field update', () => {
       '/vendor',
       '/weightValue',
     ]);
+  });
+
+  it('say a single fault in the message as well, since many clients show nothing else', () => {
+    const messageOf = (body: unknown) => {
+      const read = readMaterialChanges(body);
+      return read.ok ? undefined : read.error.message;
+    };
+    expect(messageOf({ unitCost: 'x' })).to.equal(
+      'The body has a fault at /unitCost: Must be a finite number or null.',
+    );
+    expect(messageOf([])).to.equal('The body has a fault: Must be an object.');
+    expect(messageOf({ unitCost: 'x', vendor: 1 })).to.equal('The body has 2 faults; see details.');
+  });
+
+  it('do not repeat a path that a client has made very long', () => {
+    const body = { updates: [{ locationId: '1', delta: 1 }], ['x'.repeat(5_000)]: 1 };
+    const read = readInventoryBatch(body, 'VMAT-1');
+    expect(read.ok ? undefined : read.error.message).to.equal('The body has a fault; see details.');
   });
 
   it('are only what was sent and is known, null where a field is cleared, and rounded', () => {

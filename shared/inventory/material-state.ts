@@ -104,13 +104,15 @@ function foldUpdate(
     const refusal = foldTotal(state, operation, inventoryQuantity);
     if (refusal !== undefined) return refusal;
   }
-  if (Object.keys(changes).length > 0) {
-    const { material: before, version } = state.fields;
+  const { material: before } = state.fields;
+  // Whoever sends what is there already, as a nightly sync does, moves neither the version nor the time.
+  if (Object.entries(changes).some(([field, value]) => before[field as keyof typeof changes] !== value)) {
+    const { version } = state.fields;
     state.fields = { material: { ...before, ...changes }, version: version + 1 };
     state.fieldsChanged = true;
   }
   const { material, version } = state.fields;
-  // An update of no field comes here only for its key: its `updatedAt` is that of the last change before it.
+  // Where nothing has changed, `updatedAt` is that of the last change before it.
   const updatedAt =
     state.stockChanged || state.fieldsChanged ? new Date(state.snapshot.atMs).toISOString() : material.updatedAt;
   return { kind: 'updated', material: { ...material, inventoryQuantity: toUnits(state.total), updatedAt }, version };

@@ -12,8 +12,9 @@ describe('a worker beside which a newer version has changed the type of a column
   it('fails no operation for the plans that its connections have kept', async () => {
     const { database } = postgres;
     const { shopId, materialIds } = await createTestShop(database, { materials: connections });
+    let updates = 0;
     const update = async (materialId: string) => {
-      const operation = operationOf({ kind: 'update', changes: { sku: 'S' } });
+      const operation = operationOf({ kind: 'update', changes: { sku: `S-${String((updates += 1))}` } });
       const { outcomes } = await applyAsLane(database, [{ shopId, materialId, operations: [operation] }]);
       return outcomes.get(operation.id)?.status;
     };

@@ -117,8 +117,9 @@ export function expectUpdate(shop: ShopModel, sent: UpdateSent, requestId: strin
     const booked = row !== undefined && runRow(shop, material, row, requestId).ok;
     if (!booked) return { expected: invalid('/inventoryQuantity'), executed: true };
   }
-  if (Object.keys(fields).length > 0) {
-    Object.assign(material.fields, Object.fromEntries(Object.entries(fields).map(rounded)));
+  const changes = Object.entries(fields).map(rounded);
+  if (changes.some(([name, value]) => material.fields[name] !== value)) {
+    Object.assign(material.fields, Object.fromEntries(changes));
     material.version += 1;
   }
   return {

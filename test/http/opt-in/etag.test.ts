@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { Material } from '../../../shared/domain/material.js';
 import { useHttpService } from '../../support/http-service.js';
 import { inventoryPath, materialPath } from '../../support/material-paths.js';
 import { expectData, expectError, expectFaults } from '../../support/reply.js';
@@ -47,8 +48,18 @@ describe('ETag and If-Match of a material', () => {
   });
 
   it('of a change that changes nothing is the one there is', async () => {
-    for (const body of [{}, { colour: 'red' }]) expect((await patch(body)).headers.etag).to.equal('"1"');
+    const before = expectData(await get(), 'material') as Material;
+    const { productName, sku, isNonEssentialMaterial } = before;
+    for (const body of [{}, { colour: 'red' }, { productName }, { sku, isNonEssentialMaterial }]) {
+      const answer = await patch(body, ifMatch('"1"'));
+      expect(answer.headers.etag).to.equal('"1"');
+      expect(expectData(answer, 'material')).to.deep.equal(before);
+    }
     expect(await etagNow()).to.equal('"1"');
+    const changed = await patch({ productName, sku: 'S-1' });
+    expect(changed.headers.etag).to.equal('"2"');
+    const { updatedAt } = expectData(changed, 'material') as Material;
+    expect(expectData(await patch({ sku: 'S-1' }), 'material')).to.have.property('updatedAt', updatedAt);
   });
 
   for (const tag of ['"1"', '"7", "1"', '*', ',"1"']) {

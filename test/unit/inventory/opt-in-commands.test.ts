@@ -6,7 +6,7 @@ import { foldOperation, levelWrites, openMaterial } from '../../../shared/invent
 import type { MaterialState } from '../../../shared/inventory/material-state.js';
 
 const atMs = Date.UTC(2026, 0, 1);
-const fields = { material: { id: 'VMAT-1', sku: null } as unknown as Material, version: 3 };
+const fields = { material: { id: 'VMAT-1', sku: null, unitCost: 0 } as unknown as Material, version: 3 };
 const ten = { locationId: 'A', delta: 10 };
 
 function open(): MaterialState {
@@ -91,6 +91,16 @@ describe('the version of the fields', () => {
     });
     expect(versions).to.deep.equal([4, 4, 5]);
     expect(state.fields).to.have.property('version', 5);
+  });
+
+  it('stays with an update to what is there already, which leaves nothing to write', () => {
+    const state = open();
+    const same = { kind: 'update', changes: { sku: null, unitCost: 0 } } as const;
+    expect(fold(state, { ...same, ifVersions: [3] })).to.include({ kind: 'updated', version: 3 });
+    expect(state).to.deep.equal(open());
+    const other = fold(state, { kind: 'update', changes: { sku: null, unitCost: 1 } });
+    expect(other).to.include({ kind: 'updated', version: 4 });
+    expect(fold(state, same)).to.include({ kind: 'updated', version: 5 });
   });
 
   it('that is stale refuses the whole update, and the one there is lets it through', () => {

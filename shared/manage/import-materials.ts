@@ -2,7 +2,13 @@ import { access, constants, stat } from 'node:fs/promises';
 import type { Database } from '../database/connect.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
 import { reasonOf } from '../database/errors.js';
-import { beginImport, importParameters, insertMaterialsWithStock, settleImport } from '../database/import-materials.js';
+import {
+  beginImport,
+  importParameters,
+  insertMaterialsWithStock,
+  makeFirstStatistics,
+  settleImport,
+} from '../database/import-materials.js';
 import { violatedConstraint } from '../database/violated-constraint.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
@@ -56,17 +62,29 @@ export async function importMaterials(
   const outcome = await writeAll(database, job, report, (phase, bytes) =>
     onProgress(phase, bytes / Math.max(1, size.value)),
   );
-  if (report.imported < settledFrom) return outcome;
-  onProgress('settling', 1);
-  const unsettled = await settle(database, job.abort);
+  const unsettled = await settle(database, job, report.imported, onProgress);
   if (unsettled === undefined || !outcome.ok) return outcome;
   return { ok: true, value: { ...outcome.value, unsettled } };
 }
 
-/** Returns why it failed, never throws: the import is decided, and whoever hears "failed" imports it all again. */
-async function settle(database: Database, abort: AbortSignal | undefined): Promise<string | undefined> {
+/**
+ * Returns why it failed, never throws: the import is decided, and whoever hears "failed" imports it all again.
+ *
+ * @param written how many materials, also where they were taken back
+ */
+async function settle(
+  database: Database,
+  { abort }: ImportJob,
+  written: number,
+  onProgress: OnProgress,
+): Promise<string | undefined> {
   try {
-    await settleImport(database, abort);
+    if (written >= settledFrom) {
+      onProgress('settling', 1);
+      await settleImport(database, abort);
+    } else if (written > 0) {
+      await makeFirstStatistics(database, written);
+    }
     return undefined;
   } catch (error) {
     return abort?.aborted === true ? String(abort.reason) : reasonOf(error);

@@ -110,6 +110,30 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
     expect(stderr).to.contain(`line ${settledLines + 2}: productName: Is required.`);
   });
 
+  it('gives the planner statistics where it knew of fewer materials than come in, however few these are', async () => {
+    const fresh = await openManagedShop();
+    try {
+      const known = async () => {
+        const { rows } = await fresh.database.raw<{ rows: { relname: string; reltuples: number }[] }>(
+          `SELECT relname, reltuples FROM pg_class WHERE relname IN ('materials', 'stock') ORDER BY relname`,
+        );
+        return rows.map(({ reltuples }) => reltuples);
+      };
+      const path = join(folder.path, 'few.csv');
+      const imported = async (count: number) => {
+        await writeFile(path, `productName\n${'Wax\n'.repeat(count)}`);
+        await fresh.cli.answer(['materials', 'import', '--shop', fresh.shopId, path]);
+        return known();
+      };
+      expect(await known()).to.deep.equal([-1, -1]);
+      expect(await imported(3)).to.deep.equal([3, 3]);
+      expect(await imported(2), 'the planner knows of as many').to.deep.equal([3, 3]);
+      expect(await imported(5)).to.deep.equal([10, 10]);
+    } finally {
+      await fresh.close();
+    }
+  });
+
   describe('while other sessions hold ids of its file', () => {
     let database: Database;
     before(async () => {

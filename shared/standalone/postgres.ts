@@ -24,8 +24,6 @@ export interface PostgresServer {
   pid: number;
   /** It was left running by an earlier start that was killed, and has been taken over. */
   adopted: boolean;
-  /** `18.4.0-beta.17`, the version of the npm package. */
-  version: string;
   /** Ends open sessions and waits until it is gone, 12 s at most. */
   stop(): Promise<void>;
   /** SIGKILL: the crash, for tests. */
@@ -82,7 +80,7 @@ export async function startPostgres(given: PostgresOptions): Promise<Outcome<Pos
 
   const wasKilled = readPidFile(folder.value.cluster) !== undefined;
   const running = await adopt(folder.value, options);
-  if (running) return { ok: true, value: server(running, folder.value, binaries.value, true) };
+  if (running) return { ok: true, value: server(running, folder.value, true) };
   const port = await choosePort(options.port ?? 0, wasKilled);
   return launch({ ...options, port }, folder.value, binaries.value, user.value);
 }
@@ -158,7 +156,7 @@ async function launch(
   for (;;) {
     const started = spawnServer(options, folder, binaries, user, port);
     if ((await untilReady(started, folder, options)) === port) {
-      return { ok: true, value: server({ pid: started.pid, port }, folder, binaries, false) };
+      return { ok: true, value: server({ pid: started.pid, port }, folder, false) };
     }
     if (!started.isGone()) await endProcess(started.pid, stopSteps.slice(1));
     options.signal?.throwIfAborted();
@@ -229,18 +227,12 @@ function logSince(path: string, start: number): string {
   return readFileSync(path).subarray(start).subarray(-logTailBytes).toString('utf8');
 }
 
-function server(
-  { pid, port }: Running,
-  folder: PostgresFolder,
-  binaries: PostgresBinaries,
-  adopted: boolean,
-): PostgresServer {
+function server({ pid, port }: Running, folder: PostgresFolder, adopted: boolean): PostgresServer {
   return {
     url: `postgres://postgres:${folder.password}@127.0.0.1:${String(port)}/postgres`,
     port,
     pid,
     adopted,
-    version: binaries.version,
     stop: () => endProcess(pid, stopSteps),
     kill: () => {
       signal(pid, 'SIGKILL');

@@ -2,8 +2,10 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { connectDatabase } from '../database/connect.js';
 import { reasonWithoutStatement } from '../database/errors.js';
 import { migrateDatabase } from '../database/migrate-database.js';
+import { readServerFacts } from '../database/server-facts.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import type { Shutdown } from '../runtime/shutdown.js';
@@ -101,8 +103,21 @@ async function openDatabase(deps: StackDeps): Promise<Outcome<string>> {
   // This start did not spawn what an earlier one left running, so `onProcess` has not been told of it yet.
   if (server.adopted) onProcess(signalLater(server.pid, 'SIGINT'));
   shutdown.register('Postgres', keepServer(server, { name: 'Postgres', start, say: terminal.say }));
-  terminal.say(`Postgres: ${server.version} on port ${String(server.port)}`);
+  terminal.say(`Postgres: ${await versionAt(server.url)} on port ${String(server.port)}`);
   return { ok: true, value: server.url };
+}
+
+/** As the server tells it: the npm package that it comes in has a version of its own, which says beta. */
+async function versionAt(url: string): Promise<string> {
+  const database = connectDatabase({ url, poolMax: 1, applicationName: 'raw-materials-start' });
+  try {
+    return (await readServerFacts(database)).version;
+  } catch {
+    // Whatever keeps it from answering, the migration will meet as well, and has words for it.
+    return 'there,';
+  } finally {
+    await database.destroy();
+  }
 }
 
 async function openRedis(deps: StackDeps): Promise<Outcome<string>> {

@@ -44,7 +44,10 @@ export interface ApplyWrites {
   entries: LedgerEntry[];
   /** Materials whose fields changed, as they are now. */
   materials: WrittenMaterial[];
-  /** Outcomes of operations on locked materials: a duplicate rolls the whole cycle back, and it runs again. */
+  /**
+   * Outcomes of operations on locked materials, and those that follow from another one's: a duplicate rolls the whole
+   * cycle back, and it runs again.
+   */
   records: OperationRecord[];
   /** Outcomes of operations on materials that do not exist, and so could not be locked: the first writer wins. */
   recordsWithoutMaterial: OperationRecord[];

@@ -27,10 +27,11 @@ export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs:
   const cycle: Cycle = { snapshot, nowMs, outcomes: new Map(), executed: new Map(snapshot.executedByScope) };
   const leftOut: MaterialRef[] = [];
   const writes: ApplyWrites = emptyWrites(snapshot.atMs);
+  const withoutMaterial: OperationRecord[] = [];
   groups.forEach((group, index) => {
     const material = snapshot.materials[index];
     if (material === undefined) {
-      writes.recordsWithoutMaterial.push(...decideGroup(cycle, group, undefined));
+      withoutMaterial.push(...decideGroup(cycle, group, undefined));
     } else if (material.isOurs) {
       const state = openMaterial(group, material);
       writes.records.push(...decideGroup(cycle, group, state));
@@ -39,6 +40,8 @@ export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs:
       leftOut.push(group);
     }
   });
+  // All in one statement, which sorts them: in two, a cancellation of some of both could wait in a circle with us.
+  (withoutMaterial.some(leansOnAnother) ? writes.records : writes.recordsWithoutMaterial).push(...withoutMaterial);
   return { outcomes: cycle.outcomes, leftOut, writes };
 }
 
@@ -87,6 +90,14 @@ function decideOperation(
     cycle.executed.set(key.scope, { operationId: operation.id, requestHash: key.requestHash, result });
   }
   return { outcome: { status: 'executed', result, replayed: false }, replayOf: null };
+}
+
+/**
+ * Whether an outcome follows from another operation's, which may be of this very cycle. If without a lock somebody else
+ * decides that one first (cancels it, or applies it to the material created since), this one must not be told either.
+ */
+function leansOnAnother({ outcome, replayOf }: OperationRecord): boolean {
+  return replayOf !== null || outcome.status === 'key-reused';
 }
 
 function execute(operation: Operation, state: MaterialState | undefined): OperationResult {

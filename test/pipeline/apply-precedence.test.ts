@@ -62,6 +62,41 @@ describe('what the apply step looks at before the rules', () => {
     expect(outcomes.get(operation.id)).to.deep.equal({ status: 'cancelled' });
   });
 
+  describe('is one answer for a key, also if somebody else decides the first of its twins before it is written', () => {
+    const materialId = 'VMAT-VAR-missing';
+    const decided = async (meanwhile: (first: Operation) => Promise<void>) => {
+      const keyed = (requestHash = 'aa') => book(3, { idempotency: { scope: '08', requestHash } });
+      const [first, twin, other, later] = [keyed(), keyed(), keyed('bb'), keyed()];
+      const groups = [{ shopId: shop.shopId, materialId, operations: [first, twin, other] }];
+      const raced = racingDatabase(postgres.database, () => meanwhile(first));
+      const lost: unknown = await applyOperations(raced, groups, { nowMs: Date.now() }).catch(
+        (error: unknown) => error,
+      );
+      expect(lost, 'told before it was known').to.have.property('constraint', 'operations_pkey');
+      const outcomes = [...(await apply(materialId, first, twin, other)), ...(await apply(materialId, later))];
+      return outcomes.map((outcome) => {
+        if (outcome?.status !== 'executed') return outcome?.status;
+        return outcome.result.kind === 'rejected' ? outcome.result.code : outcome.result.kind;
+      });
+    };
+    afterEach(() => postgres.database.raw(`DELETE FROM operations WHERE key_scope = '\\x08'`));
+
+    it('where it was cancelled, the key is remembered for the twin', async () => {
+      const cancel = ({ id }: Operation) => recordCancelled(postgres.database, { shopId: shop.shopId, materialId, id });
+      expect(await decided(cancel)).to.deep.equal(['cancelled', 'NOT_FOUND', 'key-reused', 'NOT_FOUND']);
+    });
+
+    it('where the material was created and it was applied, no twin is told that there is none', async () => {
+      const createAndApply = async (first: Operation) => {
+        const created = { id: materialId, origin: 'virtual', productName: 'Since then' } as const;
+        await createMaterials(postgres.database, shop.shopId, [created]);
+        await apply(materialId, first);
+      };
+      expect(await decided(createAndApply)).to.deep.equal(['adjusted', 'adjusted', 'key-reused', 'adjusted']);
+      expect(await totalOf(postgres.database, shop, materialId)).to.equal(3);
+    });
+  });
+
   it('is whose the material is: neither stock nor fields of a platform material change, whoever asks', async () => {
     const id = '4711';
     await createMaterials(postgres.database, shop.shopId, [

@@ -46,7 +46,7 @@ export function queryText(text: string): string {
 }
 
 /** A day (its first moment in UTC) or a moment with its offset, in ISO 8601. The day must exist in its month. */
-export function moment(text: string): Date {
+function moment(text: string): Date {
   const named = parseMoment(text);
   if (named !== undefined) return new Date(named.firstMs);
   throw new InvalidArgumentError('Must be a day, as 2027-01-31, or a moment, as 2027-01-31T12:00:00Z.');

@@ -6,6 +6,7 @@ import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, renewLeases, takeMaterials } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
 import { keys } from '../shared/queue/names.js';
+import { ServesAnotherDatabase } from '../shared/queue/worker-presence.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
 import { cycleMsMax, materialsPerCycleMax, runCycle } from './cycle.js';
 import type { WorkerDeps } from './deps.js';
@@ -55,6 +56,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
 
   async function step(): Promise<void> {
     steppedAtMs = performance.now();
+    deps.presence.assertServes();
     if (held.materials.length === 0) held = await takeMaterials(deps.redis, deps.presence, materialsPerCycleMax);
     if (held.materials.length === 0) return waker.wait();
     // fail-point: after-take
@@ -67,7 +69,8 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     const { materials } = held;
     held = nothingHeld;
     // A disk that is full for ten seconds would use up every delivery, and operations would fail that have no fault.
-    const delivery = isRefusalOfAll(error) ? 'uncounted' : 'counted';
+    const isNobodysFault = isRefusalOfAll(error) || error instanceof ServesAnotherDatabase;
+    const delivery = isNobodysFault ? 'uncounted' : 'counted';
     const giveAllBack = () => giveBack(deps.redis, materials, faultRetryMs, delivery);
     const isGivenBack = await giveAllBack().then(
       () => true,
@@ -79,11 +82,12 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   }
 
   async function untilBothTakeWrites(): Promise<void> {
-    const waits = logRecurring(deps.logger, 'Nothing is taken until Redis and Postgres take writes.', reasonOf);
+    const waits = logRecurring(deps.logger, 'Nothing is taken until Redis and Postgres take writes of ours.', reasonOf);
     while (!isStopping) {
       await sleep(faultPauseMs);
       try {
         // A replica would answer a question. A Redis with a full memory takes this write, and a lane frees memory.
+        deps.presence.assertServes();
         await Promise.all([deps.redis.del(keys.nothing), assertTakesWrites(deps.database)]);
         return;
       } catch (error) {

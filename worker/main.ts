@@ -1,4 +1,6 @@
 import { connectDatabase, untilReachable } from '../shared/database/connect.js';
+import { createKnownDatabase } from '../shared/database/database-identity.js';
+import { reasonWithoutStatement } from '../shared/database/errors.js';
 import { poolUse } from '../shared/database/pool-use.js';
 import { assertMigrated } from '../shared/database/schema-state.js';
 import { startAdminServer } from '../shared/metrics/admin-server.js';
@@ -13,7 +15,9 @@ import { takeNoArguments } from '../shared/runtime/command-help.js';
 import { tuneHeap } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
 import { followParent } from '../shared/runtime/parent.js';
+import { periodically } from '../shared/runtime/periodically.js';
 import type { Rounds } from '../shared/runtime/periodically.js';
+import { logRecurring } from '../shared/runtime/recurring-fault.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
 import { settings as declared } from './config.js';
@@ -32,6 +36,8 @@ import { createWorkerMetrics } from './worker-metrics.js';
 const silenceMsMax = 5_000;
 /** Connections of the pruning and of the ledger watch, which run beside the lanes. */
 const besideLanes = 2;
+/** How often Postgres is asked which database it is: as often as the worker's heartbeat tells it. */
+const askEveryMs = 1_000;
 /** A page's transaction and the renewal of its lease beside it; a statement's own timeout is 5 s. */
 const mirrorPoolMax = 2;
 const mirrorSilenceMsMax = 6_000;
@@ -73,7 +79,9 @@ shutdown.register('waker', () => {
 await Promise.all([untilReady(redis), untilReady(wakeRedis), untilReachable(database)]);
 defineScripts(redis);
 
-const presence = await createWorkerPresence(redis);
+const knownDatabase = createKnownDatabase(database);
+await knownDatabase.ask().catch(() => undefined);
+const presence = await createWorkerPresence(redis, () => knownDatabase.now());
 const housekeeping = startHousekeeping({ redis, presence, logger });
 shutdown.register('housekeeping', () => housekeeping.stop());
 
@@ -87,6 +95,11 @@ const ledgerWatch = startLedgerWatch({
 const admin = await openAdmin(settings.ADMIN_PORT);
 
 const pruning = startPruning({ database, logger });
+const asking = periodically(
+  askEveryMs,
+  () => knownDatabase.ask(),
+  logRecurring(logger, 'Postgres does not say which database it is.', reasonWithoutStatement),
+);
 const mirror = startMirror(settings.PLATFORM_SYNC_EVERY_MINUTES * 60_000);
 
 const deps = {
@@ -105,7 +118,13 @@ shutdown.register('lanes, mirror, ledger watch and pruning', async () => {
   waker.close();
   // Side by side: while Postgres is silent each waits as long as its statement may take, and the lanes give back what
   // they held.
-  await Promise.all([mirror?.stop(), ledgerWatch.stop(), pruning.stop(), ...lanes.map(({ done }) => done)]);
+  await Promise.all([
+    mirror?.stop(),
+    ledgerWatch.stop(),
+    pruning.stop(),
+    asking.stop(),
+    ...lanes.map(({ done }) => done),
+  ]);
 });
 
 // It goes on: whatever is queued waits for the schema, and the API refuses writes until it is there.

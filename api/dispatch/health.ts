@@ -1,6 +1,7 @@
 import type { Redis } from 'ioredis';
 import { reasonOf, reasonWithoutStatement } from '../../shared/database/errors.js';
 import { runScript } from '../../shared/queue/run-script.js';
+import { ServesAnotherDatabase } from '../../shared/queue/worker-presence.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
 import type { DispatchState } from './dispatch-metrics.js';
@@ -31,42 +32,56 @@ const answerLastsMs = 1_500;
 /** A shop's oldest ready material may wait this long before its new work is refused (pipeline §2 "Limits"). */
 const backlogAgeMsMax = 3_000;
 
+/** What Redis says of the queue. */
+interface QueueStatus {
+  nowMs: number;
+  liveWorkers: number;
+  oldestReadyMs: number;
+  readyMaterials: number;
+  lateShops: Set<number>;
+  /** Whether those workers write to another database than ours. */
+  isOfAnother: boolean;
+}
+
 type StatusAnswer = [
   nowMs: number,
   workers: number,
   oldestReadyMs: number,
   readyMaterials: number,
+  otherDatabase: string,
   ...lateShops: string[],
 ];
 
-/** @param askPostgres rejects where a write could not be applied now (`createWriteQuestion`) */
-export async function startHealth(redis: Redis, askPostgres: () => Promise<void>, logger: Logger): Promise<Health> {
+/** @param askPostgres `createWriteQuestion` */
+export async function startHealth(
+  redis: Redis,
+  askPostgres: () => Promise<string | undefined>,
+  logger: Logger,
+): Promise<Health> {
   const clock = startRunningClock();
   let redisAnsweredMs = -Infinity;
   let workerSeenMs = -Infinity;
   let postgresAnsweredMs = -Infinity;
+  let database: string | undefined;
   /** Added to the monotonic clock: one that can be set would misdate what is accepted until the next question. */
   let redisOffsetMs = 0;
-  let liveWorkers = 0;
-  let oldestReadyMs = 0;
-  let readyMaterials = 0;
-  let lateShops = new Set<number>();
+  let status: QueueStatus | undefined;
 
   const redisQuestion = keepAsking(
     async () => {
       const sentMs = performance.now();
-      const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax)) as StatusAnswer;
-      const [nowMs, workers, ageMs, ready, ...late] = answer;
+      status = await readStatus(redis, database);
+      const { nowMs, liveWorkers, isOfAnother } = status;
       // Redis read its clock between the question and now, which may be hours apart where this process was stopped: the
       // offset lies between these two bounds, and within them the earlier estimate is kept.
       redisOffsetMs = Math.min(Math.max(redisOffsetMs, nowMs - performance.now()), nowMs - sentMs);
-      liveWorkers = workers;
-      oldestReadyMs = ageMs;
-      readyMaterials = ready;
-      lateShops = new Set(late.map(Number));
       redisAnsweredMs = clock.nowMs();
-      if (workers > 0) workerSeenMs = redisAnsweredMs;
-      return workers > 0;
+      if (isOfAnother) {
+        workerSeenMs = -Infinity;
+        throw new ServesAnotherDatabase();
+      }
+      if (liveWorkers > 0) workerSeenMs = redisAnsweredMs;
+      return liveWorkers > 0;
     },
     askEvery,
     logRecurring(logger, 'Redis does not serve the queue.', reasonOf),
@@ -78,14 +93,16 @@ export async function startHealth(redis: Redis, askPostgres: () => Promise<void>
 
   const postgresQuestion = keepAsking(
     async () => {
-      await askPostgres();
+      database = await askPostgres();
       postgresAnsweredMs = clock.nowMs();
       return true;
     },
     askEvery,
     logRecurring(logger, 'Postgres takes no writes of ours.', reasonWithoutStatement),
   );
-  await Promise.all([redisQuestion.now(), postgresQuestion.now()]);
+  // In this order: workers are of another database than ours only once ours is known.
+  await postgresQuestion.now();
+  await redisQuestion.now();
 
   const isRecent = (answeredMs: number) => clock.nowMs() - answeredMs < answerLastsMs;
   const parts = () => ({
@@ -100,11 +117,11 @@ export async function startHealth(redis: Redis, askPostgres: () => Promise<void>
       const { postgres, redis: redisAnswers, worker } = parts();
       if (!redisAnswers) return 'The queue is not reachable, or takes no writes.';
       if (!postgres) return 'The database is not reachable, or takes no writes.';
-      if (!worker) return 'No worker is running.';
-      if (lateShops.has(shopId)) return "The shop's backlog is too deep.";
+      if (!worker) return 'No worker of this database is running.';
+      if (status?.lateShops.has(shopId) === true) return "The shop's backlog is too deep.";
       return undefined;
     },
-    pipeline: () => (parts().redis ? { readyMaterials, oldestReadyMs, liveWorkers } : undefined),
+    pipeline: () => (parts().redis ? status : undefined),
     redisNowMs: () => Math.round(performance.now() + redisOffsetMs),
     stop() {
       redisQuestion.stop();
@@ -113,4 +130,11 @@ export async function startHealth(redis: Redis, askPostgres: () => Promise<void>
       redis.off('close', forget).off('ready', askAfresh);
     },
   };
+}
+
+async function readStatus(redis: Redis, database = ''): Promise<QueueStatus> {
+  const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax, database)) as StatusAnswer;
+  const [nowMs, liveWorkers, oldestReadyMs, readyMaterials, other, ...late] = answer;
+  const lateShops = new Set(late.map(Number));
+  return { nowMs, liveWorkers, oldestReadyMs, readyMaterials, lateShops, isOfAnother: other !== '' };
 }

@@ -1,4 +1,5 @@
 import type { Database } from './connect.js';
+import { readDatabaseIdentity } from './database-identity.js';
 import { assertMigrated } from './schema-state.js';
 
 /**
@@ -19,9 +20,10 @@ export async function assertTakesWrites(database: Database): Promise<void> {
 
 /**
  * Makes a question to be asked again and again: `assertTakesWrites`, and whether this version's schema is there. That
- * is asked until it is, and again after a failure: by then there may be another database, as one being restored.
+ * is asked until it is, and again after a failure: by then there may be another database, as one being restored. Its
+ * answer is which database it is (`readDatabaseIdentity`).
  */
-export function createWriteQuestion(database: Database): () => Promise<void> {
+export function createWriteQuestion(database: Database): () => Promise<string | undefined> {
   let isMigrated = false;
   return async () => {
     const wasMigrated = isMigrated;
@@ -29,5 +31,6 @@ export function createWriteQuestion(database: Database): () => Promise<void> {
     await assertTakesWrites(database);
     if (!wasMigrated) await assertMigrated(database);
     isMigrated = true;
+    return readDatabaseIdentity(database);
   };
 }

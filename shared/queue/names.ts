@@ -27,6 +27,11 @@ export const keys = {
   wake: `${tag}:wake`,
   /** Sorted set of live workers; score: the millisecond at which each counts as gone. */
   workers: `${tag}:workers`,
+  /**
+   * Sorted set of the databases that live workers write to, one in all but for a moment; score: the millisecond at which
+   * each counts as gone.
+   */
+  databases: `${tag}:databases`,
   /** Never written; it serves to ask whether Redis takes writes. */
   nothing: `${tag}:nothing`,
 } as const;

@@ -111,24 +111,54 @@ const bury = `${scheduling}
   end
   return #freed`;
 
-/** KEYS: workers. ARGV: worker id, how long it counts as live in ms (0: it leaves). */
-const beat = `${clock}
-  if ARGV[2] == '0' then return redis.call('ZREM', KEYS[1], ARGV[1]) end
+/** `anotherThan` names a database in the set of these that is alive and not the given one; '' where there is none. */
+const anotherDatabase = `
+  local function anotherThan(databases, own)
+    for _, other in ipairs(redis.call('ZRANGEBYSCORE', databases, '(' .. inMs(0), '+inf')) do
+      if other ~= own then return other end
+    end
+    return ''
+  end`;
+
+/**
+ * KEYS: workers, databases. ARGV: worker id, how long it counts as live in ms (0: it leaves), its database ('' where
+ * that is not known). A worker of another database than that of those who live is not put on the list: it must not take
+ * what they are to apply. Answers that other database, or ''.
+ */
+const beat = `${clock}${anotherDatabase}
+  if ARGV[2] == '0' then
+    redis.call('ZREM', KEYS[1], ARGV[1])
+    if redis.call('ZCARD', KEYS[1]) == 0 then redis.call('DEL', KEYS[2]) end
+    return ''
+  end
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-  redis.call('ZADD', KEYS[1], now + ARGV[2], ARGV[1])
-  return redis.call('PEXPIRE', KEYS[1], ARGV[2])`;
+  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+  if ARGV[3] ~= '' then
+    local other = anotherThan(KEYS[2], ARGV[3])
+    if other ~= '' then
+      redis.call('ZREM', KEYS[1], ARGV[1])
+      return other
+    end
+    redis.call('ZADD', KEYS[2], inMs(ARGV[2]), ARGV[3])
+    redis.call('PEXPIRE', KEYS[2], ARGV[2])
+  end
+  redis.call('ZADD', KEYS[1], inMs(ARGV[2]), ARGV[1])
+  redis.call('PEXPIRE', KEYS[1], ARGV[2])
+  return ''`;
 
 /** How many shops of the rotation one status looks at; the rotation moves on, so none is overlooked for long. */
 const shopsAskedMax = 256;
 
 /**
- * KEYS: ready, since, workers, nothing. ARGV: the age in ms from which a shop's backlog is late. Answers the time, how
- * many workers live, for how many ms the oldest ready material waits, how many are ready, then the shops that are late.
- * Fails if Redis refuses writes (READONLY, OOM, MISCONF), because nothing can be queued then: a SET with XX writes
- * nothing to a key that is not there, but is refused like any other write.
+ * KEYS: ready, since, workers, databases, nothing. ARGV: the age in ms from which a shop's backlog is late, the database
+ * of who asks ('' where that is not known). Answers the time, how many workers live, for how many ms the oldest ready
+ * material waits, how many are ready, the other database that workers write to ('' where there is none), then the shops
+ * that are late. Fails if Redis refuses writes (READONLY, OOM, MISCONF), because nothing can be queued then: a SET with
+ * XX writes nothing to a key that is not there, but is refused like any other write.
  */
-const status = `${clock}
-  redis.call('SET', KEYS[4], '', 'XX')
+const status = `${clock}${anotherDatabase}
+  redis.call('SET', KEYS[5], '', 'XX')
+  local other = ARGV[2] == '' and '' or anotherThan(KEYS[4], ARGV[2])
   local oldest, count, late = 0, 0, {}
   for _, shop in ipairs(redis.call('LRANGE', KEYS[1], 0, ${shopsAskedMax - 1})) do
     local list = KEYS[1] .. ':' .. shop
@@ -139,9 +169,9 @@ const status = `${clock}
     if age > oldest then oldest = age end
     if age > tonumber(ARGV[1]) then late[#late + 1] = shop end
   end
-  return { now, redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf'), oldest, count, unpack(late) }`;
+  return { now, redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf'), oldest, count, other, unpack(late) }`;
 
-const { scheduled, ready, leases, since, wake, workers, nothing } = keys;
+const { scheduled, ready, leases, since, wake, workers, databases, nothing } = keys;
 
 /** Each script with the keys that it is always called with. */
 export const scripts = {
@@ -152,8 +182,8 @@ export const scripts = {
   rmGiveBack: { lua: giveBack, keys: [scheduled, ready, leases, since, wake] },
   rmSweep: { lua: sweep, keys: [scheduled, ready, leases, since, wake] },
   rmBury: { lua: bury, keys: [scheduled, ready, leases, since, wake, workers] },
-  rmBeat: { lua: beat, keys: [workers] },
-  rmStatus: { lua: status, keys: [ready, since, workers, nothing] },
+  rmBeat: { lua: beat, keys: [workers, databases] },
+  rmStatus: { lua: status, keys: [ready, since, workers, databases, nothing] },
 } as const;
 
 export type ScriptName = keyof typeof scripts;

@@ -12,6 +12,8 @@ import { runScript } from './run-script.js';
 export interface WorkerPresence {
   /** A token for one take, which names its owner. */
   newToken(): string;
+  /** @throws while workers of another database are alive: what is queued is theirs to apply */
+  assertServes(): void;
   beat(): Promise<void>;
   /** Frees the leases of workers that are listed as living, and have no connection any more. */
   buryGone(): Promise<void>;
@@ -22,9 +24,26 @@ export interface WorkerPresence {
 /** Two beats may be lost before the API counts the worker as gone. */
 const beatLastsMs = 3_000;
 
-/** @param redis a connection that is ready and knows the scripts; its number changes with every reconnect */
-export async function createWorkerPresence(redis: Redis): Promise<WorkerPresence> {
+/**
+ * Two installations on one Redis would take each other's jobs: a change would be told as done, and stand in the
+ * other's database. So the workers of one database at a time are listed; whoever comes later waits until they are gone.
+ */
+export class ServesAnotherDatabase extends Error {
+  constructor() {
+    super('workers of another database are alive on this Redis; each installation needs one of its own (REDIS_URL)');
+  }
+}
+
+/**
+ * @param redis a connection that is ready and knows the scripts; its number changes with every reconnect
+ * @param databaseNow which database this worker writes to (`readDatabaseIdentity`), as far as it is known
+ */
+export async function createWorkerPresence(
+  redis: Redis,
+  databaseNow: () => string | undefined = () => undefined,
+): Promise<WorkerPresence> {
   let id: string | undefined;
+  let isShutOut = false;
   let lastBeat = Promise.resolve();
   let hasLeft = false;
 
@@ -35,7 +54,7 @@ export async function createWorkerPresence(redis: Redis): Promise<WorkerPresence
 
   async function writeBeat(): Promise<void> {
     id = String(await redis.client('ID'));
-    await runScript(redis, 'rmBeat', id, beatLastsMs);
+    isShutOut = (await runScript(redis, 'rmBeat', id, beatLastsMs, databaseNow() ?? '')) !== '';
   }
 
   await beat();
@@ -46,6 +65,9 @@ export async function createWorkerPresence(redis: Redis): Promise<WorkerPresence
   });
   return {
     newToken: () => `${id ?? ''}.${randomUUID()}`,
+    assertServes() {
+      if (isShutOut) throw new ServesAnotherDatabase();
+    },
     beat,
     async buryGone() {
       const own = id;
@@ -61,7 +83,7 @@ export async function createWorkerPresence(redis: Redis): Promise<WorkerPresence
       hasLeft = true;
       // A beat under way would put the worker on the list again.
       await lastBeat.catch(() => undefined);
-      if (id !== undefined) await runScript(redis, 'rmBeat', id, 0);
+      if (id !== undefined) await runScript(redis, 'rmBeat', id, 0, '');
     },
   };
 }

@@ -84,12 +84,12 @@ function givenPostgresChecks(url: string, { env, isForStart }: Checked): Check[]
   ];
 }
 
-function givenRedisChecks(url: string, { isForStart }: Checked): Check[] {
+function givenRedisChecks(url: string, { env, isForStart }: Checked): Check[] {
   const problem = redisAddress(url);
   if (problem !== undefined) return [notAnAddress('Redis', `REDIS_URL ${problem}.`)];
   return [
     { name: 'Redis', check: () => checkGivenRedis(url) },
-    { name: 'Workers', check: () => checkWorkers(url, { isForStart }) },
+    { name: 'Workers', check: () => checkWorkers(url, { databaseUrl: env['DATABASE_URL'], isForStart }) },
   ];
 }
 

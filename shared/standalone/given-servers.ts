@@ -1,5 +1,6 @@
 import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
+import { readDatabaseIdentity } from '../database/database-identity.js';
 import { isAnswerOfServer, isRefusalOfRole, reasonOf, reasonWithoutStatement } from '../database/errors.js';
 import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
 import { readServerFacts } from '../database/server-facts.js';
@@ -153,16 +154,44 @@ export async function checkGivenRedis(url: string): Promise<Finding> {
   );
 }
 
-/** Whether any worker beats: without one, the API refuses every write. `npm start` brings its own. */
-export async function checkWorkers(url: string, { isForStart }: { isForStart: boolean }): Promise<Finding> {
+/**
+ * Whether any worker beats: without one, or with those of another database, the API refuses every write. `npm start`
+ * brings its own.
+ */
+export async function checkWorkers(
+  url: string,
+  { databaseUrl, isForStart }: { databaseUrl: string | undefined; isForStart: boolean },
+): Promise<Finding> {
   const live = await questionRedis(url, async (redis) => {
     const [seconds] = await redis.time();
-    return redis.zcount(keys.workers, `(${Number(seconds) * 1_000}`, '+inf');
+    const alive = [`(${Number(seconds) * 1_000}`, '+inf'] as const;
+    return {
+      workers: await redis.zcount(keys.workers, ...alive),
+      databases: await redis.zrangebyscore(keys.databases, ...alive),
+    };
   });
   if (!live.ok) return bad('unknown: Redis cannot be asked');
-  if (live.value > 0) return good(`${live.value} alive`);
+  const { workers, databases } = live.value;
+  const own = databaseUrl && (await identityOf(databaseUrl));
+  if (own && databases.some((other) => other !== own)) {
+    return bad(
+      `${workers} alive, of another database than that of DATABASE_URL, so this API refuses every write.\n` +
+        'Give each installation a Redis of its own, or another number of its databases (REDIS_URL).',
+    );
+  }
+  if (workers > 0) return good(`${workers} alive`);
   if (isForStart) return good('none is alive; npm start brings its own');
   return bad('none is alive, so the API refuses every write. Run: npm run worker');
+}
+
+/** Undefined where it cannot be asked, of which another check tells. */
+async function identityOf(url: string): Promise<string | undefined> {
+  const database = connectDatabase({ url, poolMax: 1, applicationName: 'raw-materials-doctor', answerMsMax });
+  try {
+    return await readDatabaseIdentity(database).catch(() => undefined);
+  } finally {
+    await database.destroy();
+  }
 }
 
 /** @param away what to say if the database cannot be asked; by default, why it cannot */

@@ -4,10 +4,11 @@ import { pino } from 'pino';
 import type { Database } from '../../shared/database/connect.js';
 import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
-import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
+import { ServesAnotherDatabase, createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import type { WorkerDeps } from '../../worker/deps.js';
 import { startLane } from '../../worker/lane.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
+import { totalOf } from '../support/change.js';
 import { useDatabase } from '../support/database.js';
 import { useQueueHarness } from '../support/queue-harness.js';
 import type { QueueHarness } from '../support/queue-harness.js';
@@ -126,13 +127,43 @@ describe('a lane whose Redis became a replica', () => {
     const ofReplica = lines.filter(({ err }) => err.message.startsWith('READONLY'));
     expect(ofReplica.map(({ msg }) => msg)).to.deep.equal([
       'A cycle met a fault of Redis or Postgres and is tried again.',
-      'Nothing is taken until Redis and Postgres take writes.',
+      'Nothing is taken until Redis and Postgres take writes of ours.',
     ]);
 
     await operator.replicaof('NO', 'ONE');
     await until(async () => (await operator.hlen(keys.leases)) === 1, { deadlineMs: soonMsMax, what: 'the take' });
     lane.stop();
     fail(new Error('Connection terminated'));
+    await lane.done;
+  });
+});
+
+describe('a lane whose worker is of another database than those who are alive', () => {
+  const harness = useQueueHarness();
+  const postgres = useDatabase({ poolMax: 3, pipeline: true });
+
+  it('takes nothing until they are gone, gives back what it held, and counts no delivery', async () => {
+    const shop = await createTestShop(postgres.database);
+    const ref = { shopId: shop.shopId, materialId: shop.materialIds[0] ?? '' };
+    const row = { locationId: shop.locationIds[0] ?? '', delta: 1 };
+    const id = await harness.add(ref, { operations: [operationOf({ kind: 'adjust', rows: [row] })] });
+    let asked = 0;
+    let isShutOut = true;
+    const presence = {
+      ...(await createWorkerPresence(harness.redis)),
+      assertServes: () => {
+        asked += 1;
+        if (isShutOut) throw new ServesAnotherDatabase();
+      },
+    };
+    const lane = startLane(await depsOf(harness, { database: postgres.database, presence }), wakeful);
+    await until(() => asked > 3, { deadlineMs: soonMsMax, what: 'the lane to look again' });
+    expect(await harness.jobs(ref, 'wait')).to.deep.equal([id]);
+    expect(await harness.redis.hlen(keys.leases)).to.equal(0);
+    expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${id}`, 'ats')).to.equal(null);
+    isShutOut = false;
+    await until(async () => (await totalOf(postgres.database, shop)) > 0, { deadlineMs: soonMsMax, what: 'the job' });
+    lane.stop();
     await lane.done;
   });
 });

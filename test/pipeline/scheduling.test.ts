@@ -257,7 +257,9 @@ describe('the scheduling of materials', () => {
     await harness.add({ shopId: 2, materialId: 'VMAT-VAR-x' });
     const sinceMs = Number(await harness.redis.hget(keys.since, name));
     await harness.redis.hset(keys.since, name, sinceMs - 5_000);
-    const [, , ageMs, count, ...late] = (await runScript(harness.redis, 'rmStatus', 3_000)) as (number | string)[];
+    const [, , ageMs, count, , ...late] = (await runScript(harness.redis, 'rmStatus', 3_000, '')) as (
+      number | string
+    )[];
     expect(ageMs).to.be.within(5_000, 10_000);
     expect(count).to.equal(2);
     expect(late).to.deep.equal(['1']);
@@ -269,17 +271,17 @@ describe('the scheduling of materials', () => {
   });
 
   it('counts workers as long as their heart beats', async () => {
-    const live = async () => ((await runScript(harness.redis, 'rmStatus', 3_000)) as number[])[1];
+    const live = async () => ((await runScript(harness.redis, 'rmStatus', 3_000, '')) as number[])[1];
     expect(await live()).to.equal(0);
-    await runScript(harness.redis, 'rmBeat', 'one', 60_000);
-    await runScript(harness.redis, 'rmBeat', 'two', 60_000);
+    await runScript(harness.redis, 'rmBeat', 'one', 60_000, '');
+    await runScript(harness.redis, 'rmBeat', 'two', 60_000, '');
     expect(await live()).to.equal(2);
     await harness.redis.zadd(keys.workers, 1, 'one');
     expect(await live()).to.equal(1);
-    await runScript(harness.redis, 'rmBeat', 'two', 60_000);
+    await runScript(harness.redis, 'rmBeat', 'two', 60_000, '');
     expect(await harness.redis.zrange(keys.workers, '0', '-1'), 'the dead are struck off').to.deep.equal(['two']);
     expect(await harness.redis.pttl(keys.workers), 'the last one leaves no key behind').to.be.within(1, 60_000);
-    await runScript(harness.redis, 'rmBeat', 'two', 0);
+    await runScript(harness.redis, 'rmBeat', 'two', 0, '');
     expect(await live()).to.equal(0);
   });
 

@@ -15,6 +15,11 @@ interface Worker {
   takeAll(): Promise<string[]>;
 }
 
+interface StartOptions {
+  url?: string;
+  database?: string;
+}
+
 describe('the presence of workers', () => {
   const harness = useQueueHarness();
   const workers: Worker[] = [];
@@ -25,11 +30,11 @@ describe('the presence of workers', () => {
     for (const { redis } of workers.splice(0)) redis.disconnect();
   });
 
-  async function startWorker(url = harness.server.url): Promise<Worker> {
+  async function startWorker({ url = harness.server.url, database }: StartOptions = {}): Promise<Worker> {
     const redis = connectWorkerRedis(url, () => undefined);
     await untilReady(redis);
     defineScripts(redis);
-    const presence = await createWorkerPresence(redis);
+    const presence = await createWorkerPresence(redis, () => database);
     const worker = {
       redis,
       presence,
@@ -141,12 +146,57 @@ describe('the presence of workers', () => {
   it('of a user that may not list connections is told like any other; it only finds nobody gone', async () => {
     await harness.redis.acl('SETUSER', 'narrow', 'on', '>narrow', '~*', '&*', '+@all', '-client|list');
     const url = Object.assign(new URL(harness.server.url), { username: 'narrow', password: 'narrow' });
-    const worker = await startWorker(url.href);
+    const worker = await startWorker({ url: url.href });
     expect(await listed()).to.deep.equal([await idOf(worker)]);
     await harness.add(a);
     expect(await worker.takeAll()).to.deep.equal([queueName(a)]);
     const refusal = await worker.presence.buryGone().catch((error: unknown) => error);
     expect(String(refusal)).to.match(/NOPERM/);
+  });
+
+  describe('of another database than that of those who are alive', () => {
+    const isShutOut = ({ presence }: Worker) => {
+      try {
+        presence.assertServes();
+        return false;
+      } catch (error) {
+        expect(String(error)).to.match(/workers of another database are alive on this Redis/);
+        return true;
+      }
+    };
+
+    it('is none, from the start on, until the last of those has left', async () => {
+      const first = await startWorker({ database: 'ours' });
+      const other = await startWorker({ database: 'theirs' });
+      const second = await startWorker({ database: 'ours' });
+      expect([first, other, second].map(isShutOut)).to.deep.equal([false, true, false]);
+      expect(await listed()).to.have.members([await idOf(first), await idOf(second)]);
+      await first.presence.leave();
+      await other.presence.beat();
+      expect(isShutOut(other)).to.equal(true);
+      await second.presence.leave();
+      await other.presence.beat();
+      expect(isShutOut(other)).to.equal(false);
+      expect(await listed()).to.deep.equal([await idOf(other)]);
+    });
+
+    it('is none until the beats of those who were killed have run out; then these are shut out', async () => {
+      const first = await startWorker({ database: 'ours' });
+      const other = await startWorker({ database: 'theirs' });
+      expect(await harness.redis.pttl(keys.databases), 'nobody has to take it away').to.be.within(1, 3_000);
+      await harness.redis.zadd(keys.databases, 1, 'ours');
+      await other.presence.beat();
+      await first.presence.beat();
+      expect([first, other].map(isShutOut)).to.deep.equal([true, false]);
+      expect(await listed()).to.deep.equal([await idOf(other)]);
+    });
+
+    it('is not told where a role may not ask which database it is: such a worker is like any other', async () => {
+      const known = await startWorker({ database: 'ours' });
+      const unknown = await startWorker();
+      expect([known, unknown].map(isShutOut)).to.deep.equal([false, false]);
+      expect(await listed()).to.have.members([await idOf(known), await idOf(unknown)]);
+    });
   });
 
   it('where Redis does not show it its own connection, as a proxy may not, buries nobody', async () => {

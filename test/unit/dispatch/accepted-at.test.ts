@@ -37,7 +37,7 @@ describe('a write that is accepted', () => {
       if (sql.includes('FROM pg_class')) return { rows: [{ found: 'public', wanted: 'public' }] };
       return { rows: sql.includes('FROM knex_migrations') ? await migrationSource.getMigrations([]) : [] };
     };
-    await runScript(harness.redis, 'rmBeat', 'worker', hourMs);
+    await runScript(harness.redis, 'rmBeat', 'worker', hourMs, '');
     const dispatch = await createDispatch({
       redisUrl: harness.server.url,
       database: { raw } as unknown as Database,

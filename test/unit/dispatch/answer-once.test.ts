@@ -58,7 +58,7 @@ describe('a write whose reply and whose look-up find it at once', () => {
       hasBoth = true;
       return { rows: ids.map((id) => ({ op_id: id, status: 'executed', result: JSON.stringify(result) })) };
     };
-    await runScript(harness.redis, 'rmBeat', 'worker', 3_600_000);
+    await runScript(harness.redis, 'rmBeat', 'worker', 3_600_000, '');
     dispatch = await createDispatch({
       redisUrl: harness.server.url,
       database: { raw } as unknown as Database,

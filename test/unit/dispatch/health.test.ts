@@ -34,9 +34,9 @@ describe('what the API knows of the pipeline behind it', () => {
     redis.disconnect();
   });
 
-  const start = async (askPostgres: () => Promise<void> = () => Promise.resolve()) =>
+  const start = async (askPostgres: () => Promise<string | undefined> = () => Promise.resolve(undefined)) =>
     (health = await startHealth(redis, askPostgres, pino({ level: 'silent' })));
-  const beat = () => runScript(redis, 'rmBeat', 'worker', hourMs);
+  const beat = (database = '') => runScript(redis, 'rmBeat', 'worker', hourMs, database);
 
   it('is the time by the clock of Redis, whatever the clock of this machine says', async () => {
     for (const wrongByMs of [-hourMs, hourMs]) {
@@ -80,7 +80,7 @@ describe('what the API knows of the pipeline behind it', () => {
       });
     });
     // As if another Redis took over that no worker has reached yet.
-    await runScript(redis, 'rmBeat', 'worker', 0);
+    await runScript(redis, 'rmBeat', 'worker', 0, '');
     redis.disconnect(true);
     expect(await atOnce).to.deep.include({ redis: false, worker: false });
     await until(() => parts().redis, { deadlineMs: soonMsMax, what: 'the first answer behind the new connection' });
@@ -89,7 +89,9 @@ describe('what the API knows of the pipeline behind it', () => {
 
   it('refuses for what is away, each by its name, and for nothing else', async () => {
     let isPostgresAway = true;
-    const started = await start(() => (isPostgresAway ? Promise.reject(new Error('away')) : Promise.resolve()));
+    const started = await start(() =>
+      isPostgresAway ? Promise.reject(new Error('away')) : Promise.resolve(undefined),
+    );
     const refusal = (shopId: number) => started.refusal(shopId);
     expect(refusal(1)).to.match(/database/);
     isPostgresAway = false;
@@ -101,6 +103,19 @@ describe('what the API knows of the pipeline behind it', () => {
     await server.restart();
   });
 
+  it('is none that workers of another database serve, which would book there what was sent here', async () => {
+    await beat('theirs');
+    const started = await start(() => Promise.resolve('ours'));
+    expect(started.refusal(1)).to.equal('No worker of this database is running.');
+    expect(started.parts()).to.deep.equal({ postgres: true, redis: true, worker: false });
+    await runScript(redis, 'rmBeat', 'worker', 0, '');
+    await beat('ours');
+    await until(() => started.refusal(1) === undefined, { deadlineMs: soonMsMax, what: 'our worker to be seen' });
+    await runScript(redis, 'rmBeat', 'worker', 0, '');
+    await beat('theirs');
+    await until(() => started.refusal(1)?.includes('worker'), { deadlineMs: soonMsMax, what: 'theirs to be seen' });
+  });
+
   it('is still so for a process that stood still, which has not been there to hear', async () => {
     await beat();
     const started = await start();
@@ -109,7 +124,7 @@ describe('what the API knows of the pipeline behind it', () => {
   });
 
   it('is that workers live also after a time in which the whole machine stood still, and their beats ran out', async () => {
-    await runScript(redis, 'rmBeat', 'worker', 1_000);
+    await runScript(redis, 'rmBeat', 'worker', 1_000, '');
     const started = await start();
     expect(started.refusal(1)).to.equal(undefined);
     standStill(1_500);
@@ -122,7 +137,7 @@ describe('what the API knows of the pipeline behind it', () => {
   });
 
   it('is out of date soon: a Postgres that falls silent counts as away, though it has refused nothing', async () => {
-    const answers = [Promise.resolve()];
+    const answers = [Promise.resolve(undefined)];
     await beat();
     const started = await start(() => answers.pop() ?? new Promise(() => undefined));
     expect(started.refusal(1)).to.equal(undefined);

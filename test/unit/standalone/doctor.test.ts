@@ -6,7 +6,7 @@ import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { lockPath, takeLock } from '../../../shared/standalone/instance-lock.js';
-import { createEmptyDatabase } from '../../support/servers.js';
+import { createEmptyDatabase, createTestDatabase } from '../../support/servers.js';
 import { startService } from '../../support/service.js';
 import type { Service } from '../../support/service.js';
 import { stopProcess } from '../../support/service-process.js';
@@ -148,6 +148,14 @@ describe('npm run doctor', () => {
       const { code, lines } = await doctor({ ...given, DATABASE_URL: empty.url });
       await empty.drop();
       expect(lines.get('Schema')).to.match(/^NO 0001-initial-schema, .* missing\. Run: npm run migrate$/);
+      expect(code).to.equal(1);
+    });
+
+    it('says NO where the workers are those of another database, and what to do', async () => {
+      const another = await createTestDatabase();
+      const { code, lines } = await doctor({ ...given, DATABASE_URL: another.url });
+      await another.drop();
+      expect(lines.get('Workers')).to.match(/^NO 1 alive, of another database than that of DATABASE_URL, so /);
       expect(code).to.equal(1);
     });
 

@@ -1,0 +1,65 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../shared/database/connect.js';
+import type { Database } from '../../shared/database/connect.js';
+import { addOne, totalOf } from '../support/change.js';
+import { createTestDatabase } from '../support/servers.js';
+import type { TestDatabase } from '../support/servers.js';
+import { startService, untilServing } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { stopProcess } from '../support/service-process.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+
+interface Installation {
+  service: Service;
+  database: Database;
+  shop: TestShop;
+}
+
+describe('two installations on one Redis, which is a mistake', () => {
+  let theirDatabase: TestDatabase;
+  let ours: Installation;
+  let theirs: Installation;
+  before(async () => {
+    const service = await startService();
+    theirDatabase = await createTestDatabase();
+    ours = await install(service);
+    const { redisUrl } = service;
+    theirs = await install(await startService({ redisUrl, databaseUrl: theirDatabase.url, workers: 0 }));
+    await theirs.service.startWorker();
+  });
+  after(async () => {
+    await Promise.all([ours, theirs].map(({ database }) => database.destroy()));
+    await Promise.all([ours, theirs].map(({ service }) => service.stop()));
+    await theirDatabase.drop();
+  });
+
+  async function install(service: Service): Promise<Installation> {
+    const database = connectDatabase({ url: service.databaseUrl, poolMax: 1, applicationName: 'test' });
+    return { service, database, shop: await createTestShop(database) };
+  }
+  const add = ({ service, shop }: Installation) => addOne(service.baseUrls[0] ?? '', shop);
+  const total = ({ database, shop }: Installation) => totalOf(database, shop);
+
+  it('the later one serves no writes, and says why; those of the first are applied where they belong', async () => {
+    for (let count = 0; count < 20; count += 1) {
+      const [done, refused] = await Promise.all([add(ours), add(theirs)]);
+      expect(done.status).to.equal(200);
+      expect(refused.status).to.equal(503);
+      expect(refused.body)
+        .to.have.nested.property('error.message')
+        .that.matches(/^No worker of this database is /);
+    }
+    expect([await total(ours), await total(theirs)]).to.deep.equal([20, 0]);
+    const logs = [...theirs.service.apis, ...theirs.service.workers].map((process) => process.logs().join('\n'));
+    for (const log of logs) expect(log).to.contain('workers of another database are alive on this Redis');
+  });
+
+  it('the later one serves by itself once the workers of the first are stopped, which then does not', async () => {
+    await Promise.all(ours.service.workers.splice(0).map(stopProcess));
+    await untilServing(theirs.service);
+    expect((await add(theirs)).status).to.equal(200);
+    expect((await add(ours)).status).to.equal(503);
+    expect([await total(ours), await total(theirs)]).to.deep.equal([20, 1]);
+  });
+});

@@ -1,0 +1,31 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import { readDatabaseIdentity } from '../../../shared/database/database-identity.js';
+import { useDatabase } from '../../support/database.js';
+import { createEmptyDatabase } from '../../support/servers.js';
+
+describe('which database this is', () => {
+  const postgres = useDatabase();
+
+  it('is the same for each connection and another for each database, of the same server too', async () => {
+    const identity = await readDatabaseIdentity(postgres.database);
+    expect(identity).to.match(/^\d+\.\d+$/);
+    expect(await readDatabaseIdentity(postgres.database)).to.equal(identity);
+    const empty = await createEmptyDatabase();
+    const other = connectDatabase({ url: empty.url, poolMax: 1, applicationName: 'test' });
+    expect(await readDatabaseIdentity(other))
+      .to.match(/^\d+\.\d+$/)
+      .and.not.equal(identity);
+    await other.destroy();
+    await empty.drop();
+  });
+
+  it('is not known where the role may not ask, and is no fault then', async () => {
+    await postgres.database.raw('REVOKE EXECUTE ON FUNCTION pg_control_system() FROM PUBLIC');
+    const transaction = await postgres.database.transaction();
+    await transaction.raw('CREATE ROLE narrow_for_identity');
+    await transaction.raw('SET LOCAL ROLE narrow_for_identity');
+    const identity = await readDatabaseIdentity(transaction).finally(() => transaction.rollback());
+    expect(identity).to.equal(undefined);
+  });
+});

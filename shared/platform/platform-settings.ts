@@ -2,11 +2,6 @@ import { tokenKeyProblem } from './token-cipher.js';
 
 /** What every process that calls a commerce platform reads; declared as for `shared/runtime/settings.ts`. */
 export const platformSettings = {
-  NODE_ENV: {
-    type: 'string',
-    description:
-      '`production`, as in the image: `PLATFORM_ALLOW_LOOPBACK` is refused, and logs are JSON on terminals too.',
-  },
   PLATFORM_TOKEN_KEY: {
     type: 'string',
     secret: true,

@@ -19,7 +19,7 @@ export const processSettings = {
     required: true,
     secret: true,
     check: redisAddress,
-    description: 'Redis or Valkey, shared by the API and the workers.',
+    description: 'Redis or Valkey, shared by the API and the workers of one database.',
   },
   LOG_LEVEL: {
     type: 'string',
@@ -29,7 +29,8 @@ export const processSettings = {
   },
   NODE_ENV: {
     type: 'string',
-    description: 'In production the log is JSON on a terminal too.',
+    description:
+      '`production`, as in the image: `PLATFORM_ALLOW_LOOPBACK` is refused, and logs are JSON on terminals too.',
   },
   ADMIN_HOST: {
     type: 'string',

@@ -8,6 +8,7 @@ import * as gatherFromIndex from './migrations/0006-gather-from-index.js';
 import * as cheaperIdForm from './migrations/0007-cheaper-id-form.js';
 import * as deleteEmptyFacets from './migrations/0008-delete-empty-facets.js';
 import * as markUsedInOrder from './migrations/0009-mark-used-in-order.js';
+import * as facetNumbersAgain from './migrations/0010-facet-numbers-again.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -24,6 +25,7 @@ const migrations = [
   { name: '0007-cheaper-id-form', ...cheaperIdForm },
   { name: '0008-delete-empty-facets', ...deleteEmptyFacets },
   { name: '0009-mark-used-in-order', ...markUsedInOrder },
+  { name: '0010-facet-numbers-again', ...facetNumbersAgain },
 ];
 
 type Migration = (typeof migrations)[number];

@@ -65,6 +65,25 @@ describe('the deletion of facets without materials', () => {
     expect(await counted()).to.deep.equal({ matchedCount: 1, vendors: ['New'] });
   });
 
+  it('lets others have their numbers once the last number is given out; those that are taken are passed over', async () => {
+    const [first, second, third] = [await draw('First'), await draw('Second'), await draw('Third')];
+    await create(postgres.database, '1', 'First');
+    await create(postgres.database, '3', 'Third');
+    await look();
+    await anHourPasses();
+    await look();
+    expect(await standing()).to.deep.equal(['First 1', 'Third 1']);
+    await postgres.database.raw(`SELECT setval('facets_sequence', ?)`, [Math.floor(first / 4) - 1]);
+    expect(await draw('Fourth')).to.equal(second);
+    expect(await draw('Fifth')).to.be.above(third);
+    await postgres.database.raw(
+      `SELECT setval('facets_sequence', (SELECT max_value FROM pg_sequences WHERE sequencename = 'facets_sequence'))`,
+    );
+    expect(await draw('Sixth'))
+      .to.be.above(0)
+      .and.not.be.oneOf([first, second, third]);
+  });
+
   it('takes those that never had a material, and all parts of a count that come to nothing', async () => {
     await draw('Never used');
     await create(postgres.database, '1', 'Parts');

@@ -147,7 +147,7 @@ describe('T14: a worker that is told to stop', () => {
     other.kill('SIGCONT');
     stuck.kill('SIGTERM');
     expect(await stuck.exited).to.deep.equal({ code: 1, signal: null });
-    expect(stuck.logs().join('\n')).to.contain('lanes, mirror and ledger watch did not close: forced to exit');
+    expect(stuck.logs().join('\n')).to.contain('lanes, mirror, ledger watch and pruning did not close: forced to exit');
     expect((await asked).status).to.equal(200);
     expect(await totalOf(database, shop)).to.equal(1);
     forget(service, stuck);

@@ -127,7 +127,7 @@ describe('the queue page', () => {
     }
   };
   const keysLeft = async () =>
-    (await redis.keys('*')).filter((key) => !/:(workers|wake)$|^raw-materials:limit:/.test(key));
+    (await redis.keys('*')).filter((key) => !/:(workers|databases|wake)$|^raw-materials:limit:/.test(key));
 
   it('shows the materials that have work now with what waits, and leaves nothing in Redis', async () => {
     expect(await queues()).to.deep.equal([]);

@@ -5,7 +5,8 @@ import type { Database } from './connect.js';
  * when it is made, and that of the database in it. A standby that takes over has them too, and so has any other copy of
  * the files; one that was restored from a dump has its own.
  *
- * @returns undefined for a role that may not ask
+ * @returns undefined where it is not to be had: the role may not ask, or this Postgres, as a hoster has built it, does not
+ * tell. Whatever may pass by itself is thrown, so that nobody forgets what is known.
  */
 export async function readDatabaseIdentity(database: Database): Promise<string | undefined> {
   try {
@@ -15,12 +16,13 @@ export async function readDatabaseIdentity(database: Database): Promise<string |
     );
     return rows[0]?.identity;
   } catch (error) {
-    if ((error as { code?: string }).code === insufficientPrivilege) return undefined;
+    if (neverTold.has((error as { code?: string }).code ?? '')) return undefined;
     throw error;
   }
 }
 
-const insufficientPrivilege = '42501';
+/** SQLSTATE: no privilege, no such function, not supported. */
+const neverTold = new Set(['42501', '42883', '0A000']);
 
 /** What a process knows of its database without a question: what it was told last. */
 export interface KnownDatabase {

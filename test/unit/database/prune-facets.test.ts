@@ -73,7 +73,7 @@ describe('the deletion of facets without materials', () => {
     await anHourPasses();
     await look();
     expect(await standing()).to.deep.equal(['First 1', 'Third 1']);
-    await postgres.database.raw(`SELECT setval('facets_sequence', ?)`, [Math.floor(first / 4) - 1]);
+    await postgres.database.raw(`SELECT setval('facets_sequence', ?, false)`, [Math.floor(first / 4)]);
     expect(await draw('Fourth')).to.equal(second);
     expect(await draw('Fifth')).to.be.above(third);
     await postgres.database.raw(

@@ -6,7 +6,7 @@ import {
   beginImport,
   importParameters,
   insertMaterialsWithStock,
-  makeFirstStatistics,
+  makeMissingStatistics,
   settleImport,
 } from '../database/import-materials.js';
 import { violatedConstraint } from '../database/violated-constraint.js';
@@ -83,7 +83,7 @@ async function settle(
       onProgress('settling', 1);
       await settleImport(database, abort);
     } else if (written > 0) {
-      await makeFirstStatistics(database, written);
+      await makeMissingStatistics(database, written);
     }
     return undefined;
   } catch (error) {

@@ -7,7 +7,7 @@ import {
   facetsOfVendors,
   importParameters,
   insertMaterialsWithStock,
-  makeFirstStatistics,
+  makeMissingStatistics,
 } from '../database/import-materials.js';
 import { addLocations } from '../database/locations.js';
 import type { NewLocation } from '../database/locations.js';
@@ -73,7 +73,7 @@ export async function seedDemo(options: DemoOptions): Promise<DemoAccess> {
     const basic = await ensureShop(database, shops, basicShop);
     const load = await ensureShop(database, shops, loadShop);
     await connectPlatform(database, demo, options);
-    await makeFirstStatistics(database);
+    await makeMissingStatistics(database);
     const keys = await keepDemoKeys(database, dataDir, {
       readKey: { shopId: demo.id, scope: 'read', label: 'Demo, read' },
       writeKey: { shopId: demo.id, scope: 'write', label: 'Demo, write' },

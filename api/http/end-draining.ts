@@ -59,7 +59,10 @@ export function endDrainingAfter(last: ServerResponse, socket: Duplex): void {
   });
 }
 
-/** Has Node call `endDraining` behind an answer with `Connection: close`, where it would close at once. */
+/**
+ * For a connection that begins: behind an answer with `Connection: close`, whoever asked for it, Node calls
+ * `endDraining`, where it would close at once.
+ */
 export function endDrainingBehindLast(socket: Duplex): void {
   // Node calls this method of the socket (documented, `net.Socket`) once the answer is written.
   Object.assign(socket, {

@@ -6,7 +6,6 @@ import { statusByCode } from '../../shared/domain/errors.js';
 import type { RequestError } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { answerLost, internalError } from '../fault-answers.js';
-import { endDrainingBehindLast } from './end-draining.js';
 import { isHeldBack } from './held-back-body.js';
 import { problemBody, wantsProblem } from './problem.js';
 import type { AppMiddleware, Reply } from './request-state.js';
@@ -57,7 +56,6 @@ export function sendReply(res: ServerResponse, answer: Answer): void {
   const own = answerHeaders(requestId, reply, rendered);
   // Not a literal that begins with a spread: Node 20 makes hidden classes of its own for each, which are born old.
   res.writeHead(status, Object.assign(own, headers, reply.headers, lastOfConnection && { Connection: 'close' }));
-  if (lastOfConnection) endDrainingBehindLast(res.req.socket);
   res.end(body);
 }
 

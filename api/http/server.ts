@@ -9,6 +9,7 @@ import { createAnswerLimit } from './answer-limit.js';
 import type { AnswerLimit } from './answer-limit.js';
 import { closeLingering } from './close-lingering.js';
 import type { OpenConnections } from './close-lingering.js';
+import { endDrainingBehindLast } from './end-draining.js';
 import { sendReply } from './envelope.js';
 import { answerConnect, answerParserFault } from './parser-faults.js';
 import { answerBefore, beginAfter, endWithLast, isUpgrade } from './pipelined.js';
@@ -64,6 +65,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   server.on('connection', (socket) => {
     const open: ServerResponse[] = [];
     connections.set(socket, open);
+    endDrainingBehindLast(socket);
     readAhead.set(socket, boundReadAhead(socket, open));
     socket.once('close', () => {
       connections.delete(socket);

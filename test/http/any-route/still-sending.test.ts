@@ -16,7 +16,7 @@ interface Case {
 const kib = 1_024;
 const parts = (count: number, bytes: number) => Array<string>(count).fill('x'.repeat(bytes));
 
-describe('a client that is still sending when it is refused', () => {
+describe('a client that is still sending when the service ends its connection', () => {
   const http = useHttpService();
   let shop: TestShop;
   before(async () => (shop = await createTestShop(http.database)));
@@ -49,6 +49,12 @@ describe('a client that is still sending when it is refused', () => {
       title: 'what is no HTTP behind a whole request',
       parts: () => [`${whole}hello\r\n\r\n`, ...parts(20, 10 * kib)],
       pauseMs: 5,
+      statuses: [200],
+    },
+    {
+      title: 'more behind a request that was to be the last',
+      parts: () => ['GET /healthz HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n', ...parts(20, 10 * kib)],
+      pauseMs: 50,
       statuses: [200],
     },
     {

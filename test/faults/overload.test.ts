@@ -5,7 +5,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { queuePrefix } from '../../shared/queue/names.js';
 import { totalOf } from '../support/change.js';
 import { counting } from '../support/counting.js';
-import { connectForTest } from '../support/fault-run.js';
+import { connectForTest } from '../support/database.js';
 import { isLongRun, sizeOf } from '../support/long-run.js';
 import { inventoryPath } from '../support/material-paths.js';
 import { startOverload } from '../support/overload.js';

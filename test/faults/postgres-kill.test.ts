@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne, totalOf } from '../support/change.js';
 import { runFaultRounds } from '../support/fault-rounds.js';
-import { connectForTest } from '../support/fault-run.js';
+import { connectForTest } from '../support/database.js';
 import type { FaultRun } from '../support/fault-run.js';
 import { request } from '../support/http.js';
 import { sizeOf } from '../support/long-run.js';

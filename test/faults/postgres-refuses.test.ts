@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import { addOne, totalOf } from '../support/change.js';
-import { connectForTest } from '../support/fault-run.js';
+import { connectForTest } from '../support/database.js';
 import { request } from '../support/http.js';
 import { startService, untilServing } from '../support/service.js';
 import { stopProcess } from '../support/service-process.js';

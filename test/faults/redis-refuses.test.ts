@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne, totalOf } from '../support/change.js';
 import { startFaultProxy } from '../support/fault-proxy.js';
-import { connectForTest } from '../support/fault-run.js';
+import { connectForTest } from '../support/database.js';
 import { request } from '../support/http.js';
 import { startTestRedis } from '../support/servers.js';
 import type { TestRedis } from '../support/servers.js';

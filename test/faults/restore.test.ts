@@ -8,7 +8,7 @@ import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { backUpDatabase, backUpRedis } from '../support/back-up.js';
 import type { BackUp } from '../support/back-up.js';
 import { addOne, recordOf, totalOf } from '../support/change.js';
-import { connectForTest } from '../support/fault-run.js';
+import { connectForTest } from '../support/database.js';
 import { openQueueHarness } from '../support/queue-harness.js';
 import type { QueueHarness } from '../support/queue-harness.js';
 import { pipelineKeys } from '../support/redis-keys.js';

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { createDice } from './dice.js';
 import type { Dice } from './dice.js';
@@ -139,9 +138,4 @@ async function untilSettled(load: RecordedLoad, hit: Intent[]): Promise<void> {
         .map(({ tag }) => tag)
         .join(', ')}`,
   });
-}
-
-/** The test's own connection, which must survive that Postgres goes away. */
-export function connectForTest(url: string): Database {
-  return connectDatabase({ url, poolMax: 2, applicationName: 'test' });
 }

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { rememberOpen } from './cleanup.js';
+import { connectForTest } from './database.js';
 import { closeConnections, request } from './http.js';
 import type { Answer, Asked } from './http.js';
 import { platformTokenKey } from './platform.js';
@@ -124,7 +124,7 @@ export async function ask(baseUrl: string, asked: Asked): Promise<Answer> {
 
 async function start(options: ServiceOptions): Promise<Running> {
   const service = await startService(options);
-  const database = connectDatabase({ url: service.databaseUrl, poolMax: 4, applicationName: 'raw-materials-test' });
+  const database = connectForTest(service.databaseUrl, { poolMax: 4, applicationName: 'raw-materials-test' });
   return { service, database, redis: new Redis(service.redisUrl, { retryStrategy: () => null }) };
 }
 

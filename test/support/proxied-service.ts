@@ -1,5 +1,5 @@
-import { connectForTest } from './fault-run.js';
 import type { Database } from '../../shared/database/connect.js';
+import { connectForTest } from './database.js';
 import { startFaultProxy } from './fault-proxy.js';
 import type { FaultProxy } from './fault-proxy.js';
 import { createTestDatabase, startTestRedis } from './servers.js';

@@ -1,5 +1,5 @@
 import type { Database } from '../../shared/database/connect.js';
-import { connectForTest } from './fault-run.js';
+import { connectForTest } from './database.js';
 import { startService } from './service.js';
 import type { Service, ServiceOptions } from './service.js';
 

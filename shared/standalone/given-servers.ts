@@ -175,7 +175,7 @@ export async function checkWorkers(
   const own = databaseUrl && (await identityOf(databaseUrl));
   if (own && databases.some((other) => other !== own)) {
     return bad(
-      `${workers} alive, of another database than that of DATABASE_URL, so this API refuses every write.\n` +
+      `${workers} alive, writing to another database, so the API refuses every write.\n` +
         'Give each installation a Redis of its own, or another number of its databases (REDIS_URL).',
     );
   }

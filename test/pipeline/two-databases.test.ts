@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
+import { exitCodes } from '../../shared/runtime/exit-codes.js';
 import { addOne, totalOf } from '../support/change.js';
+import { npmStart } from '../support/npm-start.js';
 import { createTestDatabase } from '../support/servers.js';
 import type { TestDatabase } from '../support/servers.js';
 import { startService, untilServing } from '../support/service.js';
@@ -9,6 +11,7 @@ import type { Service } from '../support/service.js';
 import { stopProcess } from '../support/service-process.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
 
 interface Installation {
   service: Service;
@@ -53,6 +56,19 @@ describe('two installations on one Redis, which is a mistake', () => {
     expect([await total(ours), await total(theirs)]).to.deep.equal([20, 0]);
     const logs = [...theirs.service.apis, ...theirs.service.workers].map((process) => process.logs().join('\n'));
     for (const log of logs) expect(log).to.contain('workers of another database are alive on this Redis');
+  });
+
+  it('npm start with the Redis of another says so, and ends', async () => {
+    const folder = await temporaryFolder();
+    try {
+      const given = { REDIS_URL: ours.service.redisUrl, DATABASE_URL: theirDatabase.url };
+      const started = npmStart(folder.path, given);
+      const { code } = await started.exited;
+      expect(started.output()).to.include('alive, writing to another database').and.to.include('(REDIS_URL)');
+      expect(code).to.equal(exitCodes.config);
+    } finally {
+      await folder.remove();
+    }
   });
 
   it('the later one serves by itself once the workers of the first are stopped, which then does not', async () => {

@@ -1,4 +1,3 @@
-import { refuseInput } from '../../shared/contract/faults.js';
 import type { ListPage } from '../../shared/contract/list-page.js';
 import { listQuerySchema } from '../../shared/contract/list-query.js';
 import type { ListQuery } from '../../shared/contract/list-query.js';
@@ -6,8 +5,8 @@ import { findMaterialPage } from '../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../shared/database/material-list.js';
 import { sortKeys } from '../../shared/database/material-page.js';
 import type { SortKey } from '../../shared/database/material-page.js';
-import { succeed } from '../../shared/domain/errors.js';
-import type { Result } from '../../shared/domain/errors.js';
+import { fail, succeed } from '../../shared/domain/errors.js';
+import type { Refusal, Result } from '../../shared/domain/errors.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 
@@ -31,14 +30,15 @@ export async function listMaterials(
   const found = await reads.ask(shop.id, (database) => findMaterialPage(database, shop.id, query));
   if (!found.ok) return found;
   const { items, totalCount, availableVendors, refusedBytes } = found.data;
-  if (refusedBytes !== undefined) return refuseInput('query', [{ path: 'pageSize', message: tooMuch(refusedBytes) }]);
+  if (refusedBytes !== undefined) return refusePage(refusedBytes);
   const { page, pageSize } = query;
   return succeed({ items, totalCount, page, pageSize, totalPages: Math.ceil(totalCount / pageSize), availableVendors });
 }
 
-function tooMuch(bytes: number): string {
+function refusePage(bytes: number): Refusal {
   const found = `The materials of this page have ${Math.ceil(bytes / mib)} MiB of text`;
-  return `${found}; a page may have ${textMibMax}. Ask for fewer.`;
+  const message = `${found}; a page may have ${textMibMax}. Ask for fewer.`;
+  return fail('INVALID_INPUT', message, { details: [{ path: 'pageSize', message }] });
 }
 
 const defaultOf = listQuerySchema.properties;

@@ -1,4 +1,3 @@
-import { refuseInput } from '../../shared/contract/faults.js';
 import type { HistoryPage } from '../../shared/contract/history-page.js';
 import { historyQuerySchema } from '../../shared/contract/history-query.js';
 import type { HistoryQuery } from '../../shared/contract/history-query.js';
@@ -6,7 +5,7 @@ import { parseMoment } from '../../shared/contract/moment.js';
 import { readLedger } from '../../shared/database/ledger.js';
 import type { LedgerPosition, LedgerRecord } from '../../shared/database/ledger.js';
 import { findMaterial } from '../../shared/database/materials.js';
-import { succeed } from '../../shared/domain/errors.js';
+import { fail, succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import { toUnits } from '../../shared/domain/quantity.js';
 import type { Caller } from '../caller.js';
@@ -85,4 +84,7 @@ function parseCursor(cursor: string): LedgerPosition | undefined {
   return toCursor(position) === cursor ? position : undefined;
 }
 
-const badCursor = refuseInput('query', [{ path: 'cursor', message: 'Is not the nextCursor of a page.' }]);
+/** Named alike for a query and for the arguments of a tool. */
+const badCursor = fail('INVALID_INPUT', 'The cursor is not the nextCursor of a page.', {
+  details: [{ path: 'cursor', message: 'Is not the nextCursor of a page.' }],
+});

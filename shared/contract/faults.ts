@@ -82,6 +82,9 @@ function sentenceOf({ keyword, params, message = 'is not valid' }: ErrorObject):
       return `Must hold at least ${String(params['limit'])}.`;
     case 'maxItems':
       return `Must hold at most ${String(params['limit'])}.`;
+    case 'pattern':
+      // Of what clients send, only the `idempotencyKey` of a tool has a `pattern`.
+      return 'Must be 1 to 255 visible ASCII characters.';
     case 'format':
       return sentenceByFormat[params['format'] as string] ?? `Must be a valid ${String(params['format'])}.`;
     default:

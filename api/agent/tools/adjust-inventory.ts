@@ -1,5 +1,6 @@
 import { batchQuerySchema } from '../../../shared/contract/batch-query.js';
 import { reportedBatchResultSchema } from '../../../shared/contract/batch-result.js';
+import { refuseInput } from '../../../shared/contract/faults.js';
 import { inventoryBatchSchema, inventoryRowSchema } from '../../../shared/contract/inventory-batch.js';
 import { readInventoryBatch } from '../../../shared/contract/read-inventory-batch.js';
 import { adjustInventory as adjust } from '../../operations/adjust-inventory.js';
@@ -69,7 +70,7 @@ export const adjustInventory = createTool<Arguments>({
   run: async (services, caller, args) => {
     const { variantId, updates, dryRun = false } = args;
     const rows = readInventoryBatch({ updates }, variantId);
-    if (!rows.ok) return answered(rows);
+    if (!rows.ok) return answered(refuseInput('call', rows.error.details ?? []));
     const idempotency = toolIdempotency(name, caller, args);
     return adjust(services, caller, {
       variantId,

@@ -1,3 +1,4 @@
+import { refuseInput } from '../../../shared/contract/faults.js';
 import { materialChangesSchema } from '../../../shared/contract/material-changes.js';
 import { materialSchema } from '../../../shared/contract/material.js';
 import { readMaterialChanges } from '../../../shared/contract/read-material-changes.js';
@@ -56,7 +57,7 @@ export const updateRawMaterial = createTool<Arguments>({
   output: materialSchema,
   run: async (services, caller, args) => {
     const changes = readMaterialChanges(args.changes);
-    if (!changes.ok) return answered(intoChanges(changes.error));
+    if (!changes.ok) return answered(refuseInput('call', underChanges(changes.error)));
     const idempotency = toolIdempotency(name, caller, args);
     const { variantId } = args;
     const asked = { variantId, changes: changes.data, idempotency, wording: toolWording };
@@ -65,11 +66,13 @@ export const updateRawMaterial = createTool<Arguments>({
   },
 });
 
-/** Moves faults of REST's body under `/changes`, also those that show only when the change is applied. */
-function intoChanges({ details = [], ...error }: RequestError): Refusal {
+/** A fault that shows only when the change is applied; its message names no place. */
+function intoChanges(error: RequestError): Refusal {
+  return { ok: false, error: { ...error, ...(error.details !== undefined && { details: underChanges(error) }) } };
+}
+
+/** The faults of REST's body, under `/changes`. */
+function underChanges({ details = [] }: RequestError): ErrorDetail[] {
   const isInBody = ({ path }: ErrorDetail) => path === '' || path.startsWith('/');
-  const inArguments = details.map((detail) =>
-    isInBody(detail) ? { ...detail, path: `/changes${detail.path}` } : detail,
-  );
-  return { ok: false, error: { ...error, ...(details.length > 0 && { details: inArguments }) } };
+  return details.map((detail) => (isInBody(detail) ? { ...detail, path: `/changes${detail.path}` } : detail));
 }

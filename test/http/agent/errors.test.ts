@@ -45,9 +45,16 @@ describe('POST /mcp: what is refused', () => {
           errorOf(client, name, args(shop.materialIds[0] ?? ''), 'INVALID_INPUT'),
         );
         expect(error.details?.map(({ path }) => path).sort(), `${name} ${error.message}`).to.deep.equal(paths.sort());
+        // A tool has arguments, and neither a body nor a query; a place in the message is the place in the details.
+        expect(error.message, name).to.not.match(/\b(body|query)\b/);
+        const [, place] = / at (\/\S*): /.exec(error.message) ?? [];
+        if (place !== undefined) expect(place, error.message).to.equal(paths[0]);
       }
       const { message } = await errorOf(client, 'get_raw_material', {}, 'INVALID_INPUT');
       expect(message).to.equal('The call has a fault at /variantId: Is required.');
+      const badKey = { variantId: shop.materialIds[0], updates: good, idempotencyKey: 'a b' };
+      const { details } = await errorOf(client, 'adjust_inventory', badKey, 'INVALID_INPUT');
+      expect(details?.[0]?.message).to.equal('Must be 1 to 255 visible ASCII characters.');
     });
   });
 

@@ -1,3 +1,4 @@
+import { expect } from 'chai';
 import { useHttpService } from '../../support/http-service.js';
 import { badIds, inventoryPath } from '../../support/material-paths.js';
 import { expectError, expectFaults } from '../../support/reply.js';
@@ -42,6 +43,12 @@ describe('GET /v1/raw-materials/{variantId}/inventory/history: 400', () => {
       expectFaults(await read(shop.materialIds[0] ?? '', `?${query}`), [path]);
     });
   }
+
+  it('tells a client whose + became a blank how to send it', async () => {
+    const answer = await read(shop.materialIds[0] ?? '', '?from=2026-01-01T00:00:00+02:00');
+    expectFaults(answer, ['from']);
+    expect(answer.text).to.contain('In an address + is %2B.');
+  });
 
   it('refuses what is no id, before anything is looked up', async () => {
     for (const id of badIds) expectError(await read(id, ''), 'INVALID_INPUT');

@@ -1,6 +1,21 @@
 import type { Schema } from '../../shared/contract/published-formats.js';
 import type { Hoist } from './hoist-schemas.js';
 
+/** An entity tag, as `readIfMatch` takes it. */
+const tag = '(?:W/)?"[!#-~\\x80-\\xff]*"';
+
+/**
+ * What the readers of ids and headers take, in a form that validators without look-ahead (RE2) take as well: clients
+ * that check a request before they send it need not be told by a 400.
+ */
+const patterns = {
+  variantId: '^(?:[0-9]{1,20}$|VMAT-)',
+  virtualId: '^VMAT-',
+  // A key that begins with a quote and ends with one is a quoted key, and then not an empty one.
+  idempotencyKey: '^(?:[!#-~][!-~]{0,254}|"(?:[!-~]{0,253}[!#-~]|[!-~]{1,255}")?)$',
+  ifMatch: `^(?:[ \\t]*\\*[ \\t]*|[ \\t]*(?:,[ \\t]*)*${tag}[ \\t]*(?:,[ \\t]*(?:${tag}[ \\t]*)?)*)$`,
+} as const;
+
 /**
  * Parameters in a path or header; those in a query come from the schemas that validate them (`queryParameters`). None
  * has an `example`: the page would fill it in, and a key or a tag that nobody chose changes what a request means.
@@ -13,7 +28,7 @@ export const parameters = {
     description:
       '1–20 digits: a variant of the commerce platform. VMAT-…: a virtual material, whose new ids are VMAT-VAR-<uuid>. ' +
       'Global ids (gid://…) are not taken.',
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: patterns.variantId },
   },
   virtualId: {
     name: 'variantId',
@@ -21,7 +36,7 @@ export const parameters = {
     required: true,
     description:
       'The id of a virtual material. The platform manages its own: their ids are refused with INVALID_INPUT.',
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: patterns.virtualId },
   },
   idempotencyKey: {
     name: 'Idempotency-Key',
@@ -29,7 +44,7 @@ export const parameters = {
     description:
       '1–255 visible ASCII characters, bare or in double quotes. An executed answer is remembered for 24 h and given again ' +
       'to a repeat of the same request; the same key with another request is IDEMPOTENCY_KEY_REUSED.',
-    schema: { type: 'string', minLength: 1, maxLength: 257, pattern: '^[\\x21-\\x7e]+$' },
+    schema: { type: 'string', minLength: 1, maxLength: 257, pattern: patterns.idempotencyKey },
   },
   prefer: {
     name: 'Prefer',
@@ -43,7 +58,7 @@ export const parameters = {
     name: 'If-Match',
     in: 'header',
     description: 'The ETag of the version that is to be changed, or several; 412 where the material is at another.',
-    schema: { type: 'string' },
+    schema: { type: 'string', pattern: patterns.ifMatch },
   },
   ifNoneMatch: {
     name: 'If-None-Match',

@@ -8,8 +8,10 @@ export type Schema = Readonly<Record<string, unknown>>;
  */
 const keywordsOf: Readonly<Record<string, Schema>> = {
   text: {},
-  'http-url': { pattern: '^[Hh][Tt][Tt][Pp][Ss]?://' },
-  moment: { pattern: '^\\d{4}-\\d\\d-\\d\\d(T|$)' },
+  'http-url': { pattern: '^[Hh][Tt][Tt][Pp][Ss]?://[^\\s/?#]\\S*$' },
+  moment: {
+    pattern: '^\\d{4}-\\d\\d-\\d\\d(?:T\\d\\d:\\d\\d(?::\\d\\d(?:\\.\\d{1,9})?)?(?:Z|[+-]\\d\\d:\\d\\d))?$',
+  },
 };
 
 /** Replaces the format of this schema alone, not of those within it. */

@@ -100,16 +100,22 @@ function numberWithin(dice: Dice, { minimum = -1e6, maximum = 1e6 }: Schema): nu
 }
 
 const moments = ['2026-01-31', '2026-01-31T13:45:00Z', '2020-02-29T00:00:00.123456789+14:00', '9999-12-31T23:59:59Z'];
+const addresses = ['https://example.com/a.png', 'http://[::1]:1/ä?#x'];
+const tags = ['"1"', '*', 'W/"1", "2"'];
 const letters = ['a', 'Z', '7', ' ', '%', '_', '\\', '"', "'", 'é', '€', '𝄞', '\t', '\u202e', '<', '\u2028', '.', '-'];
 
 function validText(dice: Dice, { format, pattern, minLength = 0, maxLength = 40 }: Schema): string {
   if (format === 'uuid')
     return dice.pick(['00000000-0000-4000-8000-000000000000', '019ab8f2-6c00-7d3a-8f21-4b5c6d7e8f90']);
   if (format === 'moment' || format === 'date-time') return dice.pick(moments);
-  if (format === 'http-url' || format === 'uri') return dice.pick(['https://example.com/a.png', 'http://[::1]:1/ä?#x']);
+  if (format === 'http-url' || format === 'uri') return dice.pick(addresses);
   const length = dice.chance(0.02) ? maxLength : Math.min(maxLength, minLength + dice.below(12));
-  // The one pattern that the document has is of visible ASCII.
-  if (pattern !== undefined) return 'k'.repeat(Math.max(1, Math.min(3, length))) + String(dice.below(30));
+  if (pattern !== undefined) {
+    const key = 'k'.repeat(Math.max(1, Math.min(3, length))) + String(dice.below(30));
+    const fitting = [key, ...moments, ...addresses, ...tags].filter((text) => new RegExp(pattern, 'u').test(text));
+    // A key fits the pattern of keys; so would the others.
+    return fitting.includes(key) ? key : dice.pick(fitting);
+  }
   let text = '';
   while (text.length < length) text += dice.pick(letters);
   return text.slice(0, length).replace(/[\ud800-\udbff]$/, 'x');

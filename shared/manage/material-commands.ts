@@ -9,7 +9,7 @@ import { facetsOfVendors, insertMaterialsWithStock, importParameters } from '../
 import { listLocations } from '../database/locations.js';
 import { findMaterialPage } from '../database/material-list.js';
 import type { MaterialListQuery } from '../database/material-list.js';
-import { sortKeys } from '../database/material-page.js';
+import { sortKeys } from '../database/material-page-sql.js';
 import { findMaterial } from '../database/materials.js';
 import { virtualMaterialId } from '../domain/material-id.js';
 import type { Material, NewMaterialFields } from '../domain/material.js';

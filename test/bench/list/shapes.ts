@@ -1,5 +1,5 @@
-import { sortKeys } from '../../../shared/database/material-page.js';
-import type { SortKey } from '../../../shared/database/material-page.js';
+import { sortKeys } from '../../../shared/database/material-page-sql.js';
+import type { SortKey } from '../../../shared/database/material-page-sql.js';
 
 /** A list as a client asks for it. */
 export interface Shape {

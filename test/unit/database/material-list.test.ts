@@ -6,7 +6,7 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import type { NewMaterial } from '../../../shared/database/create-materials.js';
 import { findMaterialPage } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
-import { sortKeys } from '../../../shared/database/material-page.js';
+import { sortKeys } from '../../../shared/database/material-page-sql.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { sentDuring } from '../../support/sent-statements.js';
 import { createTestDatabase } from '../../support/servers.js';

@@ -7,8 +7,15 @@ import type { NewMaterial } from '../../../shared/database/create-materials.js';
 import { readFacets } from '../../../shared/database/facets.js';
 import type { ListFilters } from '../../../shared/database/facets.js';
 import { findMaterialPage } from '../../../shared/database/material-list.js';
-import { gatherSql, isWalked, pageOfSql, shapeOf, sortKeys, walkSql } from '../../../shared/database/material-page.js';
-import type { PageShape, SortKey } from '../../../shared/database/material-page.js';
+import {
+  gatherSql,
+  isWalked,
+  pageOfSql,
+  shapeOf,
+  sortKeys,
+  walkSql,
+} from '../../../shared/database/material-page-sql.js';
+import type { PageShape, SortKey } from '../../../shared/database/material-page-sql.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { diceOf } from '../../support/dice.js';
 import { createTestDatabase } from '../../support/servers.js';

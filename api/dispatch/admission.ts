@@ -1,8 +1,8 @@
 import type { Command } from '../../shared/domain/operation.js';
+import { notApplied } from './dispatch-outcome.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import type { Health } from './health.js';
 import type { DispatchSettings } from './settings.js';
-import { notApplied } from './waiter.js';
 
 type Admitted = { ok: true; rowCount: number; bytes: number } | { ok: false; refused: DispatchOutcome };
 

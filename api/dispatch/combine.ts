@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { queueName } from '../../shared/queue/names.js';
+import { notApplied } from './dispatch-outcome.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import type { Enqueued } from './enqueue.js';
 import { createShopGates, jobsSentMax } from './shop-gates.js';
 import type { ShopGates } from './shop-gates.js';
-import { notApplied } from './waiter.js';
 import type { FormedJob, Waiter } from './waiter.js';
 
 /**

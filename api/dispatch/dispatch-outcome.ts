@@ -10,3 +10,24 @@ export type DispatchOutcome =
   | { status: 'not-applied'; message: string; retryAfterSeconds: number }
   /** Queued, and neither a result nor a cancellation could be had: 504. */
   | { status: 'unknown' };
+
+const retryAfterSecondsMax = 3;
+
+/** Certainly not applied; told to come back after a jittered wait, so that refused clients do not return as one. */
+export function notApplied(message: string): DispatchOutcome {
+  return { status: 'not-applied', message, retryAfterSeconds: 1 + Math.floor(Math.random() * retryAfterSecondsMax) };
+}
+
+/** What stands on record, as the answer to whoever waits for it. */
+export function toDispatchOutcome(outcome: OperationOutcome): DispatchOutcome {
+  switch (outcome.status) {
+    case 'cancelled':
+      return notApplied('The operation was cancelled before a worker came to it.');
+    case 'expired':
+      return notApplied('The operation expired before a worker came to it.');
+    case 'executed':
+    case 'key-reused':
+    case 'failed':
+      return outcome;
+  }
+}

@@ -6,6 +6,7 @@ import { createSlotMap } from '../../shared/runtime/slot-map.js';
 import { createAdmission } from './admission.js';
 import { createCombiner } from './combine.js';
 import type { DispatchMetrics, DispatchState } from './dispatch-metrics.js';
+import { toDispatchOutcome } from './dispatch-outcome.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import { enqueue } from './enqueue.js';
 import { lookUpEveryMs, startFollowUp } from './follow-up.js';
@@ -15,7 +16,6 @@ import type { Health } from './health.js';
 import { openQueueLink } from './queue-link.js';
 import type { QueueLink } from './queue-link.js';
 import type { DispatchSettings } from './settings.js';
-import { toDispatchOutcome } from './waiter.js';
 import type { Waiter } from './waiter.js';
 
 export interface DispatchRequest {
@@ -24,7 +24,7 @@ export interface DispatchRequest {
   keyId: string | null;
   /** A UUIDv7, fresh for each attempt; it is also the operation's id. */
   requestId: string;
-  idempotency?: Idempotency;
+  idempotency?: Idempotency | undefined;
 }
 
 /** The API's half of the pipeline: a request goes in, and what certainly became of it comes out. */

@@ -5,11 +5,11 @@ import { queueName } from '../../shared/queue/names.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import type { SlotMap } from '../../shared/runtime/slot-map.js';
 import type { DispatchMetrics } from './dispatch-metrics.js';
+import { notApplied, toDispatchOutcome } from './dispatch-outcome.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import { announceQueued, enqueue } from './enqueue.js';
 import type { QueueLink } from './queue-link.js';
 import { graceMs } from './settings.js';
-import { toDispatchOutcome, notApplied } from './waiter.js';
 import type { FormedJob, Waiter } from './waiter.js';
 
 /**

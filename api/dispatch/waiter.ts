@@ -1,4 +1,4 @@
-import type { MaterialRef, Operation, OperationOutcome } from '../../shared/domain/operation.js';
+import type { MaterialRef, Operation } from '../../shared/domain/operation.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 
 /** A request that waits for the outcome of its operation. */
@@ -29,25 +29,4 @@ export interface FormedJob {
   ref: MaterialRef;
   /** Those of its operations that have no outcome yet. */
   open: Set<Waiter>;
-}
-
-const retryAfterSecondsMax = 3;
-
-/** Certainly not applied; told to come back after a jittered wait, so that refused clients do not return as one. */
-export function notApplied(message: string): DispatchOutcome {
-  return { status: 'not-applied', message, retryAfterSeconds: 1 + Math.floor(Math.random() * retryAfterSecondsMax) };
-}
-
-/** What stands on record, as the answer to whoever waits for it. */
-export function toDispatchOutcome(outcome: OperationOutcome): DispatchOutcome {
-  switch (outcome.status) {
-    case 'cancelled':
-      return notApplied('The operation was cancelled before a worker came to it.');
-    case 'expired':
-      return notApplied('The operation expired before a worker came to it.');
-    case 'executed':
-    case 'key-reused':
-    case 'failed':
-      return outcome;
-  }
 }

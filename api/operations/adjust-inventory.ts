@@ -48,7 +48,7 @@ export async function adjustInventory(
   }
   const outcome = await dispatch.submit(
     { shopId: shop.id, materialId: variantId },
-    { command: toCommand(input), channel, keyId, requestId, ...(idempotency && { idempotency }) },
+    { command: toCommand(input), channel, keyId, requestId, idempotency },
   );
   const hasKey = idempotency !== undefined;
   const asked = { materialId: variantId, requestId, hasKey, fieldsOnly: false, dryRun, wording };

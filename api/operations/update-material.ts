@@ -41,7 +41,7 @@ export async function updateMaterial(
   const command: UpdateCommand = { kind: 'update', changes, ...(ifVersions && { ifVersions }) };
   const outcome = await services.dispatch.submit(
     { shopId: shop.id, materialId: variantId },
-    { command, channel, keyId, requestId, ...(idempotency && { idempotency }) },
+    { command, channel, keyId, requestId, idempotency },
   );
   return answerToUpdate(outcome, {
     materialId: variantId,

@@ -30,13 +30,10 @@ export interface ApplyInParts {
  */
 export async function applyInParts(groups: OperationGroup[], deps: ApplyInParts): Promise<AppliedJobs> {
   const done: AppliedJobs = { outcomes: new Map(), leftOut: new Set() };
-  const overstays = async (part: OperationGroup[]) =>
-    performance.now() < deps.endMs ? await doesOverstay(deps, part, done) : leaveOut(part, done);
-
   const large: OperationGroup[] = [];
   const parts = [groups];
   for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-    if (!(await overstays(part))) continue;
+    if (!(await overstays(deps, part, done))) continue;
     if (part.length > 1) parts.push(...halvesOf(part));
     else if (part[0]?.operations.length === 1) leaveOut(part, done);
     else large.push(...part);
@@ -45,7 +42,8 @@ export async function applyInParts(groups: OperationGroup[], deps: ApplyInParts)
     const runs = halvesOf(group.operations);
     for (let run = runs.shift(); run !== undefined; run = runs.shift()) {
       // The later operations of a material must not overtake the one that was left out.
-      if (done.leftOut.has(queueName(group)) || !(await overstays([{ ...group, operations: run }]))) continue;
+      if (done.leftOut.has(queueName(group))) break;
+      if (!(await overstays(deps, [{ ...group, operations: run }], done))) continue;
       if (run.length > 1) runs.unshift(...halvesOf(run));
       else leaveOut([group], done);
     }
@@ -53,15 +51,20 @@ export async function applyInParts(groups: OperationGroup[], deps: ApplyInParts)
   return done;
 }
 
-async function doesOverstay(
-  { apply, goesOn }: ApplyInParts,
+/** Applies a part, or leaves it out where the time for all is over; true where it has to be divided. */
+async function overstays(
+  { apply, goesOn, endMs }: ApplyInParts,
   part: OperationGroup[],
-  { outcomes, leftOut }: AppliedJobs,
+  done: AppliedJobs,
 ): Promise<boolean> {
+  if (performance.now() >= endMs) {
+    leaveOut(part, done);
+    return false;
+  }
   try {
     const applied = await apply(part);
-    for (const [id, outcome] of applied.outcomes) outcomes.set(id, outcome);
-    for (const queue of applied.leftOut) leftOut.add(queue);
+    for (const [id, outcome] of applied.outcomes) done.outcomes.set(id, outcome);
+    for (const queue of applied.leftOut) done.leftOut.add(queue);
     return false;
   } catch (error) {
     if (!isTimeout(error) || !goesOn()) throw error;
@@ -69,9 +72,8 @@ async function doesOverstay(
   }
 }
 
-function leaveOut(part: OperationGroup[], { leftOut }: AppliedJobs): false {
+function leaveOut(part: OperationGroup[], { leftOut }: AppliedJobs): void {
   for (const group of part) leftOut.add(queueName(group));
-  return false;
 }
 
 /** A single thing is one part. */

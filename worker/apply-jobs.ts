@@ -11,7 +11,7 @@ import type { WorkerDeps } from './deps.js';
 import type { Job } from './read-jobs.js';
 
 /** When the jobs were taken: in Redis' clock, and in this process's; and for how long the lane is at them. */
-export interface TakenJobs extends Pick<Held, 'nowMs' | 'sinceSentMs'>, Pick<ApplyInParts, 'goesOn' | 'endMs'> {}
+export interface CycleClock extends Pick<Held, 'nowMs' | 'sinceSentMs'>, Pick<ApplyInParts, 'goesOn' | 'endMs'> {}
 
 /**
  * How often a transaction that meets passing faults runs in all, before its materials are given back. A lane that is
@@ -29,7 +29,7 @@ const deliveriesMax = 25;
  *
  * @throws an infrastructure error that did not pass; nothing is lost, the jobs stand where they stood
  */
-export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenJobs): Promise<AppliedJobs> {
+export async function applyJobs(deps: WorkerDeps, jobs: Job[], clock: CycleClock): Promise<AppliedJobs> {
   const ours = jobs.filter(hasContent);
   for (const { queue, id } of jobs.filter((job) => !hasContent(job))) {
     deps.logger.error({ queue, job: id }, 'A job holds nothing of ours and is removed.');
@@ -37,10 +37,10 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenJobs)
   const sound = ours.filter(isSound);
   const groups = groupByMaterial(sound);
   const exhausted = groupByMaterial(ours.filter((job) => !isSound(job)));
-  const slice: Slice = { ...taken, jobsIn: (part) => (part === groups ? sound.length : countJobs(sound, part)) };
+  const slice: Slice = { ...clock, jobsIn: (part) => (part === groups ? sound.length : countJobs(sound, part)) };
   const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
   try {
-    const applied = await applyInParts(groups, { ...taken, apply: (part) => apply(deps, part, slice) });
+    const applied = await applyInParts(groups, { ...clock, apply: (part) => apply(deps, part, slice) });
     return merge([failed, applied]);
   } catch (error) {
     if (mayPass(error)) throw error;
@@ -50,7 +50,7 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], taken: TakenJobs)
 }
 
 /** What the transactions that apply one slice of a cycle's jobs have in common. */
-interface Slice extends TakenJobs {
+interface Slice extends CycleClock {
   /** How many jobs have an operation among these. */
   jobsIn: (groups: OperationGroup[]) => number;
 }

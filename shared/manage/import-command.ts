@@ -96,7 +96,7 @@ async function importFile(
 interface SignalWatch {
   /** Aborted by a signal that comes after the decision. */
   abort: AbortSignal;
-  /** To be called before the commit, and before the settling of what was taken back. */
+  /** To be called before the commit, and before the statistics are refreshed of what was taken back. */
   onDecided: () => void;
 }
 

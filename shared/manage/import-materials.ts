@@ -2,13 +2,8 @@ import { access, constants, stat } from 'node:fs/promises';
 import type { Database } from '../database/connect.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
 import { reasonOf } from '../database/errors.js';
-import {
-  beginImport,
-  importParameters,
-  insertMaterialsWithStock,
-  makeMissingStatistics,
-  settleImport,
-} from '../database/import-materials.js';
+import { beginImport, insertMaterialsWithStock, insertParameters } from '../database/insert-materials-with-stock.js';
+import { makeMissingStatistics, refreshStatistics } from '../database/statistics.js';
 import { violatedConstraint } from '../database/violated-constraint.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
@@ -21,7 +16,7 @@ export interface ImportJob extends ImportFile {
   shopId: number;
   /** Leave bad lines out; otherwise a single one means that nothing is imported. */
   skipBad: boolean;
-  /** Ends the settling, which is after the commit. */
+  /** Ends the refresh of the statistics, which is after the commit. */
   abort?: AbortSignal;
 }
 
@@ -29,7 +24,7 @@ export interface ImportReport extends BadLines {
   imported: number;
   /** Rows of opening stock, each with its entry in the ledger. */
   levels: number;
-  /** Why statistics and indexes could not be brought into order afterwards; what was imported is in all the same. */
+  /** Why the statistics could not be refreshed afterwards; what was imported is in all the same. */
   unsettled?: string;
 }
 
@@ -38,8 +33,8 @@ export type ImportPhase = 'importing' | 'committing' | 'settling';
 /** @param part 0 to 1 of the phase */
 export type OnProgress = (phase: ImportPhase, part: number) => void;
 
-/** From this many on, the import itself brings statistics and indexes into order, even if it was taken back. */
-const settledFrom = 10_000;
+/** From this many on, the import itself refreshes the statistics, even if it was taken back. */
+const refreshedFrom = 10_000;
 
 /**
  * Imports virtual materials from a file, with their opening stock through the ledger: all of it in one transaction, so
@@ -62,7 +57,7 @@ export async function importMaterials(
   const outcome = await writeAll(database, job, report, (phase, bytes) =>
     onProgress(phase, bytes / Math.max(1, size.value)),
   );
-  const unsettled = await settle(database, job, report.imported, onProgress);
+  const unsettled = await seeToStatistics(database, job, report.imported, onProgress);
   if (unsettled === undefined || !outcome.ok) return outcome;
   return { ok: true, value: { ...outcome.value, unsettled } };
 }
@@ -72,16 +67,16 @@ export async function importMaterials(
  *
  * @param written how many materials, also where they were taken back
  */
-async function settle(
+async function seeToStatistics(
   database: Database,
   { abort }: ImportJob,
   written: number,
   onProgress: OnProgress,
 ): Promise<string | undefined> {
   try {
-    if (written >= settledFrom) {
+    if (written >= refreshedFrom) {
       onProgress('settling', 1);
-      await settleImport(database, abort);
+      await refreshStatistics(database, abort);
     } else if (written > 0) {
       await makeMissingStatistics(database, written);
     }
@@ -134,7 +129,7 @@ async function writeLines(
   for await (const batch of readBatches(job, onBytes)) {
     const good = await judge(batch);
     const isWritten = good.ok && (report.badCount === 0 || job.skipBad);
-    const parameters = isWritten ? importParameters(job.shopId, 'import', good.value) : undefined;
+    const parameters = isWritten ? insertParameters(job.shopId, 'import', good.value) : undefined;
     await writing;
     if (!good.ok) throw new TakenBack(good);
     if (parameters === undefined) continue;

@@ -1,7 +1,7 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../database/connect.js';
-import { facetsOfVendors, takenIds } from '../database/import-materials.js';
-import type { FacetedMaterial, ImportedMaterial } from '../database/import-materials.js';
+import { facetsOfVendors, takenIds } from '../database/insert-materials-with-stock.js';
+import type { FacetedMaterial, StockedMaterial } from '../database/insert-materials-with-stock.js';
 import { virtualMaterialId } from '../domain/material-id.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
@@ -86,7 +86,7 @@ function givenIds(batch: readonly ParsedLine[]): string[] {
   return batch.flatMap(({ parsed }) => (parsed.ok && parsed.record.id !== undefined ? [parsed.record.id] : []));
 }
 
-function toMaterial({ id, fields, stock }: ParsedRecord): ImportedMaterial {
-  // Ascending ids, for the same reason as the operation ids in `shared/database/import-materials.ts`.
+function toMaterial({ id, fields, stock }: ParsedRecord): StockedMaterial {
+  // Ascending ids, for the same reason as the operation ids in `shared/database/insert-materials-with-stock.ts`.
   return { id: id ?? virtualMaterialId(uuidv7()), fields, ...stock };
 }

@@ -5,7 +5,11 @@ import { listQuerySchema } from '../contract/list-query.js';
 import { readMaterialChanges } from '../contract/read-material-changes.js';
 import type { Database } from '../database/connect.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
-import { facetsOfVendors, insertMaterialsWithStock, importParameters } from '../database/import-materials.js';
+import {
+  facetsOfVendors,
+  insertMaterialsWithStock,
+  insertParameters,
+} from '../database/insert-materials-with-stock.js';
 import { listLocations } from '../database/locations.js';
 import { findMaterialPage } from '../database/material-list.js';
 import type { MaterialListQuery } from '../database/material-list.js';
@@ -128,7 +132,7 @@ async function add(database: Database, shopId: number, fields: NewMaterialFields
   const id = virtualMaterialId(uuidv4());
   const [facetId] = await facetsOfVendors(database, shopId, [fields.vendor ?? null]);
   if (facetId === undefined) throw new Error('a vendor without a facet');
-  const parameters = importParameters(shopId, 'cli', [{ material: { id, fields, ...stock }, facetId }]);
+  const parameters = insertParameters(shopId, 'cli', [{ material: { id, fields, ...stock }, facetId }]);
   await decidedTransaction(database, (transaction) => insertMaterialsWithStock(transaction, parameters));
   return id;
 }

@@ -1,4 +1,4 @@
-import { importBatchSize, importLevelsMax } from '../database/import-materials.js';
+import { importBatchSize, importLevelsMax } from '../database/insert-materials-with-stock.js';
 import { importFields, parseImportRecord } from './parse-import-record.js';
 import type { ImportShop, ParsedRecord } from './parse-import-record.js';
 import { readRecords } from './read-records.js';

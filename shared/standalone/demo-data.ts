@@ -5,15 +5,15 @@ import type { NewBill } from '../database/bills.js';
 import { createMaterials } from '../database/create-materials.js';
 import {
   facetsOfVendors,
-  importParameters,
   insertMaterialsWithStock,
-  makeMissingStatistics,
-} from '../database/import-materials.js';
+  insertParameters,
+} from '../database/insert-materials-with-stock.js';
 import { addLocations } from '../database/locations.js';
 import type { NewLocation } from '../database/locations.js';
 import { findMaterial } from '../database/materials.js';
 import { createShop, listShops, updateShop } from '../database/shops.js';
 import type { NewShop, Shop } from '../database/shops.js';
+import { makeMissingStatistics } from '../database/statistics.js';
 import type { Origin } from '../domain/material.js';
 import { toMicros } from '../domain/quantity.js';
 import { openStock } from '../inventory/opening-stock.js';
@@ -157,7 +157,7 @@ async function addVirtual(transaction: Database, shopId: number, demo: DemoShop)
     if (facetId === undefined) throw new Error('a vendor without a facet');
     return { material: { id: fields.id, fields, ...openingStockOf(fields, demo.locations) }, facetId };
   });
-  await insertMaterialsWithStock(transaction, importParameters(shopId, 'cli', materials));
+  await insertMaterialsWithStock(transaction, insertParameters(shopId, 'cli', materials));
 }
 
 function openingStockOf({ id, openingStock = [] }: DemoMaterial, locations: readonly NewLocation[]): OpenedStock {

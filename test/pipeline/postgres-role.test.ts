@@ -5,7 +5,7 @@ import { checkLedger } from '../../shared/database/ledger-check.js';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { pruneFacets } from '../../shared/database/facets.js';
-import { facetsOfVendors } from '../../shared/database/import-materials.js';
+import { facetsOfVendors } from '../../shared/database/insert-materials-with-stock.js';
 import { pruneOperations } from '../../shared/database/operations.js';
 import { addOne } from '../support/change.js';
 import { request } from '../support/http.js';
@@ -24,7 +24,7 @@ const grants = [
 /** From Postgres 17 on. */
 const maintain = 'GRANT MAINTAIN ON ALL TABLES IN SCHEMA public TO';
 /** From here on an import refreshes the statistics. */
-const settledLines = 10_000;
+const refreshedLines = 10_000;
 
 describe('a role of Postgres with no more rights than the README says', () => {
   let databaseOf: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -89,7 +89,7 @@ describe('a role of Postgres with no more rights than the README says', () => {
     const { shopId } = await createTestShop(database, { materials: 1 });
     const folder = await temporaryFolder();
     const path = join(folder.path, 'many.csv');
-    await writeFile(path, `productName\n${'Wax\n'.repeat(settledLines)}`);
+    await writeFile(path, `productName\n${'Wax\n'.repeat(refreshedLines)}`);
     const importThem = () =>
       runManage(['materials', 'import', '--shop', String(shopId), path], { DATABASE_URL: restrictedUrl });
     const without = await importThem();

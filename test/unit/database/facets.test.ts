@@ -6,7 +6,7 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import type { NewMaterial } from '../../../shared/database/create-materials.js';
 import { readFacets } from '../../../shared/database/facets.js';
 import type { ListFilters } from '../../../shared/database/facets.js';
-import { facetsOfVendors } from '../../../shared/database/import-materials.js';
+import { facetsOfVendors } from '../../../shared/database/insert-materials-with-stock.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';

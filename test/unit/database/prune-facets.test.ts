@@ -5,9 +5,9 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import { pruneFacets, readFacets } from '../../../shared/database/facets.js';
 import {
   facetsOfVendors,
-  importParameters,
+  insertParameters,
   insertMaterialsWithStock,
-} from '../../../shared/database/import-materials.js';
+} from '../../../shared/database/insert-materials-with-stock.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import { useDatabase } from '../../support/database.js';
 import { createTestShop, operationOf } from '../../support/shop.js';
@@ -143,7 +143,7 @@ describe('the deletion of facets without materials', () => {
     await look();
     await look();
     const material = { id: 'VMAT-imported', fields: { productName: 'i', vendor: 'Old' }, total: 0, levels: [] };
-    await insertMaterialsWithStock(postgres.database, importParameters(shopId, 'import', [{ material, facetId }]));
+    await insertMaterialsWithStock(postgres.database, insertParameters(shopId, 'import', [{ material, facetId }]));
     expect(await counted()).to.deep.equal({ matchedCount: 2, vendors: ['New', 'Old'] });
   });
 
@@ -191,7 +191,7 @@ describe('the deletion of facets without materials', () => {
     it('passes over a facet that the other used before it was marked', async () => {
       const facetId = await draw('Old');
       const material = { id: 'VMAT-i', fields: { productName: 'i', vendor: 'Old' }, total: 0, levels: [] };
-      await insertMaterialsWithStock(other, importParameters(shopId, 'import', [{ material, facetId }]));
+      await insertMaterialsWithStock(other, insertParameters(shopId, 'import', [{ material, facetId }]));
       await look();
       await anHourPasses();
       await look();

@@ -8,16 +8,16 @@ import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import {
   facetsOfVendors,
-  importParameters,
+  insertParameters,
   insertMaterialsWithStock,
-} from '../../../shared/database/import-materials.js';
+} from '../../../shared/database/insert-materials-with-stock.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/until.js';
 import { openManagedShop, startManage } from './run-manage.js';
 import type { ManagedShop, Run, StartedRun } from './run-manage.js';
 
-/** From here on an import brings the statistics into order itself. */
-const settledLines = 10_000;
+/** From here on an import refreshes the statistics itself. */
+const refreshedLines = 10_000;
 
 describe('npm run manage -- materials import, what is not the fault of a line', () => {
   let managed: ManagedShop;
@@ -34,7 +34,7 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
   const args = (path: string) => ['materials', 'import', '--shop', managed.shopId, path];
 
   /** Another session's lock lets rows in but holds up VACUUM, until `end` cancels it like an operator or a timeout. */
-  async function importWithoutSettling(content: string, end = cancelVacuum): Promise<Run> {
+  async function importWithoutRefresh(content: string, end = cancelVacuum): Promise<Run> {
     const path = join(folder.path, 'many.csv');
     await writeFile(path, content);
     const { database, databaseUrl } = managed;
@@ -60,7 +60,7 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
     await managed.database.raw('SELECT pg_cancel_backend(?)', [pid]);
   }
 
-  const lines = Array.from({ length: settledLines }, (_, index) => `Material ${index}`).join('\n');
+  const lines = Array.from({ length: refreshedLines }, (_, index) => `Material ${index}`).join('\n');
 
   it('with --json prints the one document also of a file that is bad, and of one that cannot be read', async () => {
     const path = join(folder.path, 'bad.csv');
@@ -75,10 +75,10 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
   });
 
   it('is a success where only the VACUUM after its commit fails, and says so beside the one document', async () => {
-    const { code, stdout, stderr } = await importWithoutSettling(`productName\n${lines}\n`);
+    const { code, stdout, stderr } = await importWithoutRefresh(`productName\n${lines}\n`);
     expect(code, stderr).to.equal(0);
     expect(JSON.parse(stdout)).to.include({
-      imported: settledLines,
+      imported: refreshedLines,
       unsettled:
         'VACUUM (ANALYZE) materials, stock, levels, ledger, facets, facet_counts - canceling statement due to user request',
     });
@@ -94,20 +94,18 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
       // Postgres would notice only after the VACUUM.
       await cancelVacuum(importing, pid);
     };
-    const { code, stdout, stderr } = await importWithoutSettling(`productName\n${lines}\n`, pressCtrlC);
+    const { code, stdout, stderr } = await importWithoutRefresh(`productName\n${lines}\n`, pressCtrlC);
     expect(code, stderr).to.equal(0);
-    expect(JSON.parse(stdout)).to.include({ imported: settledLines, unsettled: 'SIGINT' });
+    expect(JSON.parse(stdout)).to.include({ imported: refreshedLines, unsettled: 'SIGINT' });
     expect(stderr).to.match(/^All of it is in, but the statistics were not refreshed: SIGINT\. /);
   });
 
   it('names its bad lines all the same where it is taken back and the VACUUM fails', async () => {
-    const { code, stdout, stderr } = await importWithoutSettling(
-      `sku,productName\n${lines.replace(/^/gm, 'S,')}\nS,\n`,
-    );
+    const { code, stdout, stderr } = await importWithoutRefresh(`sku,productName\n${lines.replace(/^/gm, 'S,')}\nS,\n`);
     expect(code).to.equal(1);
     expect(JSON.parse(stdout)).to.include({ imported: 0, badCount: 1 });
     expect(stderr).to.match(/^What was written is taken back, and the statistics were not refreshed: /);
-    expect(stderr).to.contain(`line ${settledLines + 2}: productName: Is required.`);
+    expect(stderr).to.contain(`line ${refreshedLines + 2}: productName: Is required.`);
   });
 
   it('gives the planner statistics where it knew of fewer materials than come in, however few these are', async () => {
@@ -197,7 +195,7 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
       const material = { id: 'VMAT-twice', fields: { productName: 'Wax' }, ...stock };
       await insertMaterialsWithStock(
         other,
-        importParameters(Number(managed.shopId), 'import', [{ material, facetId }]),
+        insertParameters(Number(managed.shopId), 'import', [{ material, facetId }]),
       );
       const importing = startManage(args(path), { DATABASE_URL: managed.databaseUrl });
       await untilWaiting('raw-materials-manage');

@@ -4,10 +4,9 @@ import { toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import { booleans, decimals, integers, texts, uuids } from './array-literals.js';
 import type { Database } from './connect.js';
-import { connectionPool, streamOf } from './raw-connection.js';
 
 /** A virtual material with the stock it begins with, as the rules have decided it (`openStock`). */
-export interface ImportedMaterial {
+export interface StockedMaterial {
   id: string;
   fields: NewMaterialFields;
   total: Micros;
@@ -16,7 +15,7 @@ export interface ImportedMaterial {
 
 /** A material with the facet (migration 0003) that it belongs to. */
 export interface FacetedMaterial {
-  material: ImportedMaterial;
+  material: StockedMaterial;
   facetId: number;
 }
 
@@ -77,7 +76,7 @@ export async function facetsOfVendors(
 }
 
 /** Of the statement that writes materials: their columns, each as the text of an array. */
-export type ImportParameters = Readonly<Record<string, string | number>>;
+export type InsertParameters = Readonly<Record<string, string | number>>;
 
 /**
  * Apart from `insertMaterialsWithStock`, so that they are made while Postgres writes the previous batch: made between
@@ -86,11 +85,11 @@ export type ImportParameters = Readonly<Record<string, string | number>>;
  * @param channel as the ledger names it: `import`, or `cli` for an operator's single material and for the demo's
  * @param materials at most `importBatchSize`
  */
-export function importParameters(
+export function insertParameters(
   shopId: number,
   channel: 'cli' | 'import',
   materials: readonly FacetedMaterial[],
-): ImportParameters {
+): InsertParameters {
   const all = materials.map(({ material }) => material);
   const fields = all.map(({ fields }) => fields);
   const levels = all.flatMap(levelRows);
@@ -122,7 +121,7 @@ export function importParameters(
 }
 
 /** Each level with the operation that the ledger names for it: a new one for every `rowsPerOperation` of a material. */
-function levelRows({ id, levels }: ImportedMaterial): LevelRow[] {
+function levelRows({ id, levels }: StockedMaterial): LevelRow[] {
   let operationId = '';
   return levels.map((level, place) => {
     const index = place % rowsPerOperation;
@@ -132,7 +131,7 @@ function levelRows({ id, levels }: ImportedMaterial): LevelRow[] {
   });
 }
 
-type LevelRow = ImportedMaterial['levels'][number] & { id: string; index: number; operationId: string };
+type LevelRow = StockedMaterial['levels'][number] & { id: string; index: number; operationId: string };
 
 /**
  * Writes materials with their stock, their levels and the ledger entries of these, in one statement: each level with
@@ -140,7 +139,7 @@ type LevelRow = ImportedMaterial['levels'][number] & { id: string; index: number
  *
  * @throws 23505 on `materials_pkey`, `stock_pkey` or `levels_pkey` where an id is taken
  */
-export async function insertMaterialsWithStock(transaction: Database, parameters: ImportParameters): Promise<void> {
+export async function insertMaterialsWithStock(transaction: Database, parameters: InsertParameters): Promise<void> {
   await transaction.raw(insertBatch, parameters);
 }
 
@@ -172,52 +171,4 @@ const insertBatch = `
 
 function microsOrNull(units: number | null | undefined): Micros | null {
   return units === null || units === undefined ? null : toMicros(units);
-}
-
-/**
- * Gives the planner statistics where it has none, or knows of fewer materials than have just been added. Until
- * autovacuum makes them, a minute later, it may take the index of a sort key for the primary key: a page of a thousand
- * materials took Postgres 29 ms instead of 5. It waits for nobody: whoever holds a table for its statistics makes them.
- */
-export async function makeMissingStatistics(database: Database, added = 0): Promise<void> {
-  const { rows } = await database.raw<{ rows: unknown[] }>(
-    `SELECT 1 FROM pg_class WHERE oid = CAST('materials' AS regclass) AND reltuples < ?`,
-    [added],
-  );
-  if (rows.length === 0) return;
-  await database.raw('ANALYZE (SKIP_LOCKED) materials, stock, levels, ledger, facets, facet_counts');
-}
-
-/** The class of warnings in SQLSTATE; the word for it is in the server's language. */
-const warningClass = '01';
-
-/**
- * After a large import: sorts in what the search index has collected, and makes statistics and the visibility map, by
- * which the list reads its indexes alone. Autovacuum would do the same, a minute later and more slowly.
- *
- * @throws also if a table was left out, as for a role that neither owns it nor has MAINTAIN (Postgres 17) on it
- * @param abort ends the connection; Postgres notices it after the VACUUM
- */
-export async function settleImport(database: Database, abort?: AbortSignal): Promise<void> {
-  const pool = connectionPool(database);
-  const connection = await pool.acquireConnection();
-  const end = () => streamOf(connection).destroy();
-  if (abort?.aborted === true) end();
-  abort?.addEventListener('abort', end, { once: true });
-  let refusal: string | undefined;
-  const hear = ({ code, message }: { code?: string | undefined; message?: string | undefined }) => {
-    if (code?.startsWith(warningClass) === true) refusal ??= message;
-  };
-  connection.on('notice', hear);
-  try {
-    await database
-      .raw('VACUUM (ANALYZE) materials, stock, levels, ledger, facets, facet_counts')
-      .connection(connection);
-    // Postgres leaves out a table that is not the role's with a warning, and calls the whole a success.
-    if (refusal !== undefined) throw new Error(refusal);
-  } finally {
-    connection.off('notice', hear);
-    abort?.removeEventListener('abort', end);
-    await pool.releaseConnection(connection);
-  }
 }

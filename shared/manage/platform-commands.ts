@@ -14,7 +14,7 @@ import { createTokenCipher, tokenKeyProblem } from '../platform/token-cipher.js'
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
-import { createNowAndThen } from './now-and-then.js';
+import { onceASecond } from './once-a-second.js';
 import { wholeNumber } from './option-parsers.js';
 import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
@@ -64,11 +64,8 @@ async function sync(
   const deps: SyncDeps = { database, platform, tokenCipher: createTokenCipher(key) };
   const reports: SyncReport[] = [];
   for (const shop of shops.value) {
-    const progress = tellNowAndThen(context, shop);
-    const outcome = await syncWhenFree(context, deps, shop, {
-      removeGone: options.removeGone === true,
-      onProgress: progress,
-    });
+    const onProgress = tellProgress(context, shop);
+    const outcome = await syncWhenFree(context, deps, shop, { removeGone: options.removeGone === true, onProgress });
     reports.push(reportOf(shop, outcome));
   }
   const exitCode = reports.every(({ status }) => status === 'complete') ? 0 : exitCodeIncomplete;
@@ -103,8 +100,8 @@ async function syncWhenFree(
   }
 }
 
-function tellNowAndThen({ progress }: CommandContext, shop: Shop): (sync: PlatformSync) => void {
-  const say = createNowAndThen(progress);
+function tellProgress({ progress }: CommandContext, shop: Shop): (sync: PlatformSync) => void {
+  const say = onceASecond(progress);
   return ({ pages, locations, variants }) =>
     say(() => `Shop ${shop.id}: ${locations.seen} locations, ${variants.seen} variants, ${pages} pages`);
 }

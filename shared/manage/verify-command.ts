@@ -4,7 +4,7 @@ import type { LedgerCheck, LedgerCheckProgress } from '../database/ledger-check.
 import { mismatchMeanings } from '../database/ledger-mismatch.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
-import { createNowAndThen } from './now-and-then.js';
+import { onceASecond } from './once-a-second.js';
 import { wholeNumber } from './option-parsers.js';
 import { createProgressBar } from './progress-bar.js';
 import { requireShop } from './require-shop.js';
@@ -57,7 +57,7 @@ function watchProgress({ terminal, progress }: CommandContext): Watch {
     const bar = createProgressBar(terminal);
     return { onProgress: (done, part) => bar.show(line(done), part), stop: bar.stop };
   }
-  const say = createNowAndThen(progress);
+  const say = onceASecond(progress);
   return { onProgress: (done) => say(() => line(done)), stop: () => undefined };
 }
 

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { createNowAndThen } from '../../../shared/manage/now-and-then.js';
+import { onceASecond } from '../../../shared/manage/once-a-second.js';
 import { createProgressBar } from '../../../shared/manage/progress-bar.js';
 import { openManagedShop } from './run-manage.js';
 import type { ManagedShop } from './run-manage.js';
@@ -33,7 +33,7 @@ describe('the progress of verify', () => {
   it('elsewhere is a line a second at most, the first after a second', () => {
     let nowMs = 5_000;
     const said: string[] = [];
-    const say = createNowAndThen(
+    const say = onceASecond(
       (line) => said.push(line),
       () => nowMs,
     );

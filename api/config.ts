@@ -10,6 +10,9 @@ const adminTokenMin = 16;
 /** A Node timer set beyond 2^31 ms fires at once, which would cut off every query, or every stop. */
 const dayMs = 86_400_000;
 
+const timeout = (defaultMs: number, description: string) =>
+  ({ type: 'integer', default: defaultMs, minimum: 100, maximum: dayMs, description }) as const;
+
 /** The environment of the API process. */
 export const settings = {
   ...processSettings,
@@ -41,49 +44,22 @@ export const settings = {
     minimum: 2,
     description: 'Postgres connections of the process: three at most for its own questions, the others for reads.',
   },
-  READ_TIMEOUT_MS: {
-    type: 'integer',
-    default: 5_000,
-    minimum: 100,
-    maximum: dayMs,
-    description: 'The longest that a query of a read may take.',
-  },
-  HEADERS_TIMEOUT_MS: {
-    type: 'integer',
-    default: 10_000,
-    minimum: 100,
-    maximum: dayMs,
-    description: 'The longest that the head of a request may take to arrive.',
-  },
-  REQUEST_TIMEOUT_MS: {
-    type: 'integer',
-    default: 30_000,
-    minimum: 100,
-    maximum: dayMs,
-    description: 'The longest that a whole request may take to arrive.',
-  },
-  ANSWER_TIMEOUT_MS: {
-    type: 'integer',
-    default: 60_000,
-    minimum: 100,
-    maximum: dayMs,
-    description: 'The longest that a client may take to read an answer; then its connection is ended.',
-  },
-  KEEP_ALIVE_TIMEOUT_MS: {
-    type: 'integer',
-    default: 65_000,
-    minimum: 100,
-    maximum: dayMs,
-    description: "How long an idle connection is kept; longer than a load balancer's own 60 s.",
-  },
+  READ_TIMEOUT_MS: timeout(5_000, 'The longest that a query of a read may take.'),
+  HEADERS_TIMEOUT_MS: timeout(10_000, 'The longest that the head of a request may take to arrive.'),
+  REQUEST_TIMEOUT_MS: timeout(30_000, 'The longest that a whole request may take to arrive.'),
+  ANSWER_TIMEOUT_MS: timeout(
+    60_000,
+    'The longest that a client may take to read an answer; then its connection is ended.',
+  ),
+  KEEP_ALIVE_TIMEOUT_MS: timeout(
+    65_000,
+    "How long an idle connection is kept; longer than a load balancer's own 60 s.",
+  ),
   MAX_CONNECTIONS: { type: 'integer', default: 5_000, minimum: 1, description: 'Client connections at once.' },
-  SHUTDOWN_TIMEOUT_MS: {
-    type: 'integer',
-    default: 20_000,
-    minimum: 100,
-    maximum: dayMs,
-    description: 'The longest that a stop may take before it is forced; at least `WAIT_MS` and 3 s.',
-  },
+  SHUTDOWN_TIMEOUT_MS: timeout(
+    20_000,
+    'The longest that a stop may take before it is forced; at least `WAIT_MS` and 3 s.',
+  ),
   ...dispatchSettings,
 } as const satisfies SettingsDeclaration;
 

@@ -3,7 +3,7 @@ import { addGauge } from '../../shared/metrics/gauges.js';
 import type { DispatchMetrics, DispatchState } from '../dispatch/dispatch-metrics.js';
 
 /** How a request was dealt with, as far as its answer got. */
-export interface AnsweredRequest {
+interface AnsweredRequest {
   method: string;
   /** The pattern of its path; undefined where it was refused before its route was known, or has none. */
   route: string | undefined;
@@ -11,16 +11,14 @@ export interface AnsweredRequest {
   seconds: number;
 }
 
-/** `uncounted`: neither Redis nor the insurance could count it, so it was let through. */
-export type LimiterDecision = 'allowed' | 'limited' | 'uncounted';
-
 /** What an API process counts (platform §3); no label names a shop or a material. */
 export interface ApiMetrics {
   registry: Registry;
   answered: (request: AnsweredRequest) => void;
   /** What the server answered in place of the app, with this status. */
   refusedUnrouted: (status: number) => void;
-  limiterDecided: (decision: LimiterDecision) => void;
+  /** `uncounted`: neither Redis nor the insurance could count it, so it was let through. */
+  limiterDecided: (decision: 'allowed' | 'limited' | 'uncounted') => void;
   /** The limiter's insurance counted so many requests in process memory, since Redis did not. */
   limiterInsured: (requests: number) => void;
   dispatch: DispatchMetrics;

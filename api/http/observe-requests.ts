@@ -1,11 +1,9 @@
-import type { Logger } from '../../shared/runtime/logger.js';
 import { statusByCode } from '../../shared/domain/errors.js';
+import type { Logger } from '../../shared/runtime/logger.js';
+import type { ApiMetrics } from '../admin/api-metrics.js';
 import { newRequestId } from './request-id.js';
 import { keepState } from './request-state.js';
 import type { AppContext, AppMiddleware } from './request-state.js';
-
-/** Told of every request that came to the app; what the server's own events answer (`server.ts`) never does. */
-type OnAnswered = (request: { method: string; route: string | undefined; status: number; seconds: number }) => void;
 
 /** The usual status in logs if the client had gone before there was an answer. */
 const clientGone = 499;
@@ -14,8 +12,10 @@ const clientGone = 499;
  * The outermost layer: gives the request its state with its id, counts it and logs it when it is answered. A request is
  * a line only at `debug`: at thousands a second, the line would cost more than the request's own work. Server errors
  * are warnings, but in an overload not each is logged: refusing must stay cheaper than serving.
+ *
+ * @param onAnswered not told of what the server's own events answer (`server.ts`)
  */
-export function observeRequests(logger: Logger, onAnswered: OnAnswered): AppMiddleware {
+export function observeRequests(logger: Logger, onAnswered: ApiMetrics['answered']): AppMiddleware {
   const mayWarn = createAllowance();
   return async (ctx, next) => {
     const startedAtMs = performance.now();

@@ -6,6 +6,7 @@ import { inOneWrite } from '../../shared/redis/in-one-write.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
 import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
+import type { ApiMetrics } from '../admin/api-metrics.js';
 
 /** One budget a shop, shared by every process and surface through Redis (contract §6). */
 export interface ShopLimiter {
@@ -30,11 +31,7 @@ export interface ShopLimiterDeps {
   /** API processes, among which the budget is split while Redis is away. */
   instances: number;
   logger: Logger;
-  metrics: {
-    limiterDecided: (decision: 'allowed' | 'limited' | 'uncounted') => void;
-    /** The insurance was asked for so many requests, since Redis could not count. */
-    limiterInsured: (requests: number) => void;
-  };
+  metrics: Pick<ApiMetrics, 'limiterDecided' | 'limiterInsured'>;
 }
 
 interface Counting extends ShopLimiterDeps {

@@ -1,12 +1,12 @@
 import { jsonType, mergePatchType } from '../http/content-type.js';
 import type { Route } from '../http/route.js';
+import { invalidId } from '../operations/material-address.js';
 import { getHistory } from './get-history.js';
 import { getInventory } from './get-inventory.js';
 import { getMaterials } from './get-materials.js';
 import { getOneMaterial } from './get-one-material.js';
 import { patchInventory } from './patch-inventory.js';
 import { patchMaterial } from './patch-material.js';
-import { refuseRawGlobalId } from './refuse-raw-global-id.js';
 
 const list = '/v1/raw-materials';
 const material = `${list}/:variantId`;
@@ -17,6 +17,9 @@ const gid = '(?:g|%[46]7)(?:i|%[46]9)(?:d|%[46]4)(?::|%3a)';
 const rawGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*$`, 'i');
 /** The history has no PATCH, whatever stands for the id. */
 const changeableGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*(?<!/inventory/history)$`, 'i');
+
+/** A global id with its slashes raw is as much a bad id as the escaped form, and not an unknown path (contract §1). */
+const refuseRawGlobalId = () => ({ result: invalidId });
 
 const fieldTypes = [jsonType, mergePatchType];
 

@@ -1,8 +1,8 @@
 import { errorSchema } from '../../shared/contract/envelope.js';
 import { problemSchema, problemType } from '../../shared/contract/problem.js';
-import type { ErrorCode } from '../../shared/domain/errors.js';
-import { headerRefs } from './header-refs.js';
 import type { Schema } from '../../shared/contract/published-formats.js';
+import type { ErrorCode } from '../../shared/domain/errors.js';
+import { headerRefs } from './headers.js';
 import type { Hoist } from './hoist-schemas.js';
 
 /** A message of JSON-RPC 2.0, as far as this document goes into it: the rest is the protocol's. */

@@ -1,12 +1,11 @@
 import { apiVersion, successSchema } from '../../shared/contract/envelope.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
 import { agentOperation } from './agent-operation.js';
 import { createErrorResponses } from './error-responses.js';
 import type { ErrorResponses } from './error-responses.js';
-import { headerRefs } from './header-refs.js';
-import { responseHeaders } from './headers.js';
+import { headerRefs, responseHeaders } from './headers.js';
 import { createHoist } from './hoist-schemas.js';
-import type { Schema } from '../../shared/contract/published-formats.js';
 import type { Hoist } from './hoist-schemas.js';
 import { introduction, tags } from './introduction.js';
 import { operations } from './operations.js';

@@ -1,11 +1,11 @@
 import { errorSchema } from '../../shared/contract/envelope.js';
 import { problemSchema, problemType } from '../../shared/contract/problem.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
 import { statusByCode } from '../../shared/domain/errors.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
 import { errorCodes } from './error-codes.js';
 import { errorExamples } from './error-examples.js';
-import { headerRefs } from './header-refs.js';
-import type { Schema } from '../../shared/contract/published-formats.js';
+import { headerRefs } from './headers.js';
 import type { Hoist } from './hoist-schemas.js';
 import { replyExamples } from './reply-examples.js';
 

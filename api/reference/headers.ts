@@ -110,3 +110,10 @@ export const responseHeaders = {
 } as const satisfies Record<string, HeaderObject>;
 
 export type HeaderName = keyof typeof responseHeaders;
+
+/** `headers` of a response: a `$ref` for each. */
+export function headerRefs(names: readonly HeaderName[]): Record<string, Schema> {
+  return Object.fromEntries(
+    names.map((name) => [name.replace(/^File-/, ''), { $ref: `#/components/headers/${name}` }]),
+  );
+}

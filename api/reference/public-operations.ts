@@ -1,9 +1,9 @@
 import { successSchema } from '../../shared/contract/envelope.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
 import { docsFileNames } from './docs-assets.js';
-import { headerRefs } from './header-refs.js';
+import { headerRefs } from './headers.js';
 import type { HeaderName } from './headers.js';
-import type { Schema } from '../../shared/contract/published-formats.js';
 import type { Hoist } from './hoist-schemas.js';
 import { replyExamples } from './reply-examples.js';
 

@@ -13,8 +13,7 @@ import { join } from 'node:path';
 import { failed } from '../runtime/outcome.js';
 import type { Failed, Outcome } from '../runtime/outcome.js';
 import { runCommand } from './processes.js';
-import { isNewEnough } from './redis-check.js';
-import { versionOf } from './redis-version.js';
+import { isNewEnough, versionOf } from './redis-version.js';
 import type { RedisProgram } from './redis-version.js';
 
 interface Deps {

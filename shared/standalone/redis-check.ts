@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { keys } from '../queue/names.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
+import { isNewEnough } from './redis-version.js';
 
 export interface RedisFacts {
   version: string;
@@ -13,12 +14,6 @@ export interface RedisFacts {
 }
 
 const connectMsMax = 2_000;
-
-/** LMOVE and the `GET` option of SET, which BullMQ's scripts need, are of 6.2. */
-export function isNewEnough(version: string): boolean {
-  const [major = 0, minor = 0] = version.split('.').map(Number);
-  return major > 6 || (major === 6 && minor >= 2);
-}
 
 /**
  * What a Redis says of itself through INFO, which managed ones allow where CONFIG is closed; a problem when it does not

@@ -4,8 +4,7 @@ import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { cacheFolder } from './cache-folder.js';
 import { fetchDebianRedis } from './debian-redis.js';
-import { isNewEnough } from './redis-check.js';
-import { versionOf } from './redis-version.js';
+import { isNewEnough, versionOf } from './redis-version.js';
 import type { RedisProgram } from './redis-version.js';
 
 const whatToDo =

@@ -28,6 +28,12 @@ export async function versionOf(
   return code === 0 ? /\bv=(\d+\.\d+\.\d+)/.exec(output)?.[1] : undefined;
 }
 
+/** LMOVE and the `GET` option of SET, which BullMQ's scripts need, are of 6.2. */
+export function isNewEnough(version: string): boolean {
+  const [major = 0, minor = 0] = version.split('.').map(Number);
+  return major > 6 || (major === 6 && minor >= 2);
+}
+
 /** What its process gets to see: nothing of the user's but the PATH, and the libraries beside it. */
 export function redisEnv({ libraryPath }: { libraryPath?: string }, { PATH }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH, LC_ALL: 'C', ...(libraryPath ? { LD_LIBRARY_PATH: libraryPath } : {}) };

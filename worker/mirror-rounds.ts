@@ -16,21 +16,24 @@ const shopsPerLookMax = 100;
 /** A shop with a long catalogue, or a slow platform, lets others go first after this. */
 const sliceMsMax = 120_000;
 
+interface MirrorDeps extends SyncDeps {
+  /** How often a shop is due; the first look is at once. */
+  everyMs: number;
+  logger: Logger;
+}
+
 /**
  * Keeps the mirrors of the shops' platforms fresh (contract §8): looks every minute which shops are due and brings them
  * in, one after the other, each held by one worker at a time. On a pool of its own, so that the lanes never wait for
- * it.
- * A stop gives up a page under way, so that it takes no longer than a statement of Postgres.
- *
- * @param deps `everyMs`: how often a shop is due; the first look is at once
+ * it. A stop gives up a page under way, so that it takes no longer than a statement of Postgres.
  */
-export function startMirrorRounds(deps: SyncDeps & { everyMs: number; logger: Logger }): Rounds {
+export function startMirrorRounds(deps: MirrorDeps): Rounds {
   const fault = logRecurring(deps.logger, 'The platform mirrors could not be looked after.', reasonOf);
   return periodically(lookEveryMs, (signal) => runRound(deps, signal), fault);
 }
 
 /** Where Postgres is away it fails as a whole: no other shop would fare better, and the next look tries again. */
-async function runRound(deps: SyncDeps & { everyMs: number; logger: Logger }, signal: AbortSignal): Promise<void> {
+async function runRound(deps: MirrorDeps, signal: AbortSignal): Promise<void> {
   const { database, everyMs } = deps;
   for (const shopId of await findDueShops(database, { everyMs, limit: shopsPerLookMax })) {
     if (signal.aborted) return;
@@ -38,11 +41,7 @@ async function runRound(deps: SyncDeps & { everyMs: number; logger: Logger }, si
   }
 }
 
-async function syncOne(
-  deps: SyncDeps & { everyMs: number; logger: Logger },
-  shopId: number,
-  signal: AbortSignal,
-): Promise<void> {
+async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): Promise<void> {
   const { database, everyMs, logger } = deps;
   try {
     const shop = await findConnected(database, shopId);

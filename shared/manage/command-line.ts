@@ -81,15 +81,16 @@ function createProgram(settings: ManageSettings, process: CommandProcess): Comma
     databaseUrl: settings.DATABASE_URL,
     platformTokenKey: settings.PLATFORM_TOKEN_KEY,
     platformToken: settings.PLATFORM_TOKEN,
+    // Beside npm start, where DATABASE_URL is not needed, the demo shop's platform is its stand-in.
+    allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK ?? settings.DATABASE_URL === undefined,
     dataDir: settings.DATA_DIR,
     process,
   });
-  for (const add of [addShopCommands, addKeyCommands, addLocationCommands, addMaterialCommands, addVerifyCommand]) {
-    add(program, run);
-  }
-  addPlatformCommands(program, run, {
-    // Beside npm start, where DATABASE_URL is not needed, the demo shop's platform is its stand-in.
-    allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK ?? settings.DATABASE_URL === undefined,
-  });
+  addShopCommands(program, run);
+  addKeyCommands(program, run);
+  addLocationCommands(program, run);
+  addMaterialCommands(program, run);
+  addVerifyCommand(program, run);
+  addPlatformCommands(program, run);
   return program;
 }

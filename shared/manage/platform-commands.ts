@@ -25,17 +25,12 @@ interface SyncCommandOptions {
   removeGone?: true;
 }
 
-export interface PlatformCommandDeps {
-  /** Whether a shop's platform may be a server on 127.0.0.1: the demo's stand-in. */
-  allowLoopback: boolean;
-}
-
 const exitCodeIncomplete = 1;
 const busyRetryMs = 500;
 /** If a run's process was killed, its lease runs out within this time; a run that is still held then is alive. */
 const busyMsMax = syncLeaseMs + 2_000;
 
-export function addPlatformCommands(program: Command, run: RunCommand, deps: PlatformCommandDeps): void {
+export function addPlatformCommands(program: Command, run: RunCommand): void {
   program
     .command('platform')
     .description('The mirror of the commerce platform.')
@@ -46,15 +41,11 @@ export function addPlatformCommands(program: Command, run: RunCommand, deps: Pla
     .option('--shop <id>', 'only this shop; without, every shop that has a platform', wholeNumber(1))
     .option('--remove-gone', 'removes materials that are gone from the platform and that no bill needs')
     .option('--json', 'one JSON document on stdout')
-    .action((options: SyncCommandOptions) => run(options, (context) => sync(context, deps, options)));
+    .action((options: SyncCommandOptions) => run(options, (context) => sync(context, options)));
 }
 
-async function sync(
-  context: CommandContext,
-  { allowLoopback }: PlatformCommandDeps,
-  options: SyncCommandOptions,
-): Promise<Outcome<Answer>> {
-  const { database, platformTokenKey: key } = context;
+async function sync(context: CommandContext, options: SyncCommandOptions): Promise<Outcome<Answer>> {
+  const { database, platformTokenKey: key, allowLoopback } = context;
   const shops = await findShops(context, options.shop);
   if (!shops.ok) return shops;
   if (key === undefined) return failed('PLATFORM_TOKEN_KEY is not set, so no platform token can be opened.');

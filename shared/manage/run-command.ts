@@ -34,6 +34,8 @@ export interface CommandContext {
   platformTokenKey: string | undefined;
   /** The variable PLATFORM_TOKEN: a token on the command line would show in `ps`. */
   platformToken: string | undefined;
+  /** Whether a shop's platform may be a server on 127.0.0.1: the demo's stand-in. */
+  allowLoopback: boolean;
   /** All of stdin, without its trailing line end; only the beginning, if it is longer than any command takes. */
   readStdin: () => Promise<string>;
   /** A line for whoever watches; never on stdout. */
@@ -51,10 +53,8 @@ export type RunCommand = (
   work: (context: CommandContext) => Promise<CommandOutcome>,
 ) => Promise<void>;
 
-export interface RunCommandDeps {
+export interface RunCommandDeps extends Pick<CommandContext, 'platformTokenKey' | 'platformToken' | 'allowLoopback'> {
   databaseUrl: string | undefined;
-  platformTokenKey: string | undefined;
-  platformToken: string | undefined;
   dataDir: string;
   process: CommandProcess;
 }
@@ -104,6 +104,7 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
         database,
         platformTokenKey,
         platformToken: deps.platformToken,
+        allowLoopback: deps.allowLoopback,
         readStdin: () => readAll(stdin),
         progress: (line) => stderr.write(`${line}\n`),
         terminal: stderr.isTTY === true ? stderr : undefined,

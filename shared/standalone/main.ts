@@ -60,9 +60,7 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
   // What is still being started is to be closed, too, before another start may have the folder.
   let starting: Promise<unknown> = Promise.resolve();
   shutdown.register('start', () => starting.catch(() => undefined));
-  shutdown.register('demo file', () => {
-    removeDemoFile(dataFolder);
-  });
+  shutdown.register('demo file', () => removeDemoFile(dataFolder));
   for (const name of ['SIGINT', 'SIGTERM', 'SIGHUP', 'SIGQUIT'] as const) {
     process.once(name, () => {
       terminal.say(`${name}: stopping everything`);

@@ -55,15 +55,11 @@ export async function portOrFree(wanted: number): Promise<number> {
 function listenBriefly(port: number): Promise<number | undefined> {
   return new Promise((resolve) => {
     const server = createServer();
-    server.once('error', () => {
-      resolve(undefined);
-    });
+    server.once('error', () => resolve(undefined));
     server.listen({ port, host: loopback, exclusive: true }, () => {
       const address = server.address();
       const bound = address !== null && typeof address === 'object' ? address.port : undefined;
-      server.close(() => {
-        resolve(bound);
-      });
+      server.close(() => resolve(bound));
     });
   });
 }
@@ -75,14 +71,8 @@ function answers(port: number): Promise<boolean> {
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(connectMsMax, () => {
-      settle(true);
-    });
-    socket.once('connect', () => {
-      settle(true);
-    });
-    socket.once('error', () => {
-      settle(false);
-    });
+    socket.setTimeout(connectMsMax, () => settle(true));
+    socket.once('connect', () => settle(true));
+    socket.once('error', () => settle(false));
   });
 }

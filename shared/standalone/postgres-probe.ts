@@ -50,18 +50,10 @@ export function answersAsPostgres(port: number): Promise<boolean> {
       socket.destroy();
       resolve(answer);
     };
-    socket.setTimeout(probeMsMax, () => {
-      settle(false);
-    });
+    socket.setTimeout(probeMsMax, () => settle(false));
     socket.once('connect', () => socket.write(Buffer.from([0, 0, 0, 8, 4, 210, 22, 47])));
-    socket.once('data', (data) => {
-      settle(data[0] === 0x4e || data[0] === 0x53);
-    });
-    socket.once('error', () => {
-      settle(false);
-    });
-    socket.once('end', () => {
-      settle(false);
-    });
+    socket.once('data', (data) => settle(data[0] === 0x4e || data[0] === 0x53));
+    socket.once('error', () => settle(false));
+    socket.once('end', () => settle(false));
   });
 }

@@ -234,8 +234,6 @@ function server({ pid, port }: Running, folder: PostgresFolder, adopted: boolean
     pid,
     adopted,
     stop: () => endProcess(pid, stopSteps),
-    kill: () => {
-      signal(pid, 'SIGKILL');
-    },
+    kill: () => signal(pid, 'SIGKILL'),
   };
 }

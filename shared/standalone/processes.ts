@@ -127,9 +127,7 @@ export async function runCommand(command: Command): Promise<{ code: number | nul
     if (child.pid !== undefined) signal(-child.pid, 'SIGKILL');
   };
   const timer = setTimeout(endGroup, msMax, `ended after ${String(msMax)} ms`);
-  const onAbort = () => {
-    endGroup('stopped');
-  };
+  const onAbort = () => endGroup('stopped');
   abort?.addEventListener('abort', onAbort, { once: true });
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => chunks.push(text));

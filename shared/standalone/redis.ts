@@ -193,8 +193,6 @@ function server(facts: Omit<RedisServer, 'stop' | 'kill'>): RedisServer {
     source,
     adopted,
     stop: () => endProcess(pid, stopSteps),
-    kill: () => {
-      signal(pid, 'SIGKILL');
-    },
+    kill: () => signal(pid, 'SIGKILL'),
   };
 }

@@ -50,9 +50,7 @@ export async function startStandInPlatform(
   const { port: wantedPort = 0, variants = standInVariants, locations = standInLocations } = options;
   const server = createServer({ requestTimeout: requestTimeoutMs }, (request, response) => {
     readBody(request)
-      .then((body) => {
-        send(response, answer(request, body, { variants, locations }));
-      })
+      .then((body) => send(response, answer(request, body, { variants, locations })))
       .catch(() => response.destroy());
   });
   await new Promise<void>((resolve, reject) => {

@@ -98,9 +98,7 @@ async function openDatabase(deps: StackDeps): Promise<Outcome<string>> {
       say: terminal.say,
       env,
       signal,
-      onSpawn: (pid) => {
-        onProcess(signalLater(pid, 'SIGINT'));
-      },
+      onSpawn: (pid) => onProcess(signalLater(pid, 'SIGINT')),
     });
   const started = await start(0, abort);
   if (!started.ok) return started;
@@ -140,9 +138,7 @@ async function openRedis(deps: StackDeps): Promise<Outcome<string>> {
       say: terminal.say,
       env,
       signal,
-      onSpawn: (pid) => {
-        onProcess(signalLater(pid, 'SIGTERM'));
-      },
+      onSpawn: (pid) => onProcess(signalLater(pid, 'SIGTERM')),
     });
   const started = await start(0, abort);
   if (!started.ok) return started;
@@ -156,9 +152,7 @@ async function openRedis(deps: StackDeps): Promise<Outcome<string>> {
 /** @param isGiven whether the database is somebody else's, who is then told what to mend in it */
 async function migrate(databaseUrl: string, isGiven: boolean, say: (line: string) => void): Promise<Outcome<void>> {
   try {
-    const migrated = await migrateDatabase(databaseUrl, (line) => {
-      say(`Schema: ${line}`);
-    });
+    const migrated = await migrateDatabase(databaseUrl, (line) => say(`Schema: ${line}`));
     return migrated.ok ? { ok: true, value: undefined } : migrated;
   } catch (error) {
     const found = isGiven ? await checkGivenPostgres(databaseUrl) : undefined;
@@ -193,9 +187,7 @@ async function startProcesses(deps: StackDeps, urls: Record<string, string>): Pr
       logPath: join(deps.dataFolder, 'logs', `${name}.log`),
       print: terminal.printOf(name),
     });
-    deps.onProcess(() => {
-      supervised.kill();
-    });
+    deps.onProcess(() => supervised.kill());
     return supervised;
   };
   const workers = Array.from({ length: workerCount }, (_, index) =>
@@ -250,13 +242,9 @@ async function isReady(url: string): Promise<boolean> {
 
 function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = () => {
-      reject(new Error('The API and the workers do not all serve in time.'));
-    };
+    const onAbort = () => reject(new Error('The API and the workers do not all serve in time.'));
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
-    promise.then(resolve, reject).finally(() => {
-      signal.removeEventListener('abort', onAbort);
-    });
+    promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));
   });
 }

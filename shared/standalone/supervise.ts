@@ -110,9 +110,7 @@ function launch(state: State): void {
     state.served = true;
     state.settle.resolve(report);
   });
-  child.once('error', (error) => {
-    options.print(`could not be started: ${error.message}`);
-  });
+  child.once('error', (error) => options.print(`could not be started: ${error.message}`));
   // 'close' comes after the last line of output was read, 'exit' may come before.
   child.once('close', (code, name) => {
     state.child = undefined;
@@ -131,9 +129,7 @@ function again(state: State, how: string, code: number | null, livedMs: number):
   }
   const waitMs = restartPauseMs(state.failures);
   options.print(`ended by itself (${how}); starting it again in ${String(waitMs)} ms`);
-  state.timer = setTimeout(() => {
-    launch(state);
-  }, waitMs);
+  state.timer = setTimeout(() => launch(state), waitMs);
 }
 
 async function stop(state: State): Promise<void> {

@@ -28,12 +28,10 @@ const pools = createPools(settings);
 const { database, reads } = pools;
 shutdown.register('the database', () => pools.destroy());
 
-const limiterRedis = connectLimiterRedis(settings.REDIS_URL, (error) => {
-  logger.warn({ err: error }, 'The limiter cannot reach Redis.');
-});
-shutdown.register('the limiter', () => {
-  limiterRedis.disconnect();
-});
+const limiterRedis = connectLimiterRedis(settings.REDIS_URL, (error) =>
+  logger.warn({ err: error }, 'The limiter cannot reach Redis.'),
+);
+shutdown.register('the limiter', () => limiterRedis.disconnect());
 
 // Until Redis is there the limiter would count in memory, which admits more than the limit after each start.
 await untilReady(limiterRedis);

@@ -49,9 +49,9 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   const renewal = setInterval(() => {
     const { materials } = held;
     if (materials.length === 0 || performance.now() - steppedAtMs > stuckMs) return;
-    renewLeases(deps.redis, materials).catch((error: unknown) => {
-      deps.logger.warn({ err: error }, 'Leases could not be renewed.');
-    });
+    renewLeases(deps.redis, materials).catch((error: unknown) =>
+      deps.logger.warn({ err: error }, 'Leases could not be renewed.'),
+    );
   }, leaseMs / 3);
 
   async function step(): Promise<void> {

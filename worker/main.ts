@@ -53,9 +53,7 @@ const shutdown = createShutdown({ logger, forceMs });
 shutdown.listen({ untilStarted: true });
 const tellParent = followParent(shutdown);
 
-const onRedisError = (error: Error) => {
-  logger.warn({ err: error }, 'The queue cannot reach Redis.');
-};
+const onRedisError = (error: Error) => logger.warn({ err: error }, 'The queue cannot reach Redis.');
 
 const database = connectDatabase({
   url: DATABASE_URL,
@@ -67,14 +65,10 @@ const database = connectDatabase({
 shutdown.register('postgres', () => database.destroy());
 
 const redis = connectWorkerRedis(REDIS_URL, onRedisError);
-shutdown.register('redis', () => {
-  redis.disconnect();
-});
+shutdown.register('redis', () => redis.disconnect());
 const wakeRedis = connectWakeRedis(REDIS_URL, onRedisError);
 const waker = createWaker(wakeRedis);
-shutdown.register('waker', () => {
-  waker.close();
-});
+shutdown.register('waker', () => waker.close());
 
 await Promise.all([untilReady(redis), untilReady(wakeRedis), untilReachable(database)]);
 defineScripts(redis);
@@ -128,9 +122,7 @@ shutdown.register('lanes, mirror, ledger watch and pruning', async () => {
 });
 
 // It goes on: whatever is queued waits for the schema, and the API refuses writes until it is there.
-assertMigrated(database).catch((error: unknown) => {
-  logger.warn({ err: error }, 'The database cannot be used yet.');
-});
+assertMigrated(database).catch((error: unknown) => logger.warn({ err: error }, 'The database cannot be used yet.'));
 
 shutdown.started();
 logger.info({ lanes: WORKER_LANES, ...admin }, 'working');
@@ -164,9 +156,7 @@ function startMirror(everyMs: number): Rounds | undefined {
   shutdown.register('mirror postgres', () => mirrorDatabase.destroy());
   const platform = createShopifyPlatform({
     allowLoopback,
-    report: (event) => {
-      logger.warn(event, 'The commerce platform fails, or answers again.');
-    },
+    report: (event) => logger.warn(event, 'The commerce platform fails, or answers again.'),
   });
   return startMirrorRounds({
     database: mirrorDatabase,

@@ -58,15 +58,9 @@ export function createApiMetrics(): ApiMetrics {
   return {
     registry,
     answered: countRequests(registry),
-    refusedUnrouted: (status) => {
-      unrouted.inc({ status });
-    },
-    limiterDecided: (decision) => {
-      decided[decision].inc();
-    },
-    limiterInsured: (requests) => {
-      insured.inc(requests);
-    },
+    refusedUnrouted: (status) => unrouted.inc({ status }),
+    limiterDecided: (decision) => decided[decision].inc(),
+    limiterInsured: (requests) => insured.inc(requests),
     dispatch: countDispatch(registry),
   };
 }
@@ -130,29 +124,18 @@ function countDispatch(registry: Registry): DispatchMetrics {
   );
   const open = counter('raw_materials_operations_open_total', 'Operations answered with an unknown outcome (504).');
   return {
-    jobFormed: (operations) => {
-      jobs.observe(operations);
-    },
-    lookedUp: (operations) => {
-      lookUps.inc(operations);
-    },
-    jobAddedAgain: () => {
-      addedAgain.inc();
-    },
-    cancelled: (operations) => {
-      cancelled.inc(operations);
-    },
-    leftOpen: () => {
-      open.inc();
-    },
+    jobFormed: (operations) => jobs.observe(operations),
+    lookedUp: (operations) => lookUps.inc(operations),
+    jobAddedAgain: () => addedAgain.inc(),
+    cancelled: (operations) => cancelled.inc(operations),
+    leftOpen: () => open.inc(),
   };
 }
 
 /** What the dispatch last heard of the pipeline: the backlog, the workers, and what waits in this process. */
 export function watchDispatch(registry: Registry, state: () => DispatchState): void {
-  const gauge = (name: string, help: string, read: () => number | undefined) => {
+  const gauge = (name: string, help: string, read: () => number | undefined) =>
     addGauge(registry, { name, help }, read);
-  };
   gauge('raw_materials_writes_in_flight', 'Writes that this process holds.', () => state().writesInFlight);
   gauge(
     'raw_materials_backlog_materials',

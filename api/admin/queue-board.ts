@@ -29,9 +29,7 @@ export async function openQueueBoard(deps: {
   logger: Logger;
 }): Promise<QueueBoard> {
   const { redisUrl, basePath, logger } = deps;
-  const onError = (error: Error) => {
-    logger.debug({ err: error }, 'The queue page met a fault of Redis.');
-  };
+  const onError = (error: Error) => logger.debug({ err: error }, 'The queue page met a fault of Redis.');
   const redis = connectQueuePageRedis(redisUrl, onError);
   try {
     await untilReady(redis);

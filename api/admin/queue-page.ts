@@ -65,9 +65,7 @@ export function createQueuePage({ token, redisUrl, logger }: QueuePageDeps): Que
     close() {
       isClosed = true;
       opening?.then(
-        (board) => {
-          board.close();
-        },
+        (board) => board.close(),
         () => undefined,
       );
     },

@@ -76,9 +76,7 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
       return enqueue(link, jobs);
     },
     answer,
-    cancelAtOnce: (open) => {
-      followUp.cancelAtOnce(open);
-    },
+    cancelAtOnce: (open) => followUp.cancelAtOnce(open),
   });
   const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, answer });
   link.onReplies((replies) => {

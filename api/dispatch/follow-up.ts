@@ -55,9 +55,9 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     // Those beyond the batch stay due, so that the next tick comes to them.
     const batch = due.slice(0, batchSize);
     for (const waiter of batch) waiter.nextLookUpMs = nowMs + lookUpEveryMs;
-    await lookUp(deps, batch).catch((error: unknown) => {
-      deps.logger.warn({ err: error, waiting: due.length }, 'Writes without a reply could not be followed up.');
-    });
+    await lookUp(deps, batch).catch((error: unknown) =>
+      deps.logger.warn({ err: error, waiting: due.length }, 'Writes without a reply could not be followed up.'),
+    );
     isLookingUp = false;
   }
 
@@ -75,9 +75,9 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     isCancelling = true;
     // Not only the first batch: its materials may be locked for as long as the grace lasts.
     for (let start = 0; start < open.length; start += batchSize) {
-      await cancel(deps, open.slice(start, start + batchSize)).catch((error: unknown) => {
-        deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be cancelled.');
-      });
+      await cancel(deps, open.slice(start, start + batchSize)).catch((error: unknown) =>
+        deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be cancelled.'),
+      );
     }
     isCancelling = false;
   }

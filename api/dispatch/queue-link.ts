@@ -35,9 +35,7 @@ const keepAliveMs = 1_000;
 
 /** @throws where Redis does not answer within five seconds */
 export async function openQueueLink(redisUrl: string, logger: Logger): Promise<QueueLink> {
-  const onError = (error: Error) => {
-    logger.warn({ err: error }, 'The queue cannot reach Redis.');
-  };
+  const onError = (error: Error) => logger.warn({ err: error }, 'The queue cannot reach Redis.');
   const apiId = randomUUID();
   const redis = connectProducerRedis(redisUrl, onError);
   const replies = connectRepliesRedis(redisUrl, onError);
@@ -53,9 +51,7 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
     apiId,
     enqueuing: logRecurring(logger, 'Jobs could not be queued.', reasonOf),
     onReplies(listener) {
-      replies.on('message', (_channel: string, message: string) => {
-        listener(decodeReplies(message));
-      });
+      replies.on('message', (_channel: string, message: string) => listener(decodeReplies(message)));
     },
     connected: () => ({ producer: redis.status === 'ready', replies: listening.isHeard() }),
     close() {

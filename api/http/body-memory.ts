@@ -59,9 +59,7 @@ export function createBodyMemory({ processBytesMax, shopBytesMax, waitMsMax }: B
     };
     return {
       shrinkTo,
-      leave: () => {
-        shrinkTo(0);
-      },
+      leave: () => shrinkTo(0),
     };
   }
 

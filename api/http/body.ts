@@ -127,9 +127,7 @@ const unknownCoding = fail('UNSUPPORTED_MEDIA_TYPE', 'Of content encodings only 
  */
 function brokenOff({ req, res }: AppContext): Promise<never> {
   return new Promise((_, reject) => {
-    const stop = () => {
-      reject(Object.assign(new Error('the request broke off'), { status: 400 }));
-    };
+    const stop = () => reject(Object.assign(new Error('the request broke off'), { status: 400 }));
     if (res.headersSent || req.destroyed) stop();
     else req.once('aborted', stop);
   });

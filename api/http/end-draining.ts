@@ -54,9 +54,7 @@ const toBeEnded = new WeakSet<Duplex>();
 export function endDrainingAfter(last: ServerResponse, socket: Duplex): void {
   if (toBeEnded.has(socket)) return;
   toBeEnded.add(socket);
-  last.once('close', () => {
-    endDraining(socket);
-  });
+  last.once('close', () => endDraining(socket));
 }
 
 /**
@@ -66,8 +64,6 @@ export function endDrainingAfter(last: ServerResponse, socket: Duplex): void {
 export function endDrainingBehindLast(socket: Duplex): void {
   // Node calls this method of the socket (documented, `net.Socket`) once the answer is written.
   Object.assign(socket, {
-    destroySoon: () => {
-      endDraining(socket);
-    },
+    destroySoon: () => endDraining(socket),
   });
 }

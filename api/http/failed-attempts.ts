@@ -67,9 +67,7 @@ export function createFailedAttempts(nowMs: () => number = () => performance.now
       if (failuresOf(address) + underWay.count >= failuresMax) return undefined;
       underWay.count += 1;
       lookUps.set(address, underWay);
-      return () => {
-        end(address, underWay);
-      };
+      return () => end(address, underWay);
     },
     async untilSomeEnd(address) {
       await lookUps.get(address)?.someEnded;

@@ -165,7 +165,7 @@ function noteUse(
   const lastMs = Math.max(entry.touchedAtMs, key.lastUsedAt?.getTime() ?? -Infinity);
   if (now - lastMs < touchEveryMs) return;
   entry.touchedAtMs = now;
-  touch(database, key.id, new Date(now)).catch((error: unknown) => {
-    logger.warn({ err: error, keyId: key.id }, 'The use of a key could not be noted.');
-  });
+  touch(database, key.id, new Date(now)).catch((error: unknown) =>
+    logger.warn({ err: error, keyId: key.id }, 'The use of a key could not be noted.'),
+  );
 }

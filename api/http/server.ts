@@ -107,12 +107,8 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     follow(req, res, open);
     refuse(deps, res, unknownExpectation);
   });
-  server.on('connect', (req, socket) => {
-    answerConnect(req, socket, { ...deps, connections });
-  });
-  server.on('clientError', (error, socket) => {
-    answerParserFault(error, socket, { ...deps, connections, cutShort });
-  });
+  server.on('connect', (req, socket) => answerConnect(req, socket, { ...deps, connections }));
+  server.on('clientError', (error, socket) => answerParserFault(error, socket, { ...deps, connections, cutShort }));
   server.once('close', endUntakenAnswers(connections, timeouts.takenMs));
   logDrops(server, deps);
   return {

@@ -29,9 +29,7 @@ export function endUntakenAnswers(
       else socket.destroy();
     }
   }, lookEveryMs);
-  return () => {
-    clearInterval(looking);
-  };
+  return () => clearInterval(looking);
 }
 
 /** The kernel takes what is smaller at once, or nearly. */

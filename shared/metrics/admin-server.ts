@@ -43,9 +43,7 @@ export function startAdminServer({ host, port, registry, handle }: AdminServerOp
         port: (server.address() as AddressInfo).port,
         close: () =>
           new Promise((closed) => {
-            server.close(() => {
-              closed();
-            });
+            server.close(() => closed());
             server.closeAllConnections();
           }),
       });

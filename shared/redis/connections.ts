@@ -106,9 +106,7 @@ function endSilence(redis: Redis, silenceMs: number): void {
   }, lookEveryMs);
   // Watching the connection must not be what keeps a process alive.
   looking.unref();
-  redis.once('end', () => {
-    clearInterval(looking);
-  });
+  redis.once('end', () => clearInterval(looking));
 }
 
 function connect(url: string, { silenceMs = silenceMsMax, ...options }: Options, onError: OnError): Redis {

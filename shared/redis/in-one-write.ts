@@ -15,8 +15,6 @@ export function inOneWrite(redis: Redis, send: () => void): void {
   try {
     send();
   } finally {
-    process.nextTick(() => {
-      stream.uncork();
-    });
+    process.nextTick(() => stream.uncork());
   }
 }

@@ -4,9 +4,9 @@ import type { Result } from '../shared/domain/errors.js';
 import { afterRunning } from './running-wait.js';
 
 /**
- * What clients read goes over connections of its own, on which shops take turns. Before, slow lists of one shop held
- * all connections of the process: no key could be looked up, the health took Postgres for away, and every write of
- * every shop was refused. A shop that leaves its answers untaken must wait as well: 64 of 12 MB each were 800 MiB.
+ * What clients read goes over connections of its own, on which shops take turns. With one pool for all, slow lists of
+ * one shop held it whole: no key could be looked up, the health took Postgres for away, and every write of every shop
+ * was refused. A shop that leaves its answers untaken must wait as well: 64 of 12 MB each were 800 MiB.
  */
 export interface Reads {
   /**

@@ -1,6 +1,5 @@
 import type { Database } from './connect.js';
-import { whileHeld } from './platform-mirror.js';
-import { syncColumns, toSync } from './platform-syncs.js';
+import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
 import type { PlatformSync, SyncHold, SyncRow } from './platform-syncs.js';
 
 /** A location or variant that is in our tables and that the platform lists no more. */

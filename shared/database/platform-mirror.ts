@@ -1,5 +1,5 @@
 import type { Database } from './connect.js';
-import { syncColumns, toSync } from './platform-syncs.js';
+import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
 import type { PlatformSync, SyncHold, SyncPhase, SyncRow } from './platform-syncs.js';
 
 /** A location as it is mirrored: within the table's limits. */
@@ -68,32 +68,6 @@ export async function recordVariants(
 ): Promise<RecordedPage | undefined> {
   const given = JSON.stringify(variants.map(toRecord));
   return recordPage(database, hold, then, { sql: writeVariants, given, kind: 'variants' });
-}
-
-/** Below the time that a worker has to end in. */
-const statementTimeoutMs = 5_000;
-
-/**
- * Runs `work` in a transaction that holds the lock of the shop's sync, if the sync is still ours: whoever lost it to
- * another, by a pause longer than the lease, writes nothing. Settings are LOCAL, for PgBouncer (pipeline §4).
- */
-export async function whileHeld<T>(
-  database: Database,
-  { shopId, token }: SyncHold,
-  work: (transaction: Database, generation: number) => Promise<T>,
-): Promise<T | undefined> {
-  return database.transaction(async (transaction) => {
-    await transaction.raw(
-      `SELECT set_config('statement_timeout', '${statementTimeoutMs}', true),
-              set_config('lock_timeout', '${statementTimeoutMs}', true),
-              set_config('idle_in_transaction_session_timeout', '${statementTimeoutMs}', true)`,
-    );
-    const { rows } = await transaction.raw<{ rows: { generation: number }[] }>(
-      'SELECT generation FROM platform_syncs WHERE shop_id = ? AND lease_token = ? FOR UPDATE',
-      [shopId, token],
-    );
-    return rows[0] && (await work(transaction, rows[0].generation));
-  });
 }
 
 interface PageWrite {

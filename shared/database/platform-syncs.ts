@@ -115,6 +115,32 @@ export async function releaseSync(
   );
 }
 
+/** Below the time that a worker has to end in. */
+const statementTimeoutMs = 5_000;
+
+/**
+ * Runs `work` in a transaction that holds the lock of the shop's sync, if the sync is still ours: whoever lost it to
+ * another, by a pause longer than the lease, writes nothing. Settings are LOCAL, for PgBouncer (pipeline §4).
+ */
+export async function whileHeld<T>(
+  database: Database,
+  { shopId, token }: SyncHold,
+  work: (transaction: Database, generation: number) => Promise<T>,
+): Promise<T | undefined> {
+  return database.transaction(async (transaction) => {
+    await transaction.raw(
+      `SELECT set_config('statement_timeout', '${statementTimeoutMs}', true),
+              set_config('lock_timeout', '${statementTimeoutMs}', true),
+              set_config('idle_in_transaction_session_timeout', '${statementTimeoutMs}', true)`,
+    );
+    const { rows } = await transaction.raw<{ rows: { generation: number }[] }>(
+      'SELECT generation FROM platform_syncs WHERE shop_id = ? AND lease_token = ? FOR UPDATE',
+      [shopId, token],
+    );
+    return rows[0] && (await work(transaction, rows[0].generation));
+  });
+}
+
 /** Shops with a platform whose mirror is due, the longest untried first. */
 export async function findDueShops(
   database: Database,

@@ -110,10 +110,8 @@ describe('every route: 429', () => {
     await http.withApi(env, async ({ baseUrl }) => {
       const asked = { path: inventoryPath(shop.materialIds[0]!), key: shop.readKey };
       const refused = await until(
-        async () => {
-          const answer = await ask(baseUrl, asked);
-          return answer.status === 429 && answer;
-        },
+        // At once: one after the other, a slow machine may need longer than the window for three.
+        async () => (await Promise.all([1, 2, 3].map(() => ask(baseUrl, asked)))).find(({ status }) => status === 429),
         { deadlineMs: 5_000, what: 'the limit to be reached' },
       );
       expectLimited(refused);

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import { counting } from '../support/counting.js';
+import { connectForTest } from '../support/database.js';
 import { createDice, diceOf } from '../support/dice.js';
 import { request } from '../support/http.js';
 import { sizeOf } from '../support/long-run.js';
@@ -31,7 +31,7 @@ describe('T9: bytes that are nearly HTTP', () => {
   let published: Published;
   before(async () => {
     service = await startService();
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+    database = connectForTest(service.databaseUrl);
     shop = await openFuzzShop(database);
     published = await readPublished((asked) => request(service.baseUrls[0] ?? '', asked), shop.writeKey);
   });

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import { counting } from '../support/counting.js';
+import { connectForTest } from '../support/database.js';
 import { createDice } from '../support/dice.js';
 import { request } from '../support/http.js';
 import type { Asked } from '../support/http.js';
@@ -38,7 +38,7 @@ describe('T2: the service beside a model of it', () => {
   let database: Database;
   before(async () => {
     service = await startService();
-    database = connectDatabase({ url: service.databaseUrl, poolMax: lanes, applicationName: 'test' });
+    database = connectForTest(service.databaseUrl, { poolMax: lanes });
   });
   after(async () => {
     await database.destroy();

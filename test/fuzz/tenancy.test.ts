@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import { counting } from '../support/counting.js';
+import { connectForTest } from '../support/database.js';
 import { createDice, diceOf } from '../support/dice.js';
 import type { Dice } from '../support/dice.js';
 import { request } from '../support/http.js';
@@ -37,7 +37,7 @@ describe('T10: two shops with the same ids', () => {
   let published: Published;
   before(async () => {
     service = await startService({ env: { PLATFORM_TOKEN_KEY: platformTokenKey } });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+    database = connectForTest(service.databaseUrl);
     shops = [
       await openMarkedShop(database, { mark: 'OwlQz7', ownIds: ['VMAT-OWLONLY-1', '71005'], figure: 3.141593 }),
       await openMarkedShop(database, { mark: 'FoxVk3', ownIds: ['VMAT-FOXONLY-1', '72005'], figure: 2.718282 }),

@@ -6,9 +6,9 @@ import { networkInterfaces } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { rememberOpen } from '../support/cleanup.js';
+import { connectForTest } from '../support/database.js';
 import { watchRefusals } from '../support/refusals.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
@@ -39,7 +39,7 @@ describe('npm run load', () => {
     // clients.
     const patient = { HEADERS_TIMEOUT_MS: '60000', REQUEST_TIMEOUT_MS: '60000' };
     service = await startService({ apiEnv: patient });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 1, applicationName: 'raw-materials-test' });
+    database = connectForTest(service.databaseUrl, { poolMax: 1 });
     shop = await createTestShop(database, { materials: 20, locations: 3 });
   });
   after(async () => {

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { checkLedger } from '../../shared/database/ledger-check.js';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { findLevels } from '../../shared/database/levels.js';
 import { createMaterials } from '../../shared/database/create-materials.js';
@@ -12,6 +11,7 @@ import type { Operation, OperationOutcome } from '../../shared/domain/operation.
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
 import { operationExpiryMs } from '../../shared/inventory/time-limits.js';
+import { connectForTest } from '../support/database.js';
 import { racingDatabase, recordCancelled } from '../support/racing-database.js';
 import { createTestDatabase } from '../support/servers.js';
 import type { TestDatabase } from '../support/servers.js';
@@ -28,7 +28,7 @@ describe('the apply step', () => {
 
   before(async () => {
     server = await createTestDatabase();
-    database = connectDatabase({ url: server.url, poolMax: 4, applicationName: 'test', pipeline: true });
+    database = connectForTest(server.url, { poolMax: 4, pipeline: true });
   });
   after(async () => {
     await database.destroy();

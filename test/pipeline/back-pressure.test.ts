@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/change.js';
+import { connectForTest } from '../support/database.js';
 import { request } from '../support/http.js';
 import type { Answer } from '../support/http.js';
 import { openQueueHarness } from '../support/queue-harness.js';
@@ -26,7 +26,7 @@ describe('back-pressure', () => {
   before(async () => {
     const apiEnv = { IN_FLIGHT_SHOP_MAX: String(shopMax), IN_FLIGHT_MAX: String(processMax) };
     service = await startService({ apis: 1, workers: 1, apiEnv });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+    database = connectForTest(service.databaseUrl);
     harness = await openQueueHarness(service.redisUrl);
   });
   after(async () => {

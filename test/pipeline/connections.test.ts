@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne } from '../support/change.js';
+import { connectForTest } from '../support/database.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { lacksCpu } from '../support/refusals.js';
 import { startService } from '../support/service.js';
@@ -20,7 +20,7 @@ describe('a thousand materials', () => {
   let redis: Redis;
   before(async () => {
     service = await startService({ apis: 2, workers: 2 });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+    database = connectForTest(service.databaseUrl);
     redis = new Redis(service.redisUrl, { connectionName: 'test' });
   });
   after(async () => {

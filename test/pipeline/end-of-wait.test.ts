@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { graceMs } from '../../api/dispatch/settings.js';
 import { jobsSentBesideMax } from '../../api/dispatch/shop-gates.js';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, recordOf, totalOf } from '../support/change.js';
+import { connectForTest } from '../support/database.js';
 import type { Answer } from '../support/http.js';
 import { openQueueHarness } from '../support/queue-harness.js';
 import type { QueueHarness } from '../support/queue-harness.js';
@@ -26,7 +26,7 @@ describe('the end of the wait', () => {
   before(async () => {
     const apiEnv = { WAIT_MS: String(waitMs), IN_FLIGHT_MAX: '3000', IN_FLIGHT_SHOP_MAX: '3000' };
     service = await startService({ apis: 1, workers: 1, apiEnv });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 4, applicationName: 'test' });
+    database = connectForTest(service.databaseUrl, { poolMax: 4 });
     harness = await openQueueHarness(service.redisUrl);
   });
   after(async () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
+import { connectForTest } from '../support/database.js';
 import type { Attempt, History, Intent, SentRow } from '../support/history.js';
 import { checkHistory } from '../support/ledger-checker.js';
 import { createTestDatabase } from '../support/servers.js';
@@ -19,7 +19,7 @@ describe('the checker of histories', () => {
   let clockMs: number;
   before(async () => {
     server = await createTestDatabase();
-    database = connectDatabase({ url: server.url, poolMax: 2, applicationName: 'test', pipeline: true });
+    database = connectForTest(server.url, { pipeline: true });
   });
   after(async () => {
     await database.destroy();

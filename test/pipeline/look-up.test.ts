@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/change.js';
+import { connectForTest } from '../support/database.js';
 import type { Answer } from '../support/http.js';
 import { openQueueHarness } from '../support/queue-harness.js';
 import type { QueueHarness } from '../support/queue-harness.js';
@@ -22,7 +22,7 @@ describe('a request that hears nothing', () => {
   let shop: TestShop;
   before(async () => {
     service = await startService({ apis: 1, workers: 1 });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+    database = connectForTest(service.databaseUrl);
     harness = await openQueueHarness(service.redisUrl);
   });
   after(async () => {

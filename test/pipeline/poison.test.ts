@@ -1,7 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import type { MaterialRef, Operation } from '../../shared/domain/operation.js';
@@ -9,6 +8,7 @@ import { operationsJob } from '../../shared/queue/job-format.js';
 import type { OperationsJob } from '../../shared/queue/job-format.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, adjust, recordOf, totalOf } from '../support/change.js';
+import { connectForTest } from '../support/database.js';
 import { openQueueHarness } from '../support/queue-harness.js';
 import type { QueueHarness } from '../support/queue-harness.js';
 import { pipelineKeys } from '../support/redis-keys.js';
@@ -28,7 +28,7 @@ describe('an operation that cannot be applied', () => {
   let shop: TestShop;
   before(async () => {
     service = await startService({ apis: 1, workers: 1 });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 4, applicationName: 'test' });
+    database = connectForTest(service.databaseUrl, { poolMax: 4 });
     harness = await openQueueHarness(service.redisUrl);
     // A fault of ours that only one request meets: Postgres refuses its row of the ledger.
     await database.raw(`

@@ -2,12 +2,12 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { checkLedger } from '../../shared/database/ledger-check.js';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { pruneFacets } from '../../shared/database/facets.js';
 import { facetsOfVendors } from '../../shared/database/insert-materials-with-stock.js';
 import { pruneOperations } from '../../shared/database/operations.js';
 import { addOne } from '../support/change.js';
+import { connectForTest } from '../support/database.js';
 import { request } from '../support/http.js';
 import { createTestDatabase } from '../support/servers.js';
 import { startService } from '../support/service.js';
@@ -36,11 +36,11 @@ describe('a role of Postgres with no more rights than the README says', () => {
   before(async () => {
     databaseOf = await createTestDatabase();
     role = `role_of_${new URL(databaseOf.url).pathname.slice(1)}`;
-    owner = connectDatabase({ url: databaseOf.url, poolMax: 1, applicationName: 'test' });
+    owner = connectForTest(databaseOf.url, { poolMax: 1 });
     await owner.raw(`CREATE ROLE ?? LOGIN PASSWORD 'secret'`, [role]);
     for (const grant of grants) await owner.raw(`${grant} ??`, [role]);
     restrictedUrl = Object.assign(new URL(databaseOf.url), { username: role, password: 'secret' }).href;
-    database = connectDatabase({ url: restrictedUrl, poolMax: 1, applicationName: 'test' });
+    database = connectForTest(restrictedUrl, { poolMax: 1 });
     service = await startService({ databaseUrl: restrictedUrl });
   });
   after(async () => {

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { jobsSentBesideMax } from '../../api/dispatch/shop-gates.js';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { findChromium, startChromium } from '../support/browser.js';
 import { addOne } from '../support/change.js';
+import { connectForTest } from '../support/database.js';
 import type { Answer } from '../support/http.js';
 import { holdWorkers } from '../support/hold-workers.js';
 import { monitorRedis } from '../support/redis-monitor.js';
@@ -38,7 +38,7 @@ describe('the queue page', () => {
     // A browser looks at what waits, and may take its time.
     const patience = { WAIT_MS: '40000', SHUTDOWN_TIMEOUT_MS: '45000' };
     service = await startService({ apiEnv: { ADMIN_PORT: '0', ADMIN_TOKEN: token, ...patience } });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+    database = connectForTest(service.databaseUrl);
     redis = new Redis(service.redisUrl, { retryStrategy: () => null });
     shop = await createTestShop(database, { materials: 3 });
   });

@@ -1,9 +1,9 @@
 import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne, totalOf } from '../support/change.js';
+import { connectForTest } from '../support/database.js';
 import { scrape } from '../support/exposition.js';
 import { createTestDatabase, startTestRedis } from '../support/servers.js';
 import type { TestRedis } from '../support/servers.js';
@@ -30,7 +30,7 @@ describe('a user of Redis with no more rights than the README says', () => {
     const redisUrl = Object.assign(new URL(own.url), { username: 'ours', password: 'secret' }).href;
     const apiEnv = { ADMIN_PORT: '0', ADMIN_TOKEN: token };
     service = await startService({ databaseUrl: databaseOf.url, redisUrl, apiEnv });
-    database = connectDatabase({ url: databaseOf.url, poolMax: 1, applicationName: 'test' });
+    database = connectForTest(databaseOf.url, { poolMax: 1 });
     shop = await createTestShop(database, { materials: 20 });
   });
   after(async () => {

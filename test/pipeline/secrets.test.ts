@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { revokeKey } from '../../shared/database/api-keys.js';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { createMaterials } from '../../shared/database/create-materials.js';
 import { mintKey, parseKey } from '../../shared/keys/api-key-format.js';
 import { withFailingWrites, withLockedTable, withoutTable } from '../support/broken-storage.js';
+import { connectForTest } from '../support/database.js';
 import { createDice } from '../support/dice.js';
 import { raw, request } from '../support/http.js';
 import type { Asked } from '../support/http.js';
@@ -53,7 +53,7 @@ describe('secrets, after a busy run with faults of every kind', () => {
       logs.push(...process.logs());
       process.onLine((line) => logs.push(line));
     }
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 3, applicationName: 'test' });
+    database = connectForTest(service.databaseUrl, { poolMax: 3 });
     redis = new Redis(service.redisUrl, { retryStrategy: () => null });
     monitor = await monitorRedis(service.redisUrl, ({ name, args }) => commands.push([name, ...args].join(' ')));
     platform = await startScriptedPlatform((_request, response) => response.writeHead(401).end('{"errors":"no"}'));

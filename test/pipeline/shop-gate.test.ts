@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { besideMs, jobsSentBesideMax, jobsSentMax } from '../../api/dispatch/shop-gates.js';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/change.js';
+import { connectForTest } from '../support/database.js';
 import { holdWorkers } from '../support/hold-workers.js';
 import { openQueueHarness } from '../support/queue-harness.js';
 import type { QueueHarness } from '../support/queue-harness.js';
@@ -25,7 +25,7 @@ describe('the jobs that a shop has in flight', () => {
     // What waits while the worker is held must not time out, however busy the machine is.
     const env = { WAIT_MS: '60000', SHUTDOWN_TIMEOUT_MS: '70000' };
     service = await startService({ apis: 1, workers: 1, env });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'test' });
+    database = connectForTest(service.databaseUrl);
     harness = await openQueueHarness(service.redisUrl);
   });
   after(async () => {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { exitCodes } from '../../shared/runtime/exit-codes.js';
 import { addOne, totalOf } from '../support/change.js';
+import { connectForTest } from '../support/database.js';
 import { npmStart } from '../support/npm-start.js';
 import { createTestDatabase } from '../support/servers.js';
 import type { TestDatabase } from '../support/servers.js';
@@ -38,7 +38,7 @@ describe('two installations on one Redis, which is a mistake', () => {
   });
 
   async function install(service: Service): Promise<Installation> {
-    const database = connectDatabase({ url: service.databaseUrl, poolMax: 1, applicationName: 'test' });
+    const database = connectForTest(service.databaseUrl, { poolMax: 1 });
     return { service, database, shop: await createTestShop(database) };
   }
   const add = ({ service, shop }: Installation) => addOne(service.baseUrls[0] ?? '', shop);

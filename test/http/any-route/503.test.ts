@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
+import { connectForTest } from '../../support/database.js';
 import type { Answer } from '../../support/http.js';
 import { ask } from '../../support/http-service.js';
 import { inventoryPath, listPath } from '../../support/material-paths.js';
@@ -27,7 +27,7 @@ describe('every route: 503', () => {
   before('a service with a Postgres and a Redis of its own', async () => {
     postgres = await startTestPostgres();
     service = await startService({ databaseUrl: (await migrateTestDatabase(postgres)).url });
-    database = connectDatabase({ url: service.databaseUrl, poolMax: 2, applicationName: 'raw-materials-test' });
+    database = connectForTest(service.databaseUrl);
     shop = await createTestShop(database);
   });
   after(async () => {

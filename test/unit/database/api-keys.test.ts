@@ -8,10 +8,10 @@ import {
   revokeKey,
   touchKey,
 } from '../../../shared/database/api-keys.js';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createShop, findShop } from '../../../shared/database/shops.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
+import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -23,7 +23,7 @@ describe('stored API keys', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 4, applicationName: 'test' });
+    database = connectForTest(testDatabase.url, { poolMax: 4 });
     shopId = (await createShop(database, { name: 'one', plan: 'enhanced', rateLimitPoints: 7 })).id;
     otherShopId = (await createShop(database, { name: 'two', plan: 'basic' })).id;
   });

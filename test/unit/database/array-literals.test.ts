@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { booleans, decimals, integers, moments, texts, uuids } from '../../../shared/database/array-literals.js';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { levelMaxMicros, toDecimal } from '../../../shared/domain/quantity.js';
+import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -14,7 +14,7 @@ describe('array literals', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 1, applicationName: 'test' });
+    database = connectForTest(testDatabase.url, { poolMax: 1 });
   });
   after(async () => {
     await database.destroy();

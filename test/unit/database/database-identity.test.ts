@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import { readDatabaseIdentity } from '../../../shared/database/database-identity.js';
-import { useDatabase } from '../../support/database.js';
+import { connectForTest, useDatabase } from '../../support/database.js';
 import { createEmptyDatabase } from '../../support/servers.js';
 
 describe('which database this is', () => {
@@ -12,7 +12,7 @@ describe('which database this is', () => {
     expect(identity).to.match(/^\d+\.\d+$/);
     expect(await readDatabaseIdentity(postgres.database)).to.equal(identity);
     const empty = await createEmptyDatabase();
-    const other = connectDatabase({ url: empty.url, poolMax: 1, applicationName: 'test' });
+    const other = connectForTest(empty.url, { poolMax: 1 });
     expect(await readDatabaseIdentity(other))
       .to.match(/^\d+\.\d+$/)
       .and.not.equal(identity);

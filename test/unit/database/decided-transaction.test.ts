@@ -1,10 +1,10 @@
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { decidedTransaction, OpenCommit } from '../../../shared/database/decided-transaction.js';
 import { pruneOperations } from '../../../shared/database/operations.js';
+import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -22,14 +22,14 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    direct = connectDatabase({ url: testDatabase.url, poolMax: 1, applicationName: 'test' });
+    direct = connectForTest(testDatabase.url, { poolMax: 1 });
     await direct.raw('CREATE TABLE done (what text)');
     const url = new URL(testDatabase.url);
     const port = Number(url.port);
     proxy = createServer((client) => pass(client, port));
     await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
     url.port = String((proxy.address() as AddressInfo).port);
-    through = connectDatabase({ url: url.href, poolMax: 2, applicationName: 'test' });
+    through = connectForTest(url.href);
   });
   after(async () => {
     await through.destroy();

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import type { NewMaterial } from '../../../shared/database/create-materials.js';
@@ -8,6 +7,7 @@ import { readFacets } from '../../../shared/database/facets.js';
 import type { ListFilters } from '../../../shared/database/facets.js';
 import { facetsOfVendors } from '../../../shared/database/insert-materials-with-stock.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
+import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 import { createTestShop, operationOf } from '../../support/shop.js';
@@ -22,7 +22,7 @@ describe('the counters of the list', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 6, applicationName: 'test', pipeline: true });
+    database = connectForTest(testDatabase.url, { poolMax: 6, pipeline: true });
   });
   after(async () => {
     await database.destroy();

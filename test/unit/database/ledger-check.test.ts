@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
@@ -7,6 +6,7 @@ import type { LedgerCheckProgress } from '../../../shared/database/ledger-check.
 import { addLocations } from '../../../shared/database/locations.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { bookStock } from '../../support/book-stock.js';
+import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -23,7 +23,7 @@ describe('the check of the ledger', () => {
 
   beforeEach(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 4, applicationName: 'test', pipeline: true });
+    database = connectForTest(testDatabase.url, { poolMax: 4, pipeline: true });
     shopId = (await createShop(database, { name: 'one', plan: 'enhanced' })).id;
     otherShopId = (await createShop(database, { name: 'two', plan: 'enhanced' })).id;
     await addLocations(

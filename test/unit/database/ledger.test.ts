@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { readLedger } from '../../../shared/database/ledger.js';
 import type { LedgerFilter, LedgerPosition, LedgerRecord } from '../../../shared/database/ledger.js';
 import type { AdjustmentRow } from '../../../shared/domain/adjustment.js';
 import type { Operation } from '../../../shared/domain/operation.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
+import { connectForTest } from '../../support/database.js';
 import { planOf, sentDuring } from '../../support/sent-statements.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
@@ -22,7 +22,7 @@ describe('the ledger of a material', () => {
 
   before(async () => {
     server = await createTestDatabase();
-    database = connectDatabase({ url: server.url, poolMax: 2, applicationName: 'test', pipeline: true });
+    database = connectForTest(server.url, { pipeline: true });
   });
   after(async () => {
     await database.destroy();

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { findLevels } from '../../../shared/database/levels.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { bookStock } from '../../support/book-stock.js';
+import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -19,7 +19,7 @@ describe('the levels of a material', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 4, applicationName: 'test', pipeline: true });
+    database = connectForTest(testDatabase.url, { poolMax: 4, pipeline: true });
     shopId = (await createShop(database, { name: 'one', plan: 'enhanced' })).id;
     otherShopId = (await createShop(database, { name: 'two', plan: 'enhanced' })).id;
     for (const shop of [shopId, otherShopId]) {

@@ -1,5 +1,4 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { readFacets } from '../../../shared/database/facets.js';
 import { findMaterialPage } from '../../../shared/database/material-list.js';
@@ -9,6 +8,7 @@ import type { SortKey } from '../../../shared/database/material-page-sql.js';
 import { readRows } from '../../../shared/database/read-rows.js';
 import type { Bindings, ReadOptions } from '../../../shared/database/read-rows.js';
 import { createShop } from '../../../shared/database/shops.js';
+import { connectForTest } from '../../support/database.js';
 import { planOf, sentDuring } from '../../support/sent-statements.js';
 import type { PlanNode } from '../../support/sent-statements.js';
 import { createTestDatabase } from '../../support/servers.js';
@@ -74,7 +74,7 @@ describe('the plans of the list', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
+    database = connectForTest(testDatabase.url);
     for (const name of ['other', 'own']) shopId = await fill(name);
     await database.raw('VACUUM (ANALYZE) materials, stock, bill_components, facets, facet_counts');
   });

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import type { NewMaterial } from '../../../shared/database/create-materials.js';
@@ -8,6 +7,7 @@ import { findMaterialPage } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
 import { sortKeys } from '../../../shared/database/material-page-sql.js';
 import { createShop } from '../../../shared/database/shops.js';
+import { connectForTest } from '../../support/database.js';
 import { sentDuring } from '../../support/sent-statements.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
@@ -41,7 +41,7 @@ describe('the list of materials', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 4, applicationName: 'test' });
+    database = connectForTest(testDatabase.url, { poolMax: 4 });
     shopId = (await createShop(database, { name: 'one', plan: 'enhanced' })).id;
     otherShopId = (await createShop(database, { name: 'two', plan: 'enhanced' })).id;
     await createMaterials(database, shopId, materials);

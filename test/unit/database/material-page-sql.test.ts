@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import type { NewMaterial } from '../../../shared/database/create-materials.js';
@@ -17,6 +16,7 @@ import {
 } from '../../../shared/database/material-page-sql.js';
 import type { PageShape, SortKey } from '../../../shared/database/material-page-sql.js';
 import { createShop } from '../../../shared/database/shops.js';
+import { connectForTest } from '../../support/database.js';
 import { diceOf } from '../../support/dice.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
@@ -57,7 +57,7 @@ describe('the ways to a page of the list', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
+    database = connectForTest(testDatabase.url);
     // Another shop with the same ids, whose rows must not show.
     for (const name of ['other', 'own']) {
       shopId = (await createShop(database, { name, plan: 'enhanced' })).id;

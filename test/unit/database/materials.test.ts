@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { findConnections, findMaterial } from '../../../shared/database/materials.js';
 import { createShop } from '../../../shared/database/shops.js';
+import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -16,7 +16,7 @@ describe('a material', () => {
 
   before(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 4, applicationName: 'test' });
+    database = connectForTest(testDatabase.url, { poolMax: 4 });
     shopId = (await createShop(database, { name: 'one', plan: 'enhanced' })).id;
     otherShopId = (await createShop(database, { name: 'two', plan: 'enhanced' })).id;
   });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { addOne, totalOf } from '../../support/change.js';
+import { connectForTest } from '../../support/database.js';
 import { request } from '../../support/http.js';
 import { runMigrate } from '../../support/run-migrate.js';
 import { createTestDatabase } from '../../support/servers.js';
@@ -18,7 +18,7 @@ describe('a schema that is newer than the version that runs', () => {
   let database: Database;
   beforeEach(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 1, applicationName: 'test' });
+    database = connectForTest(testDatabase.url, { poolMax: 1 });
   });
   afterEach(async () => {
     await database.destroy();
@@ -105,7 +105,7 @@ describe('a schema that search_path would put new tables beside', () => {
   let database: Database;
   beforeEach(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 1, applicationName: 'test' });
+    database = connectForTest(testDatabase.url, { poolMax: 1 });
     // The default search_path begins with the schema of the role's own name.
     await database.raw('CREATE SCHEMA AUTHORIZATION CURRENT_USER');
   });

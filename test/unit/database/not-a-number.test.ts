@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { violatedConstraint } from '../../../shared/database/violated-constraint.js';
 import { bookStock } from '../../support/book-stock.js';
+import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 import { createTestShop } from '../../support/shop.js';
@@ -15,7 +15,7 @@ describe('NaN', () => {
 
   before('a shop with a row in every table that has quantities', async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test', pipeline: true });
+    database = connectForTest(testDatabase.url, { pipeline: true });
     const { shopId, materialIds, locationIds } = await createTestShop(database);
     const [materialId = ''] = materialIds;
     const levels = [{ locationId: locationIds[0] ?? '', quantity: 1_000_000 }];

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { pipelinedTransaction } from '../../../shared/database/pipelined-transaction.js';
+import { connectForTest } from '../../support/database.js';
 import { testPostgres } from '../../support/servers.js';
 
 describe('a transaction in two messages', () => {
   let database: Database;
   before(async () => {
     const { url } = await testPostgres();
-    database = connectDatabase({ url, poolMax: 1, applicationName: 'test', pipeline: true });
+    database = connectForTest(url, { poolMax: 1, pipeline: true });
   });
   after(() => database.destroy());
 

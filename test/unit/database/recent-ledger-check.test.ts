@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { checkRecentLedger } from '../../../shared/database/recent-ledger-check.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { bookStock } from '../../support/book-stock.js';
+import { connectForTest } from '../../support/database.js';
 import { planOf, sentDuring } from '../../support/sent-statements.js';
 import type { PlanNode } from '../../support/sent-statements.js';
 import { createTestDatabase } from '../../support/servers.js';
@@ -22,7 +22,7 @@ describe('the check of recent changes', () => {
 
   beforeEach(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test', pipeline: true });
+    database = connectForTest(testDatabase.url, { pipeline: true });
     shopId = (await createShop(database, { name: 'one', plan: 'enhanced' })).id;
     const named = locations.map((id) => ({ id, name: id }));
     await addLocations(database, shopId, named);

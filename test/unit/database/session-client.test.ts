@@ -1,9 +1,8 @@
 import { expect } from 'chai';
 import { findKeyWithShop, insertKey, revokeKey } from '../../../shared/database/api-keys.js';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
-import { useDatabase } from '../../support/database.js';
+import { connectForTest, useDatabase } from '../../support/database.js';
 
 describe('a database or role with another DateStyle', () => {
   const used = useDatabase();
@@ -19,7 +18,7 @@ describe('a database or role with another DateStyle', () => {
       await revokeKey(database, shopId, id, revokedAt);
       await database.raw('ALTER DATABASE ?? SET DateStyle = ??', [new URL(used.url).pathname.slice(1), style]);
       // The setting holds for the sessions that are opened from now on.
-      const later = connectDatabase({ url: used.url, poolMax: 1, applicationName: 'test' });
+      const later = connectForTest(used.url, { poolMax: 1 });
       try {
         expect(await findKeyWithShop(later, id)).to.deep.include({ expiresAt, revokedAt });
       } finally {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { addLocation, addLocations, listLocations } from '../../../shared/database/locations.js';
 import { createShop, findShop, listShops, updateShop } from '../../../shared/database/shops.js';
+import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -12,7 +12,7 @@ describe('shops and their locations', () => {
 
   beforeEach(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 4, applicationName: 'test' });
+    database = connectForTest(testDatabase.url, { poolMax: 4 });
   });
 
   afterEach(async () => {

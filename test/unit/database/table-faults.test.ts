@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { ours, readTableFaults } from '../../../shared/database/table-faults.js';
+import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
 
 describe('the faults of the tables', () => {
@@ -12,12 +12,12 @@ describe('the faults of the tables', () => {
   beforeEach(async () => {
     databaseOf = await createTestDatabase();
     role = `role_of_${new URL(databaseOf.url).pathname.slice(1)}`;
-    owner = connectDatabase({ url: databaseOf.url, poolMax: 1, applicationName: 'test' });
+    owner = connectForTest(databaseOf.url, { poolMax: 1 });
     await owner.raw(`CREATE ROLE ?? LOGIN PASSWORD 'secret'`, [role]);
     await owner.raw('GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO ??', [role]);
     await owner.raw('GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO ??', [role]);
     const url = Object.assign(new URL(databaseOf.url), { username: role, password: 'secret' }).href;
-    database = connectDatabase({ url, poolMax: 1, applicationName: 'test' });
+    database = connectForTest(url, { poolMax: 1 });
   });
   afterEach(async () => {
     await database.destroy();

@@ -3,7 +3,6 @@ import { chmod, symlink, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import {
@@ -11,6 +10,7 @@ import {
   insertParameters,
   insertMaterialsWithStock,
 } from '../../../shared/database/insert-materials-with-stock.js';
+import { connectForTest } from '../../support/database.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/until.js';
 import { openManagedShop, startManage } from './run-manage.js';
@@ -135,7 +135,7 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
   describe('while other sessions hold ids of its file', () => {
     let database: Database;
     before(async () => {
-      database = connectDatabase({ url: managed.databaseUrl, poolMax: 4, applicationName: 'test' });
+      database = connectForTest(managed.databaseUrl, { poolMax: 4 });
       // Makes the facet that all of them share: whoever made it in a transaction would hold up every other.
       await take(database, 'VMAT-0');
     });

@@ -4,11 +4,11 @@ import { tmpdir } from 'node:os';
 import { PassThrough, pipeline, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { manageSettings, runCommandLine } from '../../../shared/manage/command-line.js';
 import type { CommandProcess } from '../../../shared/manage/run-command.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
+import { connectForTest } from '../../support/database.js';
 import { afterOwnTime } from '../../support/own-time.js';
 import { createTestDatabase } from '../../support/servers.js';
 
@@ -149,7 +149,7 @@ export interface ManagedShop {
 
 export async function openManagedShop(env: Record<string, string> = {}): Promise<ManagedShop> {
   const testDatabase = await createTestDatabase();
-  const database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
+  const database = connectForTest(testDatabase.url);
   const cli = createCli({ DATABASE_URL: testDatabase.url, ...env });
   const shopId = String((await cli.answer<{ id: number }>(['shops', 'create', '--name', 'Shop'])).id);
   for (const id of ['70001', 'b=c']) await cli.answer(['locations', 'add', '--shop', shopId, '--id', id, '--name', id]);

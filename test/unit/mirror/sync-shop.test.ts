@@ -1,12 +1,11 @@
 import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
 import { addLocation } from '../../../shared/database/locations.js';
 import { listSyncs } from '../../../shared/database/platform-syncs.js';
 import { bookStock } from '../../support/book-stock.js';
-import { useDatabase } from '../../support/database.js';
+import { connectForTest, useDatabase } from '../../support/database.js';
 import { createTestShop } from '../../support/shop.js';
 import { connectPlatform } from '../../support/platform.js';
 import { shutNetwork } from '../platform/fixtures.js';
@@ -131,7 +130,7 @@ describe('the mirror of a platform', () => {
   });
 
   it('virtual materials, their levels and the ledger are not touched, nor another shop', async () => {
-    const piped = connectDatabase({ url: postgres.url, poolMax: 2, applicationName: 'test', pipeline: true });
+    const piped = connectForTest(postgres.url, { pipeline: true });
     try {
       const virtual = await createTestShop(postgres.database, { materials: 3 });
       const other = await createTestShop(postgres.database, { materials: 1 });

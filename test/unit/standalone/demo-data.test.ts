@@ -3,7 +3,6 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { findKeyWithShop, listKeys, revokeKey } from '../../../shared/database/api-keys.js';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
 import { findLevels } from '../../../shared/database/levels.js';
@@ -17,6 +16,7 @@ import { seedDemo } from '../../../shared/standalone/demo-data.js';
 import type { DemoAccess } from '../../../shared/standalone/demo-data.js';
 import { standInAccessToken, standInVariants } from '../../../shared/standalone/stand-in-platform.js';
 import { withFailingWrites } from '../../support/broken-storage.js';
+import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 
@@ -30,7 +30,7 @@ describe('the demo data', () => {
 
   beforeEach(async () => {
     testDatabase = await createTestDatabase();
-    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test', pipeline: true });
+    database = connectForTest(testDatabase.url, { pipeline: true });
     dataDir = await mkdtemp(join(tmpdir(), 'raw-materials-test-demo-'));
     demo = await seed();
   });
@@ -133,7 +133,7 @@ describe('the demo data', () => {
 
   it('takes no other shop for its own, only since it has the name', async () => {
     const empty = await createTestDatabase();
-    const other = connectDatabase({ url: empty.url, poolMax: 1, applicationName: 'test' });
+    const other = connectForTest(empty.url, { poolMax: 1 });
     try {
       const theirs = await createShop(other, { name: 'Demo', plan: 'basic' });
       const folder = await mkdtemp(join(dataDir, 'other-'));
@@ -148,7 +148,7 @@ describe('the demo data', () => {
 
   it('a start that fails within the stock leaves nothing of its shop, and the next one makes all of it', async () => {
     const empty = await createTestDatabase();
-    const other = connectDatabase({ url: empty.url, poolMax: 1, applicationName: 'test' });
+    const other = connectForTest(empty.url, { poolMax: 1 });
     try {
       const folder = await mkdtemp(join(dataDir, 'other-'));
       const options = { databaseUrl: empty.url, dataDir: folder, platformUrl: 'http://127.0.0.1:1', platformTokenKey };

@@ -2,10 +2,10 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { lockPath, takeLock } from '../../../shared/standalone/instance-lock.js';
+import { connectForTest } from '../../support/database.js';
 import { createEmptyDatabase, createTestDatabase } from '../../support/servers.js';
 import { startService } from '../../support/service.js';
 import type { Service } from '../../support/service.js';
@@ -20,7 +20,7 @@ describe('npm run doctor', () => {
     let given: { DATABASE_URL: string; REDIS_URL: string };
     before(async () => {
       service = await startService({ apis: 0, workers: 1 });
-      database = connectDatabase({ url: service.databaseUrl, poolMax: 1, applicationName: 'test' });
+      database = connectForTest(service.databaseUrl, { poolMax: 1 });
       given = { DATABASE_URL: service.databaseUrl, REDIS_URL: service.redisUrl };
     });
     after(async () => {
@@ -203,7 +203,7 @@ describe('npm run doctor', () => {
       const empty = await createEmptyDatabase();
       const { url } = empty;
       const name = `${new URL(url).pathname.slice(1)}_c`;
-      const server = connectDatabase({ url, poolMax: 1, applicationName: 'test' });
+      const server = connectForTest(url, { poolMax: 1 });
       await server.raw(`CREATE DATABASE ?? TEMPLATE template0 ENCODING '${encoding}' LOCALE_PROVIDER libc LOCALE 'C'`, [
         name,
       ]);

@@ -47,11 +47,19 @@ export async function findKeyWithShop(database: Database, keyId: string): Promis
   return rows[0] && { ...toStoredKey(rows[0]), secretHash: rows[0].secret_hash, shop: toShop(rows[0]) };
 }
 
-/** Notes a use, but writes a key's row at most once a minute, however many processes there are (contract §5). */
+/**
+ * Notes a use, but writes a key's row at most once a minute, however many processes there are (contract §5). Where
+ * another session holds the row, this use goes unnoted: all requests of a process look their keys up over three
+ * connections, and a session that changed keys and did not commit had each of them wait here, with another left behind
+ * in Postgres for every key and minute.
+ */
 export async function touchKey(database: Database, keyId: string, at: Date): Promise<void> {
   await database.raw(
     `UPDATE api_keys SET last_used_at = :at
-     WHERE id = :keyId AND (last_used_at IS NULL OR last_used_at <= CAST(:at AS timestamptz) - interval '1 minute')`,
+     WHERE id = (
+       SELECT id FROM api_keys
+       WHERE id = :keyId AND (last_used_at IS NULL OR last_used_at <= CAST(:at AS timestamptz) - interval '1 minute')
+       FOR NO KEY UPDATE SKIP LOCKED)`,
     { keyId, at },
   );
 }

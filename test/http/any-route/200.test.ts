@@ -41,6 +41,15 @@ describe('every route: 200', () => {
     expect(await lastUsed()).to.deep.equal(first);
   });
 
+  it('a session that holds the rows of keys holds up none of them', async () => {
+    const shops = await Promise.all(Array.from({ length: 6 }, () => createTestShop(http.database)));
+    const keys = shops.flatMap(({ readKey, writeKey }) => [readKey, writeKey]);
+    await http.database.transaction(async (other) => {
+      await other.raw('SELECT 1 FROM api_keys FOR UPDATE');
+      for (const key of keys) expectData(await http.ask({ path: listPath, key }), 'list');
+    });
+  });
+
   it('the target of a request may be a whole address, as a proxy sends it', async () => {
     const { readKey } = await createTestShop(http.database);
     const text = `GET http://service.test${listPath}?page=1 HTTP/1.1\r\nHost: service.test\r\n`;

@@ -18,18 +18,21 @@ import type { TestDatabase } from '../../support/servers.js';
 describe('stored API keys', () => {
   let testDatabase: TestDatabase;
   let database: Database;
+  /** Gives a statement up that waits for a lock. */
+  let impatient: Database;
   let shopId: number;
   let otherShopId: number;
 
   before(async () => {
     testDatabase = await createTestDatabase();
     database = connectForTest(testDatabase.url, { poolMax: 4 });
+    impatient = connectForTest(testDatabase.url, { poolMax: 1, answerMsMax: 2_000 });
     shopId = (await createShop(database, { name: 'one', plan: 'enhanced', rateLimitPoints: 7 })).id;
     otherShopId = (await createShop(database, { name: 'two', plan: 'basic' })).id;
   });
 
   after(async () => {
-    await database.destroy();
+    await Promise.all([database.destroy(), impatient.destroy()]);
     await testDatabase.drop();
   });
 
@@ -63,6 +66,18 @@ describe('stored API keys', () => {
     expect(await seen('2025-12-31T00:00:00.000Z'), 'a clock behind').to.equal('2026-01-01T00:01:00.000Z');
   });
 
+  it('note no use while another session holds their row, and wait for nobody', async () => {
+    const { id } = await issue('held');
+    const at = new Date('2026-01-01T00:00:00.000Z');
+    await database.transaction(async (other) => {
+      await lockKey(other, shopId, id);
+      await touchKey(impatient, id, at);
+    });
+    expect((await findKeyWithShop(database, id))?.lastUsedAt, 'held').to.equal(null);
+    await touchKey(database, id, at);
+    expect((await findKeyWithShop(database, id))?.lastUsedAt, 'free again').to.deep.equal(at);
+  });
+
   it('are revoked once, by their own shop only, and stay so', async () => {
     const { id } = await issue('revoked');
     const first = new Date('2026-01-01T00:00:00.000Z');
@@ -92,7 +107,7 @@ describe('stored API keys', () => {
 
   it('are listed for their shop, oldest first, without anything to verify a secret by', async () => {
     const listed = await listKeys(database, shopId);
-    expect(listed.map(({ label }) => label)).to.deep.equal(['whole', 'used', 'revoked', 'rotated']);
+    expect(listed.map(({ label }) => label)).to.deep.equal(['whole', 'used', 'held', 'revoked', 'rotated']);
     expect(listed[0]).to.not.have.property('secretHash');
     expect(await listKeys(database, otherShopId)).to.deep.equal([]);
   });

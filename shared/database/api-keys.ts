@@ -1,4 +1,5 @@
 import type { Database } from './connect.js';
+import { readRows } from './read-rows.js';
 import { shopColumns, toShop } from './shops.js';
 import type { Shop, ShopRow } from './shops.js';
 
@@ -39,12 +40,13 @@ export interface NewKey {
  * it. Expired and revoked keys are found too: the caller judges them by its own clock.
  */
 export async function findKeyWithShop(database: Database, keyId: string): Promise<KeyWithShop | undefined> {
-  const { rows } = await database.raw<{ rows: (KeyRow & ShopRow & { secret_hash: Buffer })[] }>(
+  const [row] = await readRows<KeyRow & ShopRow & { secret_hash: Buffer }>(
+    database,
     `SELECT ${keyColumns}, k.secret_hash, ${shopColumns}
-     FROM api_keys k JOIN shops s ON s.id = k.shop_id WHERE k.id = ?`,
-    [keyId],
+     FROM api_keys k JOIN shops s ON s.id = k.shop_id WHERE k.id = :keyId`,
+    { keyId },
   );
-  return rows[0] && { ...toStoredKey(rows[0]), secretHash: rows[0].secret_hash, shop: toShop(rows[0]) };
+  return row && { ...toStoredKey(row), secretHash: row.secret_hash, shop: toShop(row) };
 }
 
 /**

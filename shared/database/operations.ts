@@ -1,6 +1,7 @@
 import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
 import { toOutcome } from './outcome-rows.js';
 import type { Database } from './connect.js';
+import { readRows } from './read-rows.js';
 
 /** An operation as those who wait for it, or give it up, know it. */
 export interface OperationRef extends MaterialRef {
@@ -18,12 +19,13 @@ const recordTimeoutMs = 2_000;
 
 /** What Postgres has on record for these operations; what is absent has not been decided. */
 export async function findOutcomes(database: Database, operationIds: string[]): Promise<Map<string, OperationOutcome>> {
-  const { rows } = await database.raw<{ rows: OutcomeRow[] }>(
+  const rows = await readRows<OutcomeRow>(
+    database,
     `SELECT operations.op_id, operations.status, coalesce(operations.result, original.result)::text AS result
      FROM operations
      LEFT JOIN operations AS original ON original.op_id = operations.replay_of
-     WHERE operations.op_id = ANY (?::uuid[])`,
-    [operationIds],
+     WHERE operations.op_id = ANY (CAST(:operationIds AS uuid[]))`,
+    { operationIds },
   );
   return new Map(rows.map(({ op_id: id, status, result }) => [id, toOutcome(status, result)]));
 }

@@ -2,6 +2,7 @@ import type { MaterialRef } from '../domain/operation.js';
 import type { Database } from './connect.js';
 import { levelMismatches, totalMismatch } from './ledger-mismatch.js';
 import type { ComparedLevel, LedgerMismatch, WrongTotal } from './ledger-mismatch.js';
+import { readRows } from './read-rows.js';
 
 export interface RecentLedgerCheck {
   materials: number;
@@ -34,13 +35,10 @@ export async function checkRecentLedger(
 ): Promise<RecentLedgerCheck> {
   const shopIds = materials.map(({ shopId }) => shopId);
   const materialIds = materials.map(({ materialId }) => materialId);
-  const { rows: levels } = await database.raw<{ rows: ComparedLevel[] }>(recentLevels, {
-    shopIds,
-    materialIds,
-    levelsMax,
-    entriesPerLevelMax,
-  });
-  const { rows: totals } = await database.raw<{ rows: WrongTotal[] }>(wrongTotals, { shopIds, materialIds });
+  const asked = { shopIds, materialIds, levelsMax, entriesPerLevelMax };
+  // How many materials there are decides how their levels are best found.
+  const levels = await readRows<ComparedLevel>(database, recentLevels, asked, { planEachTime: true });
+  const totals = await readRows<WrongTotal>(database, wrongTotals, asked, { planEachTime: true });
   return {
     materials: materials.length,
     levels: levels.length,

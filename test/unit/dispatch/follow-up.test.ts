@@ -34,7 +34,11 @@ describe('the follow-up of writes that hear nothing', () => {
     outcomes = new Map();
     lookUp = () => Promise.resolve({ rows: [] });
     cancel = () => Promise.resolve({ outcomes: new Map() });
-    const database = { raw: (_: string, [ids]: [string[]]) => lookUp(ids), transaction: () => cancel() };
+    // A command without values is none of its questions.
+    const query = (asked: { values: [string[]] } | string) =>
+      typeof asked === 'string' ? Promise.resolve() : lookUp(asked.values[0]);
+    const client = { acquireConnection: () => Promise.resolve({ query }), releaseConnection: () => Promise.resolve() };
+    const database = { client, transaction: () => cancel() };
     followUp = startFollowUp({
       link: {
         redis: harness.redis,

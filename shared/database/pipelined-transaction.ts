@@ -6,6 +6,20 @@ import { connectionPool, streamOf } from './raw-connection.js';
 /** Sends queries without waiting between them, in one network write, and waits for all of their answers. */
 type Send = (queries: QueryConfig[]) => Promise<QueryResult[]>;
 
+/** What has to hold for a decision, where the locks of the first message do not see to it. */
+export interface Confirmation {
+  queries: QueryConfig[];
+  /** @throws where it does not hold */
+  judge: (answers: QueryResult[]) => void;
+}
+
+export interface Decided<T> {
+  /** A message of its own, before the second; seldom needed. */
+  confirmation?: Confirmation | undefined;
+  writing: QueryConfig[];
+  conclude: (answers: QueryResult[]) => T;
+}
+
 /**
  * A transaction in two messages (pipeline §1): the first opens it, locks and reads; once that has been answered,
  * `decide` says what to write, and the second message writes and commits. Awaiting the first means that a failed BEGIN
@@ -20,7 +34,7 @@ type Send = (queries: QueryConfig[]) => Promise<QueryResult[]>;
 export async function pipelinedTransaction<T>(
   database: Database,
   opening: QueryConfig[],
-  decide: (answers: QueryResult[]) => { writing: QueryConfig[]; conclude: (answers: QueryResult[]) => T },
+  decide: (answers: QueryResult[]) => Decided<T>,
 ): Promise<T> {
   const pool = connectionPool(database);
   const connection = await pool.acquireConnection();
@@ -31,7 +45,8 @@ export async function pipelinedTransaction<T>(
     // fail-point: after-begin
     const [, ...openingAnswers] = await opened;
     // fail-point: after-lock
-    const { writing, conclude } = decide(openingAnswers);
+    const { confirmation, writing, conclude } = decide(openingAnswers);
+    if (confirmation !== undefined) confirmation.judge(await send(confirmation.queries));
     // fail-point: before-commit
     const written = send([...writing, commit]);
     // fail-point: at-commit

@@ -1,3 +1,4 @@
+import { confirmAbsence } from '../database/absence.js';
 import { openingQueries, readSnapshot } from '../database/apply-read.js';
 import type { ApplyQuestion } from '../database/apply-read.js';
 import { readOutcomesWithoutMaterial, writingQueries } from '../database/apply-write.js';
@@ -47,12 +48,13 @@ export async function applyOperations(
   const question = ask(groups, keyMemoryMs);
   return pipelinedTransaction(database, openingQueries(question), (answers) => {
     // What expired while the process stood still must not be applied: clients were told that it never will be.
-    const { outcomes, leftOut, writes } = decide(
+    const { outcomes, leftOut, absent, writes } = decide(
       groups,
       readSnapshot(question, answers),
       nowMs + (sinceSentMs?.() ?? 0),
     );
     return {
+      confirmation: absent.length > 0 ? confirmAbsence(absent) : undefined,
       writing: writingQueries(writes),
       conclude: (written) => {
         const withoutMaterial = readOutcomesWithoutMaterial(writes, written);

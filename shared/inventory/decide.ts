@@ -14,6 +14,8 @@ export interface OperationGroup extends MaterialRef {
 export interface Decision {
   outcomes: Map<string, OperationOutcome>;
   leftOut: MaterialRef[];
+  /** Materials of which it will be remembered, under a client's key, that they do not exist. */
+  absent: MaterialRef[];
   writes: ApplyWrites;
 }
 
@@ -26,12 +28,15 @@ export interface Decision {
 export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs: number): Decision {
   const cycle: Cycle = { snapshot, nowMs, outcomes: new Map(), executed: new Map(snapshot.executedByScope) };
   const leftOut: MaterialRef[] = [];
+  const absent: MaterialRef[] = [];
   const writes: ApplyWrites = emptyWrites(snapshot.atMs);
   const withoutMaterial: OperationRecord[] = [];
   groups.forEach((group, index) => {
     const material = snapshot.materials[index];
     if (material === undefined) {
-      withoutMaterial.push(...decideGroup(cycle, group, undefined));
+      const records = decideGroup(cycle, group, undefined);
+      withoutMaterial.push(...records);
+      if (records.some(isRemembered)) absent.push(group);
     } else if (material.isOurs) {
       const state = openMaterial(group, material);
       writes.records.push(...decideGroup(cycle, group, state));
@@ -42,7 +47,7 @@ export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs:
   });
   // All in one statement, which sorts them: in two, a cancellation of some of both could wait in a circle with us.
   (withoutMaterial.some(leansOnAnother) ? writes.records : writes.recordsWithoutMaterial).push(...withoutMaterial);
-  return { outcomes: cycle.outcomes, leftOut, writes };
+  return { outcomes: cycle.outcomes, leftOut, absent, writes };
 }
 
 interface Cycle {
@@ -98,6 +103,11 @@ function decideOperation(
  */
 function leansOnAnother({ outcome, replayOf }: OperationRecord): boolean {
   return replayOf !== null || outcome.status === 'key-reused';
+}
+
+/** Whether a later request with the same key will be told the same. */
+function isRemembered({ operation, outcome, replayOf }: OperationRecord): boolean {
+  return operation.idempotency !== undefined && outcome.status === 'executed' && replayOf === null;
 }
 
 function execute(operation: Operation, state: MaterialState | undefined): OperationResult {

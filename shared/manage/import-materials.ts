@@ -1,4 +1,5 @@
 import { access, constants, stat } from 'node:fs/promises';
+import { endAbsence } from '../database/absence.js';
 import type { Database } from '../database/connect.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
 import { reasonOf } from '../database/errors.js';
@@ -141,6 +142,7 @@ async function writeLines(
   if (report.badCount > 0 && !job.skipBad) {
     throw new TakenBack({ ok: true, value: { ...report, imported: 0, levels: 0 } });
   }
+  await endAbsence(transaction);
 }
 
 /** It is awaited a batch later; a rejection before that must not end the process. */

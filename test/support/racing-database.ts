@@ -1,15 +1,18 @@
 import type { Database } from '../../shared/database/connect.js';
 import type { OperationRef } from '../../shared/database/operations.js';
 
-/** The same database, except that `between` runs once, between the first and the second message of the apply step. */
-export function racingDatabase(database: Database, between: () => Promise<void>): Database {
-  return Object.create(database, { client: { value: racingClient(database, between) } }) as Database;
+/**
+ * The same database, except that `between` runs once, between the first and the second message of the apply step, or
+ * after the named statement of another message.
+ */
+export function racingDatabase(database: Database, between: () => Promise<void>, after = 'read'): Database {
+  return Object.create(database, { client: { value: racingClient(database, between, `apply-${after}`) } }) as Database;
 }
 
-/** A pool whose connections run `between` once, after the first message was answered and before the second is sent. */
-function racingClient(database: Database, between: () => Promise<void>): unknown {
+/** A pool whose connections run `between` once, when that statement was answered and before the next message is sent. */
+function racingClient(database: Database, between: () => Promise<void>, after: string): unknown {
   const client = database.client as {
-    acquireConnection(): Promise<{ query(query: { text: string }): Promise<unknown> }>;
+    acquireConnection(): Promise<{ query(query: { name?: string }): Promise<unknown> }>;
   };
   let isDone = false;
   return Object.create(client, {
@@ -19,7 +22,7 @@ function racingClient(database: Database, between: () => Promise<void>): unknown
         const query = connection.query.bind(connection);
         connection.query = async (asked) => {
           const answer = await query(asked);
-          if (asked.text.includes("'clock'") && !isDone) {
+          if (asked.name === after && !isDone) {
             isDone = true;
             connection.query = query;
             await between();

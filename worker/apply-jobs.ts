@@ -1,5 +1,6 @@
-import { isInfrastructureError, isLostName, isTimeout } from '../shared/database/errors.js';
+import { isInfrastructureError, isLostName, isOverstay, isTimeout } from '../shared/database/errors.js';
 import { recordFailed } from '../shared/database/operations.js';
+import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { applyOperations } from '../shared/inventory/apply-operations.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { jobVersion } from '../shared/queue/job-format.js';
@@ -105,6 +106,8 @@ async function apply(
       if (isTimeout(error))
         deps.logger.warn({ err: error, materials: groups.length }, 'A transaction overstayed its time.');
       if (attempt >= attemptsMax || !goesOn() || !mayPassAtOnce(error)) throw error;
+      // Where commits wait for a standby that is away, each further one would leave another session there.
+      if (isOverstay(error)) await assertTakesWrites(deps.database);
       deps.metrics.retried();
       deps.logger.warn({ err: error, attempt }, 'A transaction met a passing fault and runs again.');
     }

@@ -2,6 +2,7 @@ import type { Database } from './connect.js';
 import { readRows } from './read-rows.js';
 import { shopColumns, toShop } from './shops.js';
 import type { Shop, ShopRow } from './shops.js';
+import { commitsUnhurried } from './unhurried-commit.js';
 
 /** `write` includes read (contract §5). */
 export type KeyScope = 'read' | 'write';
@@ -50,15 +51,15 @@ export async function findKeyWithShop(database: Database, keyId: string): Promis
 }
 
 /**
- * Notes a use, but writes a key's row at most once a minute, however many processes there are (contract §5). Where
- * another session holds the row, this use goes unnoted: all requests of a process look their keys up over three
- * connections, and a session that changed keys and did not commit had each of them wait here, with another left behind
- * in Postgres for every key and minute.
+ * Notes a use, but writes a key's row at most once a minute, however many processes there are (contract §5). It waits
+ * for nobody, because all requests of a process look their keys up over three connections, and a use that is not noted
+ * does no harm: where another session holds the row, it is passed over. Otherwise a session that changed keys and did
+ * not commit had each of them wait here, with another left behind in Postgres for every key and minute.
  */
 export async function touchKey(database: Database, keyId: string, at: Date): Promise<void> {
   await database.raw(
     `UPDATE api_keys SET last_used_at = :at
-     WHERE id = (
+     WHERE ${commitsUnhurried} AND id = (
        SELECT id FROM api_keys
        WHERE id = :keyId AND (last_used_at IS NULL OR last_used_at <= CAST(:at AS timestamptz) - interval '1 minute')
        FOR NO KEY UPDATE SKIP LOCKED)`,

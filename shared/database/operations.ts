@@ -2,6 +2,7 @@ import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
 import { toOutcome } from './outcome-rows.js';
 import type { Database } from './connect.js';
 import { readRows } from './read-rows.js';
+import { commitsUnhurried } from './unhurried-commit.js';
 
 /** An operation as those who wait for it, or give it up, know it. */
 export interface OperationRef extends MaterialRef {
@@ -130,7 +131,7 @@ export async function pruneOperations(
   const { rows } = await database.raw<{ rows: { count: string; last: string | null }[] }>(
     `WITH old AS (
        SELECT op_id FROM operations
-       WHERE op_id > :after AND op_id < ${firstIdOfKept} AND recorded_at < ${keptSince}
+       WHERE ${commitsUnhurried} AND op_id > :after AND op_id < ${firstIdOfKept} AND recorded_at < ${keptSince}
        ORDER BY op_id LIMIT :batchSize FOR UPDATE SKIP LOCKED
      ), deleted AS (
        DELETE FROM operations USING old WHERE operations.op_id = old.op_id

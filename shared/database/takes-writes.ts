@@ -2,20 +2,36 @@ import type { Database } from './connect.js';
 import { readDatabaseIdentity } from './database-identity.js';
 import { assertMigrated } from './schema-state.js';
 
+/** A commit waits for a synchronous standby for milliseconds, if there is one. */
+const standbySecondsMax = 3;
+
 /**
- * Asks whether a transaction that is begun now could write. A server in recovery, or a role or database that was set to
- * read-only (as hosters do when the disk is nearly full), answers every question, and refuses every write.
+ * Asks whether a transaction that is begun now could write, and commit. A server in recovery, or a role or database
+ * that was set to read-only (as hosters do when the disk is nearly full), answers every question, and refuses every
+ * write. One whose synchronous standby is missing takes every write and lets no commit return; whoever gave it up left
+ * its session there, which goes on waiting. Without a look at those, each cycle would leave another, until Postgres had
+ * no connection left for reads either.
  *
  * @throws where it could not, with the code of such a refusal, or where the database does not answer
  */
 export async function assertTakesWrites(database: Database): Promise<void> {
-  const { rows } = await database.raw<{ rows: { readOnly: string }[] }>(
-    `SELECT current_setting('transaction_read_only') AS "readOnly"`,
+  const { rows } = await database.raw<{ rows: { readOnly: string; waitsForStandby: boolean }[] }>(
+    `SELECT current_setting('transaction_read_only') AS "readOnly", EXISTS (
+       SELECT 1 FROM pg_stat_activity
+       WHERE datname = current_database() AND wait_event = 'SyncRep'
+         AND state_change < statement_timestamp() - interval '${standbySecondsMax} seconds') AS "waitsForStandby"`,
   );
-  if (rows[0]?.readOnly !== 'on') return;
-  throw Object.assign(new Error('Postgres is read-only: in recovery, or by default_transaction_read_only'), {
-    code: '25006',
-  });
+  const [answer] = rows;
+  if (answer?.readOnly === 'on') {
+    throw refusal('Postgres is read-only: in recovery, or by default_transaction_read_only');
+  }
+  if (answer?.waitsForStandby === true) {
+    throw refusal('Commits of Postgres wait for a synchronous standby that is away (synchronous_standby_names)');
+  }
+}
+
+function refusal(message: string): Error {
+  return Object.assign(new Error(message), { code: '25006' });
 }
 
 /**

@@ -1,0 +1,116 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../shared/database/connect.js';
+import type { Database } from '../../shared/database/connect.js';
+import { pruneOperations } from '../../shared/database/operations.js';
+import { addOne, totalOf } from '../support/change.js';
+import { execute } from '../support/execute.js';
+import { request } from '../support/http.js';
+import { listPath } from '../support/material-paths.js';
+import { migrateTestDatabase, startTestPostgres } from '../support/servers.js';
+import type { TestDatabase, TestServer } from '../support/servers.js';
+import { startService } from '../support/service.js';
+import type { Service } from '../support/service.js';
+import { createTestShop } from '../support/shop.js';
+import type { TestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
+
+const soonMsMax = 10_000;
+/** Longer than a worker waits for the answer to a commit: it has gone on to others meanwhile. */
+const waitMs = 8_000;
+/** More than its lanes take at once. */
+const materialCount = 120;
+
+describe('while the synchronous standby of Postgres is away, and every commit waits for it', () => {
+  let server: TestServer;
+  let testDatabase: TestDatabase;
+  let database: Database;
+  let service: Service;
+  let shops: TestShop[];
+  before(async () => {
+    server = await startTestPostgres();
+    testDatabase = await migrateTestDatabase(server);
+    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
+    shops = [];
+    for (let count = 0; count < 4; count += 1) shops.push(await createTestShop(database, { materials: materialCount }));
+    service = await startService({ databaseUrl: testDatabase.url, apiEnv: { WAIT_MS: String(waitMs) } });
+    await setStandbys('nobody');
+  });
+  after(async () => {
+    await setStandbys('');
+    await service.stop();
+    await database.destroy();
+    await testDatabase.drop();
+    await server.stop();
+  });
+
+  async function setStandbys(names: string): Promise<void> {
+    await execute(testDatabase.url, `ALTER SYSTEM SET synchronous_standby_names = '${names}'`);
+    await execute(testDatabase.url, 'SELECT pg_reload_conf()');
+    // Sessions that are there must have heard of it as well.
+    const isSet = async () => {
+      const { rows } = await database.raw<{ rows: { set: string }[] }>(
+        `SELECT current_setting('synchronous_standby_names') AS set`,
+      );
+      return rows[0]?.set === names;
+    };
+    await until(isSet, { deadlineMs: soonMsMax, what: 'the setting' });
+  }
+  async function waitingWorkers(): Promise<number> {
+    const { rows } = await database.raw<{ rows: { count: number }[] }>(
+      `SELECT count(*)::integer AS count FROM pg_stat_activity
+       WHERE application_name = 'raw-materials-worker' AND wait_event = 'SyncRep'`,
+    );
+    return rows[0]?.count ?? 0;
+  }
+  async function booked(): Promise<number> {
+    const totals = await Promise.all((shops[0]?.materialIds ?? []).map((id) => totalOf(database, shops[0]!, id)));
+    return totals.reduce((sum, total) => sum + total, 0);
+  }
+  const baseUrl = () => service.baseUrls[0] ?? '';
+
+  it('reads go on, of however many keys', async () => {
+    for (const key of shops.flatMap(({ readKey, writeKey }) => [readKey, writeKey])) {
+      expect(await request(baseUrl(), { path: listPath, key })).to.have.property('status', 200);
+    }
+  });
+
+  it('old operations are deleted all the same', async () => {
+    const pruning = connectDatabase({ url: testDatabase.url, poolMax: 1, applicationName: 'test', answerMsMax: 2_000 });
+    try {
+      await execute(
+        testDatabase.url,
+        `SET synchronous_commit = off;
+         INSERT INTO operations (op_id, shop_id, material_id, status, recorded_at)
+         VALUES ('00000000-0000-7000-8000-000000000001', 1, '', 'cancelled', now() - interval '1 day')`,
+      );
+      expect(await pruneOperations(pruning, { keptMs: 60_000, batchSize: 2 })).to.equal(undefined);
+      const { rows } = await database.raw<{ rows: unknown[] }>('SELECT 1 FROM operations');
+      expect(rows).to.deep.equal([]);
+    } finally {
+      await pruning.destroy();
+    }
+  });
+
+  it('writes are said to be open, those after them are refused, and they are there once when it is back', async () => {
+    const [shop = expect.fail('no shop'), other = expect.fail('no other')] = shops;
+    const sent = shop.materialIds.map((materialId) =>
+      addOne(baseUrl(), shop, { materialId, deadlineMs: 2 * soonMsMax }),
+    );
+    const statuses = (await Promise.all(sent)).map(({ status }) => status);
+    expect(statuses).to.include(504);
+    expect(await waitingWorkers(), 'sessions of the worker, a lane each').to.be.within(1, 2);
+    const readyStatus = async () => (await request(baseUrl(), { path: '/readyz' })).status;
+    await until(async () => (await readyStatus()) === 503, { deadlineMs: soonMsMax, what: 'it to be known' });
+    const refused = await addOne(baseUrl(), other);
+    expect(refused).to.have.nested.property('body.error.code', 'SERVICE_UNAVAILABLE');
+    expect(await request(baseUrl(), { path: listPath, key: shop.readKey })).to.have.property('status', 200);
+    expect(await booked(), 'seen before it is safe').to.equal(0);
+
+    await setStandbys('');
+    await until(async () => (await readyStatus()) === 200, { deadlineMs: soonMsMax, what: 'the service' });
+    const openCount = statuses.filter((status) => status === 504).length;
+    expect(await booked()).to.be.within(1, openCount);
+    expect(await addOne(baseUrl(), other)).to.have.property('status', 200);
+    expect(await totalOf(database, other)).to.equal(1);
+  });
+});

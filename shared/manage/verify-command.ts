@@ -2,6 +2,9 @@ import type { Command } from 'commander';
 import { checkLedger } from '../database/ledger-check.js';
 import type { LedgerCheck, LedgerCheckProgress } from '../database/ledger-check.js';
 import { mismatchMeanings } from '../database/ledger-mismatch.js';
+import type { LedgerMismatch } from '../database/ledger-mismatch.js';
+import { checkLists, listMismatchMeanings } from '../database/list-check.js';
+import type { ListMismatch } from '../database/list-check.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
 import { onceASecond } from './once-a-second.js';
@@ -21,7 +24,8 @@ export function addVerifyCommand(program: Command, run: RunCommand): void {
   program
     .command('verify')
     .description(
-      'Recomputes levels and totals from the ledger. Exit code 1 where anything differs, 69 where it cannot be told.',
+      'Recomputes levels and totals from the ledger, and what lists go by from the materials. Exit code 1 where ' +
+        'anything differs, 69 where it cannot be told.',
     )
     .option('--shop <id>', 'only this shop', wholeNumber(1))
     .option('--json', 'one JSON document on stdout')
@@ -36,13 +40,25 @@ async function verify(context: CommandContext, { shop, json }: VerifyOptions): P
     if (!found.ok) return found;
   }
   const watch = json === true ? undefined : watchProgress(context);
-  const check = await checkLedger(database, {
+  const ledger = await checkLedger(database, {
     ...(shop !== undefined && { shopId: shop }),
     ...(watch !== undefined && { onProgress: watch.onProgress }),
   }).finally(() => watch?.stop());
+  const lists = await checkLists(database, shop);
+  const check: Check = {
+    ...ledger,
+    mismatchCount: ledger.mismatchCount + lists.mismatchCount,
+    mismatches: [...ledger.mismatches, ...lists.mismatches],
+  };
   const exitCode = check.mismatchCount === 0 ? 0 : exitCodeMismatch;
   return { ok: true, value: { data: check, text: describe(check), exitCode } };
 }
+
+interface Check extends Omit<LedgerCheck, 'mismatches'> {
+  mismatches: (LedgerMismatch | ListMismatch)[];
+}
+
+const meanings = { ...mismatchMeanings, ...listMismatchMeanings };
 
 interface Watch {
   onProgress: (progress: LedgerCheckProgress, part: number) => void;
@@ -61,16 +77,16 @@ function watchProgress({ terminal, progress }: CommandContext): Watch {
   return { onProgress: (done) => say(() => line(done)), stop: () => undefined };
 }
 
-function describe(check: LedgerCheck): string {
+function describe(check: Check): string {
   const { levels, entries, materials, mismatchCount, mismatches } = check;
-  const checked = `${levels} levels, ${entries} ledger entries and ${materials} totals checked.`;
+  const checked = `${levels} levels, ${entries} ledger entries and ${materials} totals checked, and what lists go by.`;
   if (mismatchCount === 0) return `${checked} All agree.`;
   const head = ['shop', 'material', 'location', 'what', 'expected', 'found'];
   const rows = mismatches.map((one) => [
     one.shopId,
-    one.materialId ?? `level ${String(one.levelId)}`,
+    one.materialId ?? (one.levelId === null ? null : `level ${one.levelId}`),
     one.locationId,
-    mismatchMeanings[one.kind],
+    meanings[one.kind],
     one.expected,
     one.found,
   ]);

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import type { Database } from '../../shared/database/connect.js';
 import { checkLedger } from '../../shared/database/ledger-check.js';
+import { checkLists } from '../../shared/database/list-check.js';
 import { counting } from '../support/counting.js';
 import { connectForTest } from '../support/database.js';
 import { createDice } from '../support/dice.js';
@@ -72,6 +73,7 @@ describe('T2: the service beside a model of it', () => {
       );
       for (const end of ends) if (end.status === 'rejected') throw end.reason;
       expect((await checkLedger(database)).mismatches).to.deep.equal([]);
+      expect((await checkLists(database)).mismatches).to.deep.equal([]);
       count.judged();
       return [{ name: 'requests', value: requests }];
     });

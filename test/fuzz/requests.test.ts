@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { checkLedger } from '../../shared/database/ledger-check.js';
+import { checkLists } from '../../shared/database/list-check.js';
 import { counting } from '../support/counting.js';
 import { connectForTest } from '../support/database.js';
 import { createDice, diceOf } from '../support/dice.js';
@@ -87,6 +88,7 @@ describe('T9: requests made of what the service publishes', () => {
         ).to.deep.equal([]);
       }
       expect((await checkLedger(database)).mismatches).to.deep.equal([]);
+      expect((await checkLists(database)).mismatches).to.deep.equal([]);
       count.judged();
       return memory.figures();
     });

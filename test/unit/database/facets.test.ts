@@ -6,6 +6,7 @@ import type { NewMaterial } from '../../../shared/database/create-materials.js';
 import { readFacets } from '../../../shared/database/facets.js';
 import type { ListFilters } from '../../../shared/database/facets.js';
 import { facetsOfVendors } from '../../../shared/database/insert-materials-with-stock.js';
+import { checkLists } from '../../../shared/database/list-check.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';
@@ -54,23 +55,7 @@ describe('the counters of the list', () => {
       { deadlineMs: 10_000, what: `${sessions} to wait for another` },
     );
 
-  /** The counters are what counting gives, and both tables carry each material's own facet. */
-  async function expectTrue(): Promise<void> {
-    const { rows } = await database.raw<{ rows: object[] }>(
-      `WITH counts AS (SELECT facet_id, sum(materials) AS materials FROM facet_counts GROUP BY facet_id),
-       found AS (SELECT facet_id, count(*) AS materials FROM materials GROUP BY facet_id)
-       SELECT 'count' AS wrong, facet_id::text AS what FROM counts FULL JOIN found USING (facet_id)
-       WHERE coalesce(counts.materials, 0) <> coalesce(found.materials, 0)
-       UNION ALL
-       SELECT 'facet', m.id FROM materials m JOIN facets f ON f.id = m.facet_id
-       WHERE (f.shop_id, f.vendor, f.origin, f.is_used) IS DISTINCT FROM (m.shop_id, m.vendor, m.origin, EXISTS (
-         SELECT 1 FROM bill_components c WHERE c.shop_id = m.shop_id AND c.material_id = m.id))
-       UNION ALL
-       SELECT 'stock', m.id FROM materials m JOIN stock s ON s.shop_id = m.shop_id AND s.material_id = m.id
-       WHERE s.facet_id IS DISTINCT FROM m.facet_id`,
-    );
-    expect(rows).to.deep.equal([]);
-  }
+  const expectTrue = async () => expect((await checkLists(database)).mismatches).to.deep.equal([]);
 
   it('know what part the shop has of all materials, whatever is filtered, once the table is analysed', async () => {
     await createMaterials(database, shopId, [virtual('1', 'Acme'), virtual('2'), virtual('3')]);

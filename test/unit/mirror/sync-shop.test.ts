@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
+import { checkLists } from '../../../shared/database/list-check.js';
 import { addLocation } from '../../../shared/database/locations.js';
 import { listSyncs } from '../../../shared/database/platform-syncs.js';
 import { bookStock } from '../../support/book-stock.js';
@@ -157,6 +158,7 @@ describe('the mirror of a platform', () => {
       expect(outcome).to.include({ status: 'complete', goneCount: 0, removedCount: 0 });
       expect(await state()).to.deep.equal(before);
       expect(await checkLedger(postgres.database)).to.include({ mismatchCount: 0 });
+      expect(await checkLists(postgres.database)).to.include({ mismatchCount: 0 });
     } finally {
       await piped.destroy();
     }

@@ -1,0 +1,118 @@
+import type { Database } from './connect.js';
+
+/** What the list goes by (migration 0003), where it is not as the materials are. */
+export interface ListMismatch {
+  kind: ListMismatchKind;
+  shopId: number;
+  /** Null of a counter, which is of many materials. */
+  materialId: string | null;
+  locationId: null;
+  levelId: null;
+  /** Of a facet: vendor (as JSON), origin and use; of a counter: how many materials, and of which facet. */
+  expected: string;
+  found: string;
+}
+
+export const listMismatchMeanings = {
+  'wrong-facet': 'the list takes the material for one of another vendor, origin or use',
+  'wrong-count': 'the list counts materials that are not there, or not all that are',
+} as const;
+
+export type ListMismatchKind = keyof typeof listMismatchMeanings;
+
+export interface ListCheck {
+  mismatchCount: number;
+  /** The first `mismatchesMax` of them. */
+  mismatches: ListMismatch[];
+}
+
+const mismatchesMax = 1_000;
+const materialsPerBatch = 5_000;
+
+/**
+ * Compares each material's facet, and each facet's counter, with the materials: of one shop, or, without `shopId`, of
+ * all. Triggers keep them, so they differ only where rows came or went past these. Each statement is one snapshot,
+ * right beside live traffic; nothing is locked.
+ */
+export async function checkLists(database: Database, shopId?: number): Promise<ListCheck> {
+  const check: ListCheck = { mismatchCount: 0, mismatches: [] };
+  const { rows: shops } = await database.raw<{ rows: { id: number }[] }>(
+    'SELECT id FROM shops WHERE id = coalesce(CAST(:shopId AS integer), id) ORDER BY id',
+    { shopId: shopId ?? null },
+  );
+  const note = (found: ListMismatch[]) => {
+    check.mismatchCount += found.length;
+    check.mismatches.push(...found.slice(0, mismatchesMax - check.mismatches.length));
+  };
+  for (const { id } of shops) {
+    await checkFacets(database, id, note);
+    note(await wrongCounts(database, id));
+  }
+  return check;
+}
+
+async function checkFacets(database: Database, shopId: number, note: (found: ListMismatch[]) => void): Promise<void> {
+  for (let after = ''; ;) {
+    const { rows } = await database.raw<{ rows: FacetRow[] }>(facetBatch, { shopId, after, limit: materialsPerBatch });
+    const last = rows.at(-1);
+    if (last === undefined) return;
+    note(
+      rows
+        .filter(({ is_right }) => !is_right)
+        .map(({ id, expected, found }) => mismatch('wrong-facet', { shopId, materialId: id, expected, found })),
+    );
+    after = last.id;
+  }
+}
+
+interface FacetRow {
+  id: string;
+  is_right: boolean;
+  expected: string;
+  found: string;
+}
+
+const named = (vendor: string, origin: string, isUsed: string) =>
+  `concat_ws(', ', coalesce(CAST(to_json(${vendor}) AS text), 'no vendor'), ${origin}, CASE WHEN ${isUsed} THEN 'used' ELSE 'unused' END)`;
+
+/** A material's facet stands in both tables, since each is listed by its own indexes. */
+const facetBatch = `
+  SELECT m.id, ${named('m.vendor', 'm.origin', 'u.is_used')} AS expected,
+         CASE WHEN f.id IS NULL THEN 'none' WHEN s.facet_id IS DISTINCT FROM m.facet_id THEN 'another in stock'
+              ELSE ${named('f.vendor', 'f.origin', 'f.is_used')} END AS found,
+         (f.vendor, f.origin, f.is_used, s.facet_id)
+           IS NOT DISTINCT FROM (m.vendor, m.origin, u.is_used, m.facet_id) AS is_right
+  FROM materials m
+  LEFT JOIN stock s ON s.shop_id = m.shop_id AND s.material_id = m.id
+  LEFT JOIN facets f ON f.shop_id = m.shop_id AND f.id = m.facet_id
+  CROSS JOIN LATERAL (
+    SELECT EXISTS (SELECT 1 FROM bill_components c WHERE c.shop_id = m.shop_id AND c.material_id = m.id) AS is_used
+  ) u
+  WHERE m.shop_id = :shopId AND m.id > :after ORDER BY m.id LIMIT :limit`;
+
+async function wrongCounts(database: Database, shopId: number): Promise<ListMismatch[]> {
+  const { rows } = await database.raw<{ rows: { name: string; counted: string; there: string }[] }>(
+    `SELECT ${named('f.vendor', 'f.origin', 'f.is_used')} AS name, coalesce(c.counted, 0) AS counted,
+            coalesce(m.there, 0) AS there
+     FROM facets f
+     LEFT JOIN (
+       SELECT c.facet_id, sum(c.materials) AS counted FROM facet_counts c JOIN facets f ON f.id = c.facet_id
+       WHERE f.shop_id = :shopId GROUP BY c.facet_id
+     ) c ON c.facet_id = f.id
+     LEFT JOIN (SELECT facet_id, count(*) AS there FROM materials WHERE shop_id = :shopId GROUP BY facet_id) m
+       ON m.facet_id = f.id
+     WHERE f.shop_id = :shopId AND coalesce(c.counted, 0) <> coalesce(m.there, 0)
+     ORDER BY f.id`,
+    { shopId },
+  );
+  return rows.map(({ name, counted, there }) =>
+    mismatch('wrong-count', { shopId, materialId: null, expected: `${there} (${name})`, found: counted }),
+  );
+}
+
+function mismatch(
+  kind: ListMismatchKind,
+  found: Pick<ListMismatch, 'shopId' | 'materialId' | 'expected' | 'found'>,
+): ListMismatch {
+  return { kind, locationId: null, levelId: null, ...found };
+}

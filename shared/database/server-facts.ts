@@ -1,4 +1,5 @@
 import type { Database } from './connect.js';
+import { waitsForStandby } from './takes-writes.js';
 
 /** What a Postgres says of itself, as far as the service depends on it. */
 export interface ServerFacts {
@@ -13,6 +14,8 @@ export interface ServerFacts {
   synchronousCommit: string;
   /** Whether a transaction begun now could not write: in recovery, or read-only as set for the role or database. */
   readOnly: boolean;
+  /** Whether commits wait for a synchronous standby that is away; while nobody writes, none does. */
+  waitsForStandby: boolean;
   fsync: string;
   /** Whether a page that a crash tore can be mended. */
   fullPageWrites: boolean;
@@ -35,6 +38,7 @@ export async function readServerFacts(database: Database): Promise<ServerFacts> 
             current_setting('full_page_writes') = 'on' AS "fullPageWrites",
             current_setting('session_replication_role') <> 'replica' AS "runsTriggers",
             current_setting('transaction_read_only') = 'on' AS "readOnly",
+            ${waitsForStandby} AS "waitsForStandby",
             current_setting('array_nulls') = 'on' AS "arrayNulls",
             current_setting('server_encoding') AS encoding,
             current_setting('server_encoding') = 'UTF8' AND lower('Éß') = 'éß' AS "foldsCase"`,

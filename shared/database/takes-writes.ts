@@ -2,8 +2,14 @@ import type { Database } from './connect.js';
 import { readDatabaseIdentity } from './database-identity.js';
 import { assertMigrated } from './schema-state.js';
 
-/** A commit waits for a synchronous standby for milliseconds, if there is one. */
+/** A commit waits for a synchronous standby for milliseconds, if it is there. */
 const standbySecondsMax = 3;
+
+/** A condition: whether commits wait for a synchronous standby that is away. */
+export const waitsForStandby = `EXISTS (
+  SELECT 1 FROM pg_stat_activity
+  WHERE datname = current_database() AND wait_event = 'SyncRep'
+    AND state_change < statement_timestamp() - interval '${standbySecondsMax} seconds')`;
 
 /**
  * Asks whether a transaction that is begun now could write, and commit. A server in recovery, or a role or database
@@ -16,10 +22,7 @@ const standbySecondsMax = 3;
  */
 export async function assertTakesWrites(database: Database): Promise<void> {
   const { rows } = await database.raw<{ rows: { readOnly: string; waitsForStandby: boolean }[] }>(
-    `SELECT current_setting('transaction_read_only') AS "readOnly", EXISTS (
-       SELECT 1 FROM pg_stat_activity
-       WHERE datname = current_database() AND wait_event = 'SyncRep'
-         AND state_change < statement_timestamp() - interval '${standbySecondsMax} seconds') AS "waitsForStandby"`,
+    `SELECT current_setting('transaction_read_only') AS "readOnly", ${waitsForStandby} AS "waitsForStandby"`,
   );
   const [answer] = rows;
   if (answer?.readOnly === 'on') {

@@ -47,6 +47,11 @@ const flaws: readonly Flaw[] = [
     remedy: 'Let DATABASE_URL lead to the primary, and see ALTER DATABASE and ALTER ROLE.',
   },
   {
+    isThere: (facts) => facts.waitsForStandby,
+    says: () => 'lets no commit return: a synchronous standby is away.',
+    remedy: 'Bring it back, or take it out of synchronous_standby_names in postgresql.conf.',
+  },
+  {
     isThere: ({ fsync, synchronousCommit }) => fsync !== 'on' || synchronousCommit === 'off',
     says: ({ fsync, synchronousCommit }) =>
       `may lose what it has answered: fsync is ${fsync}, synchronous_commit ${synchronousCommit}.`,

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { pruneOperations } from '../../shared/database/operations.js';
+import { checkGivenPostgres } from '../../shared/standalone/given-servers.js';
 import { addOne, totalOf } from '../support/change.js';
 import { execute } from '../support/execute.js';
 import { request } from '../support/http.js';
@@ -101,6 +102,9 @@ describe('while the synchronous standby of Postgres is away, and every commit wa
     expect(await waitingWorkers(), 'sessions of the worker, a lane each').to.be.within(1, 2);
     const readyStatus = async () => (await request(baseUrl(), { path: '/readyz' })).status;
     await until(async () => (await readyStatus()) === 503, { deadlineMs: soonMsMax, what: 'it to be known' });
+    expect(await checkGivenPostgres(testDatabase.url), 'doctor')
+      .to.have.property('text')
+      .that.contains('lets no commit return: a synchronous standby is away');
     const refused = await addOne(baseUrl(), other);
     expect(refused).to.have.nested.property('body.error.code', 'SERVICE_UNAVAILABLE');
     expect(await request(baseUrl(), { path: listPath, key: shop.readKey })).to.have.property('status', 200);

@@ -12,6 +12,7 @@ describe('the judgement of a Postgres that is given', () => {
     fullPageWrites: true,
     runsTriggers: true,
     readOnly: false,
+    waitsForStandby: false,
     arrayNulls: true,
     encoding: 'UTF8',
     foldsCase: true,

@@ -48,20 +48,24 @@ describe('a write whose reply and whose look-up find it at once', () => {
 
   it('leaves what is in flight once: the bound holds after it', async () => {
     let hasBoth = false;
-    // The look-up has found it in Postgres, but the reply arrives before its answer does.
-    const raw = async (sql: string, [ids]: [string[]] = [[]]) => {
+    const raw = async (sql: string) => {
       if (sql.includes('FROM pg_class')) return { rows: [{ found: 'public', wanted: 'public' }] };
-      if (sql.includes('FROM knex_migrations')) return { rows: await migrationSource.getMigrations([]) };
-      if (!sql.includes('FROM operations')) return { rows: [] };
+      return { rows: sql.includes('FROM knex_migrations') ? await migrationSource.getMigrations([]) : [] };
+    };
+    // The look-up has found it in Postgres, but the reply arrives before its answer does.
+    const query = async (asked: { text: string; values: [ids: string[]] }) => {
+      expect(asked.text).to.include('FROM operations');
       await reply();
       await until(() => dispatch.state().writesInFlight === 0, { deadlineMs: soonMsMax, what: 'the reply' });
       hasBoth = true;
+      const [ids] = asked.values;
       return { rows: ids.map((id) => ({ op_id: id, status: 'executed', result: JSON.stringify(result) })) };
     };
+    const client = { acquireConnection: () => Promise.resolve({ query }), releaseConnection: () => Promise.resolve() };
     await runScript(harness.redis, 'rmBeat', 'worker', 3_600_000, '');
     dispatch = await createDispatch({
       redisUrl: harness.server.url,
-      database: { raw } as unknown as Database,
+      database: { raw, client } as unknown as Database,
       logger: pino({ level: 'silent' }),
       settings: { WAIT_MS: 60_000, IN_FLIGHT_SHOP_MAX: 1_000, IN_FLIGHT_MAX: inFlightMax },
       metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),

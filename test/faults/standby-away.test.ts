@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { pruneOperations } from '../../shared/database/operations.js';
 import { checkGivenPostgres } from '../../shared/standalone/given-servers.js';
 import { addOne, totalOf } from '../support/change.js';
+import { connectForTest } from '../support/database.js';
 import { execute } from '../support/execute.js';
 import { request } from '../support/http.js';
 import { listPath } from '../support/material-paths.js';
@@ -30,7 +30,7 @@ describe('while the synchronous standby of Postgres is away, and every commit wa
   before(async () => {
     server = await startTestPostgres();
     testDatabase = await migrateTestDatabase(server);
-    database = connectDatabase({ url: testDatabase.url, poolMax: 2, applicationName: 'test' });
+    database = connectForTest(testDatabase.url);
     shops = [];
     for (let count = 0; count < 4; count += 1) shops.push(await createTestShop(database, { materials: materialCount }));
     service = await startService({ databaseUrl: testDatabase.url, apiEnv: { WAIT_MS: String(waitMs) } });
@@ -76,7 +76,7 @@ describe('while the synchronous standby of Postgres is away, and every commit wa
   });
 
   it('old operations are deleted all the same', async () => {
-    const pruning = connectDatabase({ url: testDatabase.url, poolMax: 1, applicationName: 'test', answerMsMax: 2_000 });
+    const pruning = connectForTest(testDatabase.url, { poolMax: 1, answerMsMax: 2_000 });
     try {
       await execute(
         testDatabase.url,

@@ -33,14 +33,22 @@ const materialsPerBatch = 5_000;
  * Compares each material's facet, and each facet's counter, with the materials: of one shop, or, without `shopId`, of
  * all. Triggers keep them, so they differ only where rows came or went past these. Each statement is one snapshot,
  * right beside live traffic; nothing is locked.
+ *
+ * @param options.onProgress told after each batch how many materials were compared so far
  */
-export async function checkLists(database: Database, shopId?: number): Promise<ListCheck> {
+export async function checkLists(
+  database: Database,
+  { shopId, onProgress }: { shopId?: number; onProgress?: (materials: number) => void } = {},
+): Promise<ListCheck> {
   const check: ListCheck = { mismatchCount: 0, mismatches: [] };
   const { rows: shops } = await database.raw<{ rows: { id: number }[] }>(
     'SELECT id FROM shops WHERE id = coalesce(CAST(:shopId AS integer), id) ORDER BY id',
     { shopId: shopId ?? null },
   );
-  const note = (found: ListMismatch[]) => {
+  let materials = 0;
+  const note = (found: ListMismatch[], compared = 0) => {
+    materials += compared;
+    onProgress?.(materials);
     check.mismatchCount += found.length;
     check.mismatches.push(...found.slice(0, mismatchesMax - check.mismatches.length));
   };
@@ -51,7 +59,9 @@ export async function checkLists(database: Database, shopId?: number): Promise<L
   return check;
 }
 
-async function checkFacets(database: Database, shopId: number, note: (found: ListMismatch[]) => void): Promise<void> {
+type Note = (found: ListMismatch[], compared: number) => void;
+
+async function checkFacets(database: Database, shopId: number, note: Note): Promise<void> {
   for (let after = ''; ;) {
     const { rows } = await database.raw<{ rows: FacetRow[] }>(facetBatch, { shopId, after, limit: materialsPerBatch });
     const last = rows.at(-1);
@@ -60,6 +70,7 @@ async function checkFacets(database: Database, shopId: number, note: (found: Lis
       rows
         .filter(({ is_right }) => !is_right)
         .map(({ id, expected, found }) => mismatch('wrong-facet', { shopId, materialId: id, expected, found })),
+      rows.length,
     );
     after = last.id;
   }
@@ -73,7 +84,8 @@ interface FacetRow {
 }
 
 const named = (vendor: string, origin: string, isUsed: string) =>
-  `concat_ws(', ', coalesce(CAST(to_json(${vendor}) AS text), 'no vendor'), ${origin}, CASE WHEN ${isUsed} THEN 'used' ELSE 'unused' END)`;
+  `concat_ws(', ', coalesce(CAST(to_json(${vendor}) AS text), 'no vendor'), ${origin},
+     CASE WHEN ${isUsed} THEN 'used' ELSE 'unused' END)`;
 
 /** A material's facet stands in both tables, since each is listed by its own indexes. */
 const facetBatch = `

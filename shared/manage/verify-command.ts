@@ -1,4 +1,5 @@
 import type { Command } from 'commander';
+import type { Database } from '../database/connect.js';
 import { checkLedger } from '../database/ledger-check.js';
 import type { LedgerCheck, LedgerCheckProgress } from '../database/ledger-check.js';
 import { mismatchMeanings } from '../database/ledger-mismatch.js';
@@ -40,16 +41,7 @@ async function verify(context: CommandContext, { shop, json }: VerifyOptions): P
     if (!found.ok) return found;
   }
   const watch = json === true ? undefined : watchProgress(context);
-  const ledger = await checkLedger(database, {
-    ...(shop !== undefined && { shopId: shop }),
-    ...(watch !== undefined && { onProgress: watch.onProgress }),
-  }).finally(() => watch?.stop());
-  const lists = await checkLists(database, shop);
-  const check: Check = {
-    ...ledger,
-    mismatchCount: ledger.mismatchCount + lists.mismatchCount,
-    mismatches: [...ledger.mismatches, ...lists.mismatches],
-  };
+  const check = await checkAll(database, shop, watch?.show).finally(() => watch?.stop());
   const exitCode = check.mismatchCount === 0 ? 0 : exitCodeMismatch;
   return { ok: true, value: { data: check, text: describe(check), exitCode } };
 }
@@ -58,23 +50,39 @@ interface Check extends Omit<LedgerCheck, 'mismatches'> {
   mismatches: (LedgerMismatch | ListMismatch)[];
 }
 
+/** @param part 0 to 1 of what is being checked */
+type Show = (line: () => string, part: number) => void;
+
+async function checkAll(database: Database, shopId: number | undefined, show: Show | undefined): Promise<Check> {
+  const ofShop = shopId === undefined ? {} : { shopId };
+  const onLedger = ({ levels, entries, materials, mismatchCount }: LedgerCheckProgress, part: number) =>
+    show?.(() => `${levels} levels, ${entries} entries, ${materials} totals checked; ${mismatchCount} differ`, part);
+  const ledger = await checkLedger(database, { ...ofShop, ...(show && { onProgress: onLedger }) });
+  const onLists = (materials: number) =>
+    show?.(() => `${materials} materials compared with what lists go by`, materials / Math.max(1, ledger.materials));
+  const lists = await checkLists(database, { ...ofShop, onProgress: onLists });
+  return {
+    ...ledger,
+    mismatchCount: ledger.mismatchCount + lists.mismatchCount,
+    mismatches: [...ledger.mismatches, ...lists.mismatches],
+  };
+}
+
 const meanings = { ...mismatchMeanings, ...listMismatchMeanings };
 
 interface Watch {
-  onProgress: (progress: LedgerCheckProgress, part: number) => void;
+  show: Show;
   stop: () => void;
 }
 
 /** A bar on a terminal; elsewhere, as in a log, a line a second. */
 function watchProgress({ terminal, progress }: CommandContext): Watch {
-  const line = ({ levels, entries, materials, mismatchCount }: LedgerCheckProgress) =>
-    `${levels} levels, ${entries} entries, ${materials} totals checked; ${mismatchCount} differ`;
   if (terminal !== undefined) {
     const bar = createProgressBar(terminal);
-    return { onProgress: (done, part) => bar.show(line(done), part), stop: bar.stop };
+    return { show: (line, part) => bar.show(line(), Math.min(1, part)), stop: bar.stop };
   }
   const say = onceASecond(progress);
-  return { onProgress: (done) => say(() => line(done)), stop: () => undefined };
+  return { show: say, stop: () => undefined };
 }
 
 function describe(check: Check): string {

@@ -28,12 +28,16 @@ describe('the check of what lists go by', () => {
       await transaction.raw(sql, { shopId });
     });
   const found = async () => {
-    const { mismatchCount, mismatches } = await checkLists(postgres.database, shopId);
+    const { mismatchCount, mismatches } = await checkLists(postgres.database, { shopId });
     expect(mismatchCount).to.equal(mismatches.length);
     return mismatches.map(({ kind, materialId, expected, found }) => [kind, materialId ?? '-', expected, found]);
   };
 
-  it('finds nothing in what triggers have kept', async () => {
+  it('finds nothing in what triggers have kept, and says how much it looked at', async () => {
+    const compared: number[] = [];
+    const check = await checkLists(postgres.database, { shopId, onProgress: (materials) => compared.push(materials) });
+    expect(check).to.deep.equal({ mismatchCount: 0, mismatches: [] });
+    expect(compared.at(-1)).to.equal(3);
     expect(await checkLists(postgres.database)).to.deep.equal({ mismatchCount: 0, mismatches: [] });
   });
 
@@ -74,7 +78,9 @@ describe('the check of what lists go by', () => {
     it(`finds ${what}, and only that`, async () => {
       await damage(sql);
       expect(await found()).to.deep.equal(wanted);
-      expect((await checkLists(postgres.database, otherShopId)).mismatchCount, 'of another shop').to.equal(0);
+      expect((await checkLists(postgres.database, { shopId: otherShopId })).mismatchCount, 'of another shop').to.equal(
+        0,
+      );
     });
   }
 });

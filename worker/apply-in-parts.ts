@@ -1,10 +1,10 @@
 import { isTimeout } from '../shared/database/errors.js';
-import type { OperationOutcome } from '../shared/domain/operation.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
+import type { Reply } from '../shared/queue/job-format.js';
 import { queueName } from '../shared/queue/names.js';
 
 export interface AppliedJobs {
-  outcomes: Map<string, OperationOutcome>;
+  outcomes: Map<string, Reply>;
   /** Queues of the materials left out: their jobs come again, though some of the operations may be on record. */
   leftOut: Set<string>;
 }

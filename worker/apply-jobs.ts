@@ -35,18 +35,20 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], clock: CycleClock
   for (const { queue, id } of jobs.filter((job) => !hasContent(job))) {
     deps.logger.error({ queue, job: id }, 'A job holds nothing of ours and is removed.');
   }
-  const sound = ours.filter(isSound);
+  const directed = ours.filter(({ isMisdirected }) => !isMisdirected);
+  const sound = directed.filter(isSound);
   const groups = groupByMaterial(sound);
-  const exhausted = groupByMaterial(ours.filter((job) => !isSound(job)));
+  const exhausted = groupByMaterial(directed.filter((job) => !isSound(job)));
   const slice: Slice = { ...clock, jobsIn: (part) => (part === groups ? sound.length : countJobs(sound, part)) };
+  const refused = refuseMisdirected(deps, ours);
   const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
   try {
     const applied = await applyInParts(groups, { ...clock, apply: (part) => apply(deps, part, slice) });
-    return merge([failed, applied]);
+    return merge([refused, failed, applied]);
   } catch (error) {
     if (mayPass(error)) throw error;
     deps.logger.error({ err: error, jobs: jobs.length }, 'A cycle failed; its operations run one at a time.');
-    return merge([failed, ...(await applyOneByOne(deps, groups, slice))]);
+    return merge([refused, failed, ...(await applyOneByOne(deps, groups, slice))]);
   }
 }
 
@@ -64,6 +66,16 @@ function hasContent(job: Job): job is JobOfOurs {
 
 function isSound({ content, deliveries }: JobOfOurs): boolean {
   return content.version === jobVersion && deliveries <= deliveriesMax;
+}
+
+/** Nothing is on record of these: whoever waits for one cancels it, in the database that it was meant for. */
+function refuseMisdirected(deps: WorkerDeps, jobs: JobOfOurs[]): AppliedJobs {
+  const misdirected = jobs.filter(({ isMisdirected }) => isMisdirected);
+  for (const { queue, id } of misdirected) {
+    deps.logger.error({ queue, job: id }, 'A job is meant for another database and is removed.');
+  }
+  const ids = misdirected.flatMap(({ content }) => content.operations.map((operation) => operation.id));
+  return { outcomes: new Map(ids.map((id) => [id, { status: 'misdirected' }])), leftOut: new Set() };
 }
 
 function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {

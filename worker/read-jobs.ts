@@ -11,6 +11,8 @@ export interface Job {
   deliveries: number;
   /** Undefined where its data is no job of ours; then it is finished without being applied. */
   content: OperationsJob | undefined;
+  /** It was queued for another database than the one we write to: by an installation that shares, or shared, our Redis. */
+  isMisdirected: boolean;
   /** What its operations come to, in rows of adjustments. */
   weight: number;
 }
@@ -21,12 +23,17 @@ export interface Job {
  */
 const rowsPerUpdate = 40;
 
-/** Reads the jobs of the held materials, in their order. */
-export function readJobs(held: HeldMaterial[]): Job[] {
+/**
+ * Reads the jobs of the held materials, in their order.
+ *
+ * @param database the one we write to, as far as it is known
+ */
+export function readJobs(held: HeldMaterial[], database: string | undefined): Job[] {
   return held.flatMap(({ queue, jobs }) =>
     jobs.map(({ id, data, deliveries }): Job => {
       const content = parseOperationsJob(data);
-      return { id, queue, deliveries, content, weight: weightOf(content) };
+      const isMisdirected = database !== undefined && (content?.database ?? database) !== database;
+      return { id, queue, deliveries, content, isMisdirected, weight: weightOf(content) };
     }),
   );
 }

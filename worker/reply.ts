@@ -1,5 +1,5 @@
-import type { OperationOutcome } from '../shared/domain/operation.js';
 import { encodeReplies } from '../shared/queue/job-format.js';
+import type { Replies, Reply } from '../shared/queue/job-format.js';
 import { replyChannel } from '../shared/queue/names.js';
 import type { Batch } from '../shared/redis/batch.js';
 import type { Job } from './read-jobs.js';
@@ -8,8 +8,8 @@ import type { Job } from './read-jobs.js';
  * Adds to a batch one message for each API process that waits (pipeline §2.7). A message that is lost costs its waiter
  * a second, until its look-up finds the outcome in Postgres.
  */
-export function publishRepliesIn(batch: Batch, jobs: Job[], outcomes: Map<string, OperationOutcome>): void {
-  const byReceiver = new Map<string, [string, OperationOutcome][]>();
+export function publishRepliesIn(batch: Batch, jobs: Job[], outcomes: Map<string, Reply>): void {
+  const byReceiver = new Map<string, Replies>();
   for (const { content } of jobs) {
     if (content === undefined) continue;
     const replies = byReceiver.get(content.replyTo) ?? [];

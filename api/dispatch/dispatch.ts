@@ -16,7 +16,7 @@ import type { Health } from './health.js';
 import { openQueueLink } from './queue-link.js';
 import type { QueueLink } from './queue-link.js';
 import type { DispatchSettings } from './settings.js';
-import type { Waiter } from './waiter.js';
+import type { FormedJob, Waiter } from './waiter.js';
 
 export interface DispatchRequest {
   command: Command;
@@ -70,20 +70,25 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
     if (waiters.size() === 0) whenIdle?.();
   }
 
+  const send = (jobs: FormedJob[]) => enqueue(link, jobs, health.database());
   const combiner = createCombiner({
     send: (jobs) => {
       for (const { open } of jobs) metrics.jobFormed(open.size);
-      return enqueue(link, jobs);
+      return send(jobs);
     },
     answer,
     cancelAtOnce: (open) => followUp.cancelAtOnce(open),
   });
-  const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, answer });
+  const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, send, answer });
   link.onReplies((replies) => {
-    for (const [id, outcome] of replies) {
+    const misdirected: Waiter[] = [];
+    for (const [id, reply] of replies) {
       const waiter = waiters.get(id);
-      if (waiter !== undefined) answer(waiter, toDispatchOutcome(outcome));
+      if (waiter === undefined) continue;
+      if (reply.status === 'misdirected') misdirected.push(waiter);
+      else answer(waiter, toDispatchOutcome(reply));
     }
+    if (misdirected.length > 0) followUp.cancelAtOnce(misdirected);
     combiner.sendDue();
   });
 

@@ -14,15 +14,17 @@ export type Enqueued = 'queued' | 'not-queued' | 'uncertain';
  * Adds jobs and announces their materials in one transaction, so that no cut leaves a job that nobody looks for
  * (pipeline §2.3). Repeating it for the same jobs changes nothing. Jobs sent in one turn of the event loop share a
  * transaction: one for each job took a third of this process's time.
+ *
+ * @param database the one they are to be applied to, as far as it is known
  */
-export async function enqueue(link: QueueLink, jobs: FormedJob[]): Promise<Enqueued> {
+export async function enqueue(link: QueueLink, jobs: FormedJob[], database: string | undefined): Promise<Enqueued> {
   const { redis, queues, apiId, enqueuing } = link;
   if (redis.status !== 'ready') return 'not-queued';
   try {
     const transaction = link.transaction();
     for (const { id, ref, open } of jobs) {
       const operations = [...open].map(({ operation }) => operation);
-      queues.addIn(transaction, ref, id, operationsJob(apiId, operations));
+      queues.addIn(transaction, ref, id, operationsJob(apiId, operations, database));
     }
     addScript(transaction, 'rmAnnounce', ...jobs.map(({ ref }) => queueName(ref)));
     const answers = await transaction.exec();

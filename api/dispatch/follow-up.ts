@@ -7,7 +7,8 @@ import type { SlotMap } from '../../shared/runtime/slot-map.js';
 import type { DispatchMetrics } from './dispatch-metrics.js';
 import { notApplied, toDispatchOutcome } from './dispatch-outcome.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
-import { announceQueued, enqueue } from './enqueue.js';
+import { announceQueued } from './enqueue.js';
+import type { Enqueued } from './enqueue.js';
 import type { QueueLink } from './queue-link.js';
 import { graceMs } from './settings.js';
 import type { FormedJob, Waiter } from './waiter.js';
@@ -18,7 +19,7 @@ import type { FormedJob, Waiter } from './waiter.js';
  * fails as well is its outcome unknown.
  */
 export interface FollowUp {
-  /** Cancels these at once, since their enqueue may or may not have happened. */
+  /** Cancels these at once: their enqueue may or may not have happened, or a worker of another database took them. */
   cancelAtOnce: (waiters: Waiter[]) => void;
   stop: () => void;
 }
@@ -29,6 +30,7 @@ export interface FollowUpDeps {
   logger: Logger;
   metrics: DispatchMetrics;
   waiters: SlotMap<Waiter>;
+  send: (jobs: FormedJob[]) => Promise<Enqueued>;
   answer: (waiter: Waiter, outcome: DispatchOutcome) => void;
 }
 
@@ -123,7 +125,7 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
     if (job.open.size === 0) continue;
     deps.logger.warn({ queue: queueName(job.ref), operations: job.open.size }, 'A job was lost and is added again.');
     deps.metrics.jobAddedAgain();
-    await enqueue(deps.link, [job]);
+    await deps.send([job]);
   }
 }
 

@@ -15,6 +15,8 @@ import { startRunningClock } from './running-clock.js';
 export interface Health {
   /** Why nothing of this shop can be queued now, or undefined. */
   refusal(shopId: number): string | undefined;
+  /** Which database we write to (`readDatabaseIdentity`), as far as it is known. */
+  database(): string | undefined;
   /** Milliseconds of Redis' clock. */
   redisNowMs(): number;
   parts(): { postgres: boolean; redis: boolean; worker: boolean };
@@ -121,6 +123,7 @@ export async function startHealth(
       if (status?.lateShops.has(shopId) === true) return "The shop's backlog is too deep.";
       return undefined;
     },
+    database: () => database,
     pipeline: () => (parts().redis ? status : undefined),
     redisNowMs: () => Math.round(performance.now() + redisOffsetMs),
     stop() {

@@ -6,14 +6,16 @@ export interface OperationsJob {
   version: number;
   /** The API process that waits for the outcomes. */
   replyTo: string;
+  /** The database it is to be applied to (`readDatabaseIdentity`); left out where the API does not know its own. */
+  database?: string;
   operations: Operation[];
 }
 
 /** The version that this code writes and understands. In every version the operations' ids stand where they do here. */
 export const jobVersion = 1;
 
-export function operationsJob(replyTo: string, operations: Operation[]): OperationsJob {
-  return { version: jobVersion, replyTo, operations };
+export function operationsJob(replyTo: string, operations: Operation[], database?: string): OperationsJob {
+  return { version: jobVersion, replyTo, ...(database !== undefined && { database }), operations };
 }
 
 /**
@@ -38,8 +40,14 @@ function parseJson(text: string): unknown {
   }
 }
 
-/** The outcomes of operations as they travel back on the reply channel. */
-export type Replies = [operationId: string, outcome: OperationOutcome][];
+/**
+ * What a worker says of an operation: how it ended, or that its job is for another database than the worker writes to.
+ * Then it was not applied, and nothing is on record; another worker may still come to it.
+ */
+export type Reply = OperationOutcome | { status: 'misdirected' };
+
+/** As they travel back on the reply channel. */
+export type Replies = [operationId: string, reply: Reply][];
 
 export function encodeReplies(replies: Replies): string {
   return JSON.stringify(replies);

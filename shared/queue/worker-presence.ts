@@ -12,6 +12,8 @@ import { runScript } from './run-script.js';
 export interface WorkerPresence {
   /** A token for one take, which names its owner. */
   newToken(): string;
+  /** The database that this worker writes to, as far as it is known. */
+  database(): string | undefined;
   /** @throws while workers of another database are alive: what is queued is theirs to apply */
   assertServes(): void;
   beat(): Promise<void>;
@@ -65,6 +67,7 @@ export async function createWorkerPresence(
   });
   return {
     newToken: () => `${id ?? ''}.${randomUUID()}`,
+    database: databaseNow,
     assertServes() {
       if (isShutOut) throw new ServesAnotherDatabase();
     },

@@ -8,7 +8,6 @@ import { createTestDatabase } from '../support/servers.js';
 import type { TestDatabase } from '../support/servers.js';
 import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
-import { stopProcess } from '../support/service-process.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
@@ -28,7 +27,8 @@ describe('two installations on one Redis, which is a mistake', () => {
     theirDatabase = await createTestDatabase();
     ours = await install(service);
     const { redisUrl } = service;
-    theirs = await install(await startService({ redisUrl, databaseUrl: theirDatabase.url, workers: 0 }));
+    const { materialIds } = ours.shop;
+    theirs = await install(await startService({ redisUrl, databaseUrl: theirDatabase.url, workers: 0 }), materialIds);
     await theirs.service.startWorker();
   });
   after(async () => {
@@ -37,9 +37,10 @@ describe('two installations on one Redis, which is a mistake', () => {
     await theirDatabase.drop();
   });
 
-  async function install(service: Service): Promise<Installation> {
+  /** The first shop of its database; both have the same materials, as a staging system has them. */
+  async function install(service: Service, materialIds?: string[]): Promise<Installation> {
     const database = connectForTest(service.databaseUrl, { poolMax: 1 });
-    return { service, database, shop: await createTestShop(database) };
+    return { service, database, shop: await createTestShop(database, materialIds && { materialIds }) };
   }
   const add = ({ service, shop }: Installation) => addOne(service.baseUrls[0] ?? '', shop);
   const total = ({ database, shop }: Installation) => totalOf(database, shop);
@@ -71,9 +72,14 @@ describe('two installations on one Redis, which is a mistake', () => {
     }
   });
 
-  it('the later one serves by itself once the workers of the first are stopped, which then does not', async () => {
-    await Promise.all(ours.service.workers.splice(0).map(stopProcess));
+  it('the later one serves by itself once the workers of the first are gone, and not what was queued for those', async () => {
+    const workers = ours.service.workers.splice(0);
+    for (const worker of workers) worker.kill('SIGSTOP');
+    const queued = add(ours);
+    for (const worker of workers) worker.kill('SIGKILL');
     await untilServing(theirs.service);
+    expect((await queued).status).to.equal(503);
+    expect([await total(ours), await total(theirs)]).to.deep.equal([20, 0]);
     expect((await add(theirs)).status).to.equal(200);
     expect((await add(ours)).status).to.equal(503);
     expect([await total(ours), await total(theirs)]).to.deep.equal([20, 1]);

@@ -26,7 +26,14 @@ export function applyAsLane(
   const deps = { database, logger, keyMemoryMs: keyMemoryMsDefault, metrics, ledgerWatch } as unknown as WorkerDeps;
   const jobs = materials.map(({ operations, ...ref }, index) => {
     const content = operationsJob('nobody', operations);
-    return { id: `job-${index}`, queue: queueName(ref), deliveries, content, weight: operations.length };
+    return {
+      id: `job-${index}`,
+      queue: queueName(ref),
+      deliveries,
+      content,
+      isMisdirected: false,
+      weight: operations.length,
+    };
   });
   const now = { nowMs: Date.now(), sinceSentMs: () => 0, goesOn: () => true, endMs: performance.now() + cycleMsMax };
   return applyJobs(deps, jobs, { ...now, ...taken });

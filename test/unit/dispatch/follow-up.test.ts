@@ -50,6 +50,7 @@ describe('the follow-up of writes that hear nothing', () => {
       logger: pino({ level: 'silent' }),
       metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),
       waiters,
+      send: () => Promise.reject(new Error('Nothing was lost.')),
       answer: ({ operation }, outcome) => {
         waiters.delete(operation.id);
         outcomes.set(operation.id, outcome);

@@ -13,9 +13,12 @@ import { toOutcome, toResult } from './outcome-rows.js';
 
 export interface ApplyQuestion {
   materials: MaterialRef[];
-  /** Levels that adjustments name. `material` is an index into `materials`. */
-  levels: { material: number; locationId: string }[];
-  /** Indices of materials with a field update: their fields and default location's level are wanted (contract §4). */
+  /**
+   * Levels that operations may book. `material` is an index into `materials`; without a location it is the default one's
+   * (contract §4).
+   */
+  levels: { material: number; locationId: string | null }[];
+  /** Indices of materials with a field update: their fields are wanted. */
   updated: number[];
   operationIds: string[];
   /** Hex; the newest execution within `keyMemoryMs` answers. */
@@ -32,7 +35,10 @@ export interface LevelSnapshot {
 }
 
 export interface MaterialSnapshot {
-  /** Whether we hold its lock. Where another session does, the material is left out of the cycle. */
+  /**
+   * Whether we hold its lock, and may make the levels that it lacks. Where another session is in the way, the material is
+   * left out of the cycle.
+   */
   isOurs: boolean;
   /**
    * Time of its ledger entries and of `updatedAt`: the database's clock, but later than every earlier booking, even if
@@ -95,7 +101,6 @@ const lockRows = (table: 'stock' | 'materials', id: 'material_id' | 'id') => `
 
 /** The row of `stock` is the lock of its material; one that another session holds holds up nobody. */
 const lockMaterials = lockRows('stock', 'material_id');
-
 /**
  * Likewise for the rows with the fields of the materials that are updated. Otherwise a session that holds only such a
  * row, as one that changes the material's bills does, would make the whole cycle wait.
@@ -107,6 +112,9 @@ const lockFields = lockRows('materials', 'id');
  * Every look-up by key is fenced by OFFSET 0: without it, a generic plan on tables without statistics looks a row up by
  * its shop alone and filters (a cycle of 16 materials took 18 ms, and one of 100 rows 34). An existing level is at a
  * location of the shop (a foreign key says so), so locations are looked up only for missing levels.
+ *
+ * The insert of a level takes the lock of its location, for that key; here it is taken before, if it is free. Otherwise
+ * a session that holds one location, as one that deletes it does, would make whole cycles of all shops overstay.
  */
 const readState = `
   SELECT 'clock' AS kind, 0 AS ordinal, (extract(epoch FROM statement_timestamp()) * 1000)::bigint::text AS a,
@@ -122,7 +130,9 @@ const readState = `
   JOIN shops ON shops.id = wanted.shop_id
   UNION ALL
   SELECT 'level', place.material, place.location_id, coalesce(found.id, nextval('levels_id_seq'))::text,
-         found.quantity::text, found.sequence::text
+         found.quantity::text, CASE WHEN found.id IS NOT NULL THEN found.sequence ELSE (
+           SELECT 0 FROM locations WHERE locations.shop_id = place.shop_id AND locations.id = place.location_id
+           FOR KEY SHARE SKIP LOCKED) END::text
   FROM (
     SELECT wanted.material, ($1::int[])[wanted.material] AS shop_id, ($2::text[])[wanted.material] AS material_id,
            coalesce(wanted.location_id, (
@@ -155,9 +165,6 @@ const readState = `
 export function openingQueries(question: ApplyQuestion): QueryConfig[] {
   const refs = refArrays(question.materials);
   const updated = question.updated.map((index) => materialAt(question, index));
-  // A level without a location asks for the default location's.
-  const levels: { material: number; locationId: string | null }[] = [...question.levels];
-  for (const material of question.updated) levels.push({ material, locationId: null });
   const queries: QueryConfig[] = [
     settings,
     { name: 'apply-lock', text: lockMaterials, values: refs },
@@ -168,8 +175,8 @@ export function openingQueries(question: ApplyQuestion): QueryConfig[] {
       values: [
         ...refs,
         // Ordinals are 1-based, as SQL counts.
-        integers(levels, ({ material }) => material + 1),
-        texts(levels, ({ locationId }) => locationId),
+        integers(question.levels, ({ material }) => material + 1),
+        texts(question.levels, ({ locationId }) => locationId),
         uuids(question.operationIds, (id) => id),
         texts(question.keyScopes, (scope) => scope),
         question.keyMemoryMs,
@@ -201,12 +208,13 @@ function materialAt({ materials }: ApplyQuestion, index: number): MaterialRef {
  * | operation | –              | id        | status           | own result ²     | result it replays ²   |
  * | scope     | –              | scope     | operation id     | request hash     | result                |
  *
- * ¹ Null where the level has no row yet. ² At most one of them is there.
+ * ¹ Where the level has no row yet, the quantity is null, and the sequence 0, or null if another session holds its
+ * location. ² At most one of them is there.
  */
 type StateRow = { ordinal: number; a: string } & (
   | { kind: 'clock' }
   | { kind: 'material'; b: string; c: string | null; d: string }
-  | ({ kind: 'level'; b: string } & ({ c: string; d: string } | { c: null; d: null }))
+  | ({ kind: 'level'; b: string } & ({ c: string; d: string } | { c: null; d: '0' | null }))
   | { kind: 'operation'; b: string; c: string | null; d: string | null }
   | { kind: 'scope'; b: string; c: string; d: string }
 );
@@ -270,14 +278,15 @@ function readRow(snapshot: ApplySnapshot, row: StateRow, locked: Set<number>): v
       return;
     }
     case 'level': {
-      const levels = snapshot.materials[ordinal - 1]?.levels;
+      const material = snapshot.materials[ordinal - 1];
       // Asked for by name and as the default location: the first answer stands, since each drew an id of its own.
-      if (levels === undefined || levels.has(a)) return;
+      if (material === undefined || material.levels.has(a)) return;
+      if (row.d === null) material.isOurs = false;
       const stands =
         row.c === null
           ? { exists: false, quantity: 0, sequence: 0 }
           : { exists: true, quantity: fromDecimal(row.c), sequence: Number(row.d) };
-      levels.set(a, { id: row.b, ...stands });
+      material.levels.set(a, { id: row.b, ...stands });
       return;
     }
     case 'operation':

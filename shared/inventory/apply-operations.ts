@@ -86,11 +86,13 @@ function ask(groups: OperationGroup[], keyMemoryMs: number): ApplyQuestion {
   };
   const scopes = new Set<string>();
   groups.forEach(({ operations }, material) => {
-    const locationIds = new Set<string>();
+    const locationIds = new Set<string | null>();
     for (const { id, command, idempotency } of operations) {
       question.operationIds.push(id);
       if (idempotency !== undefined) scopes.add(idempotency.scope);
       if (command.kind === 'adjust') for (const row of command.rows) locationIds.add(row.locationId);
+      // A written total is booked at the default location, whichever that is.
+      else if (command.changes.inventoryQuantity !== undefined) locationIds.add(null);
     }
     for (const locationId of locationIds) question.levels.push({ material, locationId });
     if (operations.some(({ command }) => command.kind === 'update')) question.updated.push(material);

@@ -97,4 +97,40 @@ describe('a transaction of a cycle that takes longer than it may', () => {
     for (const size of ['jobs', 'materials'])
       expect(counted).to.match(new RegExp(`^raw_materials_transaction_${size}_sum 2$`, 'm'));
   });
+
+  describe('is none where somebody holds a location', () => {
+    /** Of a material each: a booking there, one elsewhere, two changes of fields, of which the last writes a total. */
+    const changes = (): Operation[][] => [
+      [book()],
+      [operationOf({ kind: 'adjust', rows: [{ locationId: shop.locationIds[1] ?? '', delta: toMicros(1) }] })],
+      [operationOf({ kind: 'update', changes: { sku: 'S' } })],
+      [operationOf({ kind: 'update', changes: { inventoryQuantity: toMicros(1) } })],
+    ];
+    const applyBesideHolder = (operations: Operation[][]) =>
+      postgres.database.transaction(async (other) => {
+        const place = [shop.shopId, shop.locationIds[0] ?? ''];
+        await other.raw('SELECT 1 FROM locations WHERE shop_id = ? AND id = ? FOR UPDATE', place);
+        return apply(operations);
+      });
+
+    it('what would make a first level there is left out, and comes again', async () => {
+      const operations = changes();
+      const { outcomes, leftOut } = await applyBesideHolder(operations);
+      expect([...leftOut]).to.deep.equal([queueName(ref(0)), queueName(ref(3))]);
+      expect(operations.flat().map(({ id }) => outcomes.get(id)?.status)).to.deep.equal([
+        undefined,
+        'executed',
+        'executed',
+        undefined,
+      ]);
+      expect([...(await apply(operations)).leftOut]).to.deep.equal([]);
+      expect(await totals()).to.deep.equal([1, 1, 0, 1]);
+    });
+
+    it('nor is anything left out that has its level there', async () => {
+      await apply(shop.materialIds.map(() => [book()]));
+      const { leftOut } = await applyBesideHolder(changes());
+      expect([...leftOut]).to.deep.equal([]);
+    });
+  });
 });

@@ -161,10 +161,19 @@ export async function listSyncs(database: Database): Promise<Map<number, Platfor
   return new Map(rows.map((row) => [row.shop_id, toSync(row)]));
 }
 
+/**
+ * A time this far ahead was written before the clock of Postgres went back. Without that, a shop whose mirror was tried
+ * while the clock was a day ahead was not to be brought in for a day, not even by an operator.
+ */
+const aheadMsMax = 2 * syncLeaseMs;
+const isAhead = (column: string) => `p.${column} > now() + interval '${aheadMsMax} milliseconds'`;
+
+const isFree = `(p.lease_until IS NULL OR p.lease_until <= now() OR ${isAhead('lease_until')})`;
+
 /** Of `platform_syncs p`; read by `toSync`. */
 export const syncColumns = `p.shop_id, p.generation, p.phase, p.cursor, p.pages, p.locations_seen, p.locations_added,
   p.locations_changed, p.variants_seen, p.variants_added, p.variants_changed, p.started_at, p.synced_at, p.problem,
-  p.problem_at, coalesce(p.lease_until > now(), false) AS is_running`;
+  p.problem_at, NOT ${isFree} AS is_running`;
 
 export interface SyncRow {
   shop_id: number;
@@ -202,14 +211,12 @@ export function toSync(row: SyncRow): PlatformSync {
   };
 }
 
-const isFree = '(p.lease_until IS NULL OR p.lease_until <= now())';
-
 /**
  * Its time has come round, it was cut off without a problem, or the shop now has another platform. A problem from
  * before the last attempt is not that attempt's, because a problem stands until a run comes to its end.
  */
 function isDue(domain: string): string {
-  return `(p.attempted_at <= now() - ${ms('everyMs')}
+  return `(p.attempted_at <= now() - ${ms('everyMs')} OR ${isAhead('attempted_at')}
     OR (p.phase <> 'idle' AND (p.problem IS NULL OR p.problem_at < p.attempted_at))
     OR p.platform_domain IS DISTINCT FROM ${domain})`;
 }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
-import { findDueShops, takeSync } from '../../../shared/database/platform-syncs.js';
+import { findDueShops, listSyncs, takeSync } from '../../../shared/database/platform-syncs.js';
 import { updateShop } from '../../../shared/database/shops.js';
 import { useDatabase } from '../../support/database.js';
 import { shutNetwork } from '../platform/fixtures.js';
@@ -47,5 +47,24 @@ describe('when a mirror is due', () => {
     expect(await findDueShops(database, { everyMs, limit: 100 })).to.not.include(shop.id);
     expect(await run(moved, { everyMs })).to.include({ status: 'not-to-be-had' });
     expect(await findDueShops(database, { everyMs: 0, limit: 100 })).to.include(shop.id);
+  });
+
+  it('is at once where the clock of Postgres was ahead when it was tried last, and whoever tried is gone', async () => {
+    const { database } = postgres;
+    const shop = await createConnectedShop(database);
+    const { run } = createSync(database);
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([]));
+    expect(await run(shop)).to.include({ status: 'complete' });
+    const setAhead = (column: string) =>
+      database.raw(`UPDATE platform_syncs SET ${column} = now() + interval '1 day' WHERE shop_id = ?`, [shop.id]);
+    for (const columns of [['attempted_at'], ['attempted_at', 'lease_until']]) {
+      for (const column of columns) await setAhead(column);
+      expect((await listSyncs(database)).get(shop.id), 'as it is shown').to.include({ isRunning: false });
+      expect(await findDueShops(database, { everyMs, limit: 100 })).to.include(shop.id);
+      expectLocations();
+      onVariants(null).reply(200, variantsReply([]));
+      expect(await run(shop), columns.join()).to.include({ status: 'complete' });
+    }
   });
 });

@@ -129,7 +129,7 @@ async function count(deps: Counting, limit: Limit, shopId: number, asked: number
   const leftMs = (limit.usedUpUntilMs.get(shopId) ?? 0) - performance.now();
   if (leftMs > 0) return { admitted: 0, remaining: 0, msBeforeNext: leftMs };
   try {
-    const counted = await consume(limit.shared, shopId, asked);
+    const counted = await endInTime(deps, limit, shopId, await consume(limit.shared, shopId, asked));
     if (counted.admitted < asked) limit.usedUpUntilMs.set(shopId, performance.now() + counted.msBeforeNext);
     deps.attempts.passed();
     return counted;
@@ -143,6 +143,24 @@ async function count(deps: Counting, limit: Limit, shopId: number, asked: number
     deps.logger.warn({ err: error, shopId }, 'The rate limit could not be counted.');
     return undefined;
   }
+}
+
+/**
+ * Redis ends a window by its clock. If that is set back, or a replica behind takes over, or if the windows were longer
+ * before this process was started, one that is under way would last that much longer, and with it the refusals.
+ *
+ * @throws where Redis does not answer
+ */
+async function endInTime(
+  { redis, windowSeconds }: ShopLimiterDeps,
+  { shared }: Limit,
+  shopId: number,
+  counted: Counted,
+): Promise<Counted> {
+  const windowMs = windowSeconds * 1_000;
+  if (counted.msBeforeNext <= windowMs) return counted;
+  await redis.pexpire(shared.getKey(shopId), windowMs);
+  return { ...counted, msBeforeNext: windowMs };
 }
 
 /** @throws where the store does not answer */

@@ -80,6 +80,15 @@ describe('the limiter of shops', () => {
     }
   });
 
+  it('admits again once the window is over, though Redis would end it an hour later, its clock set back meanwhile', async () => {
+    const short = createLimiter(1);
+    const take = () => short.take({ id: 10, rateLimitPoints: 1 });
+    expect(await take()).to.include({ admitted: true });
+    await redis.pexpire('raw-materials:limit:10', 3_600_000);
+    expect(await take()).to.include({ admitted: false, resetSeconds: 1 });
+    await until(async () => (await take()).admitted, { what: 'the next window', deadlineMs: 5_000 });
+  });
+
   it('says once that Redis refuses to count, and counts in its own memory meanwhile', async () => {
     const setRights = (rule: string) => redis.call('ACL', 'SETUSER', 'default', rule);
     await setRights('resetkeys');

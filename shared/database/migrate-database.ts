@@ -1,4 +1,6 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { connectDatabase } from './connect.js';
+import type { Database } from './connect.js';
 import { elsewhereProblem, newerSchemaProblem, readSchemaState } from './schema-state.js';
 
 /** Any number that no one else in the database uses. */
@@ -30,11 +32,44 @@ export async function migrateDatabase(
       }
       // Knex looks for its table where new ones come, and would make everything once more there.
       if (elsewhere !== undefined) return { ok: false, problem: elsewhereProblem(elsewhere) };
-      const [, done] = (await database.migrate.latest()) as [number, string[]];
-      say(`Migrated: ${done.join(', ')}.`);
+      say(`Migrated: ${(await migrate(database, say)).join(', ')}.`);
       return { ok: true };
     });
   } finally {
     await database.destroy();
+  }
+}
+
+/** SQLSTATE of a lock that did not come in time. */
+const lockLate = '55P03';
+const lockMsMax = 2_000;
+const againMs = 3_000;
+
+/**
+ * All that is pending, in one transaction. Whoever comes after a statement that waits for a table waits behind it: beside
+ * a `pg_dump`, which holds every table to its end, nothing was read or written until then. So it waits two seconds for
+ * each lock, takes all back and lets the others go first.
+ *
+ * @returns the names of what was run
+ */
+async function migrate(database: Database, say: (line: string) => void): Promise<string[]> {
+  // Knex says of each failure all of the migration's SQL; of a lock that was late there is nothing to be said.
+  const { logger } = database.client as { logger: { warn: (text: string) => void } };
+  const warn = logger.warn.bind(logger);
+  for (let isFirst = true; ; isFirst = false) {
+    const warnings: string[] = [];
+    logger.warn = (text) => void warnings.push(text);
+    try {
+      const beforeAll = (transaction: Database) => transaction.raw(`SET LOCAL lock_timeout = ${lockMsMax}`);
+      const [, done] = (await database.migrate.latest({ beforeAll })) as [number, string[]];
+      return done;
+    } catch (error) {
+      if ((error as { code?: string }).code !== lockLate) {
+        warnings.forEach(warn);
+        throw error;
+      }
+      if (isFirst) say('A table is in use, by an import or a pg_dump perhaps; waiting, and letting others go first.');
+      await sleep(againMs);
+    }
   }
 }

@@ -1,6 +1,17 @@
 import { expect } from 'chai';
+import type { Database } from '../../../shared/database/connect.js';
+import { connectForTest } from '../../support/database.js';
 import { runMigrate } from '../../support/run-migrate.js';
 import { createEmptyDatabase, createTestDatabase, testPostgres } from '../../support/servers.js';
+import { until } from '../../support/until.js';
+
+async function isWaiting(database: Database): Promise<boolean> {
+  const { rows } = await database.raw<{ rows: unknown[] }>(
+    `SELECT 1 FROM pg_stat_activity
+     WHERE datname = current_database() AND application_name = 'raw-materials-migrate' AND wait_event_type = 'Lock'`,
+  );
+  return rows.length > 0;
+}
 
 describe('npm run migrate', () => {
   it('ends with 0 on a database that is up to date, and says so', async () => {
@@ -23,6 +34,26 @@ describe('npm run migrate', () => {
     expect(runs.map(({ code, stderr }) => ({ code, stderr }))).to.deep.equal(runs.map(() => ({ code: 0, stderr: '' })));
     expect(runs.filter(({ stdout }) => stdout.startsWith('Migrated: 0001')).length).to.equal(1);
     await database.drop();
+  });
+
+  it('waits for a table that is in use, as by pg_dump, and nobody waits behind it for as long', async () => {
+    const testDatabase = await createTestDatabase();
+    const database = connectForTest(testDatabase.url, { poolMax: 2 });
+    // One that can be run again.
+    await database.raw(`DELETE FROM knex_migrations WHERE name = '0007-cheaper-id-form'`);
+    const read = (by: Database) => by.raw('SELECT 1 FROM materials');
+    const migrated = await database.transaction(async (dump) => {
+      await read(dump);
+      const running = runMigrate(testDatabase.url);
+      await until(() => isWaiting(database), { deadlineMs: 20_000, what: 'the migration to wait' });
+      await read(database);
+      return { running };
+    });
+    const { code, stdout, stderr } = await migrated.running;
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(stdout).to.match(/^A table is in use.*\nMigrated: 0007-cheaper-id-form\.\n$/);
+    await database.destroy();
+    await testDatabase.drop();
   });
 
   it('ends with 78 where DATABASE_URL is missing', async () => {

@@ -13,7 +13,8 @@ const sayEveryMs = 30_000;
 const namedMax = 10;
 
 /**
- * Warns of materials that are left out again and again: an operator has to look for the session that holds their rows.
+ * Warns of materials that are left out again and again: an operator has to look for the session that holds their rows,
+ * or a location of theirs.
  */
 export function createLeftOutWatch(logger: Logger, nowMs: () => number = () => performance.now()): LeftOutWatch {
   const held = new Map<string, { sinceMs: number; lastMs: number }>();
@@ -29,7 +30,8 @@ export function createLeftOutWatch(logger: Logger, nowMs: () => number = () => p
     saidAtMs = now;
     logger.warn(
       { materials: long.slice(0, namedMax).map(materialOfQueue), count: long.length },
-      'Operations of these materials wait: another session of Postgres holds their rows, or one of them overstays its time.',
+      'Operations of these materials wait: another session of Postgres holds their rows, or a location where they have ' +
+        'no level yet, or one of them overstays its time.',
     );
   };
 }

@@ -52,9 +52,9 @@ export function connectLimiterRedis(url: string, onError: OnError): Redis {
   return connect(url, { ...failFast, connectionName: 'raw-materials-limiter' }, onError);
 }
 
-/** The worker's connection for every command that does not block. */
-export function connectWorkerRedis(url: string, onError: OnError): Redis {
-  return connect(url, { ...failFast, connectionName: 'raw-materials-worker' }, onError);
+/** The worker's connection for every command that does not block. @param silenceMs replaces the bound of two seconds */
+export function connectWorkerRedis(url: string, onError: OnError, silenceMs = silenceMsMax): Redis {
+  return connect(url, { ...failFast, silenceMs, connectionName: 'raw-materials-worker' }, onError);
 }
 
 /** The worker's connection that waits for work. A wait is silent, so its bound is twice that of the others. */

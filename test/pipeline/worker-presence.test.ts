@@ -6,7 +6,7 @@ import { defineScripts } from '../../shared/queue/run-script.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import type { WorkerPresence } from '../../shared/queue/worker-presence.js';
 import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
-import { useQueueHarness, workedOff } from '../support/queue-harness.js';
+import { patientMs, useQueueHarness, workedOff } from '../support/queue-harness.js';
 import { until } from '../support/until.js';
 
 interface Worker {
@@ -31,7 +31,7 @@ describe('the presence of workers', () => {
   });
 
   async function startWorker({ url = harness.server.url, database }: StartOptions = {}): Promise<Worker> {
-    const redis = connectWorkerRedis(url, () => undefined);
+    const redis = connectWorkerRedis(url, () => undefined, patientMs);
     await untilReady(redis);
     defineScripts(redis);
     const presence = await createWorkerPresence(redis, () => database);

@@ -20,6 +20,9 @@ const taker = { newToken: () => randomUUID() };
 /** What a cycle takes at most. */
 const takenMax = 32;
 
+/** A worker gives a silent Redis up sooner than a test should that waits for its server's turn on a core or a disk. */
+export const patientMs = 30_000;
+
 /** The queue on a Redis, as a worker and an API process have it, for tests that take one step at a time. */
 export interface QueueHarness {
   redis: Redis;
@@ -74,7 +77,7 @@ export function useQueueHarness(): OwnQueueHarness {
 
 export async function openQueueHarness(redisUrl: string): Promise<QueueHarness> {
   const onError = () => undefined;
-  const redis = connectWorkerRedis(redisUrl, onError);
+  const redis = connectWorkerRedis(redisUrl, onError, patientMs);
   await untilReady(redis);
   defineScripts(redis);
   const queues = await createMaterialQueues(redis, onError);

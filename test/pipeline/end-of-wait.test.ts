@@ -5,11 +5,13 @@ import type { Database } from '../../shared/database/connect.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, recordOf, totalOf } from '../support/change.js';
 import { connectForTest } from '../support/database.js';
+import { holdWorkers } from '../support/hold-workers.js';
 import type { Answer } from '../support/http.js';
 import { openQueueHarness } from '../support/queue-harness.js';
 import type { QueueHarness } from '../support/queue-harness.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { startService, untilServing } from '../support/service.js';
+import type { Proc } from '../support/service-process.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
@@ -63,6 +65,13 @@ describe('the end of the wait', () => {
       },
       { deadlineMs: soonMsMax, what: `${idempotencyKey} to be executed` },
     );
+  /** Ends the API that was started last. */
+  const end = async (api: Proc) => {
+    service.apis.pop();
+    service.baseUrls.pop();
+    api.kill('SIGTERM');
+    await api.exited;
+  };
   /** Holds the material's row as any other session might, while `work` runs. */
   const whileLocked = (work: () => Promise<void>) =>
     database.transaction(async (transaction) => {
@@ -73,7 +82,7 @@ describe('the end of the wait', () => {
   it('cancels what no worker came to: 503, and it is never applied, even when its job turns up later', async () => {
     // A material each, so that each is a job of its own: on one material, later ones would wait in the API process.
     const many = await createTestShop(database, { materials: 3 });
-    worker()?.kill('SIGSTOP');
+    await holdWorkers(service, harness.redis);
     const answers = await Promise.all(many.materialIds.map((materialId) => addOne(baseUrl(), many, { materialId })));
     expect(answers.map(({ status }) => status)).to.deep.equal([503, 503, 503]);
     for (const answer of answers) {
@@ -88,7 +97,7 @@ describe('the end of the wait', () => {
   });
 
   it('is bounded for requests that queue up behind others on the material', async () => {
-    worker()?.kill('SIGSTOP');
+    await holdWorkers(service, harness.redis);
     const first = addOne(baseUrl(), shop);
     await until(async () => (await pipelineKeys(service.redisUrl)).length > 0, {
       deadlineMs: soonMsMax,
@@ -103,7 +112,7 @@ describe('the end of the wait', () => {
   });
 
   it('runs the same key afresh after such a 503', async () => {
-    worker()?.kill('SIGSTOP');
+    await holdWorkers(service, harness.redis);
     const refused = await addOne(baseUrl(), shop, { idempotencyKey: 'cancelled' });
     worker()?.kill('SIGCONT');
     expect(refused.status).to.equal(503);
@@ -136,30 +145,26 @@ describe('the end of the wait', () => {
   });
 
   it('is not past for a process that stood still over it: what was applied meanwhile is answered', async () => {
-    worker()?.kill('SIGSTOP');
+    // It stops itself once the change is queued: whoever stopped it from here might come when the wait is over.
+    const standing = await service.startApi({ FAIL_POINTS: 'after-add=stop:1' });
+    await untilServing(service);
+    await holdWorkers(service, harness.redis);
     const sentMs = performance.now();
-    const asked = addOne(baseUrl(), shop);
-    await until(
-      async () => (await harness.jobs({ ...shop, materialId: shop.materialIds[0] ?? '' }, 'wait')).length > 0,
-      {
-        deadlineMs: soonMsMax,
-        what: 'the change to be queued',
-      },
-    );
-    const [api] = service.apis;
-    api?.kill('SIGSTOP');
+    const asked = addOne(standing.baseUrl ?? '', shop);
+    await standing.fired('after-add');
     worker()?.kill('SIGCONT');
     await until(async () => (await totalOf(database, shop)) === 1, { deadlineMs: soonMsMax, what: 'it to be applied' });
     // Past the wait and its grace, so that the process finds both over at once.
     await until(() => performance.now() - sentMs > waitMs + 2 * graceMs, { deadlineMs: soonMsMax, what: 'the grace' });
-    api?.kill('SIGCONT');
+    standing.kill('SIGCONT');
     expect((await asked).status).to.equal(200);
+    await end(standing);
   });
 
   it('keeps no lock of a process that stands still in the middle of a cancellation', async () => {
     const standing = await service.startApi({ FAIL_POINTS: 'after-cancellation-lock=stop:1' });
     await untilServing(service);
-    worker()?.kill('SIGSTOP');
+    await holdWorkers(service, harness.redis);
     const asked = addOne(standing.baseUrl ?? '', shop);
     await standing.fired('after-cancellation-lock');
     // Asks Postgres: trying the lock would take it for a moment, and the cancellation would pass the material over.
@@ -178,10 +183,7 @@ describe('the end of the wait', () => {
     expect(record).to.be.oneOf(['executed', 'cancelled']);
     if (answer.status !== 504) expect(answer.status).to.equal(record === 'executed' ? 200 : 503);
     expect(await totalOf(database, shop)).to.equal(record === 'executed' ? 1 : 0);
-    service.apis.pop();
-    service.baseUrls.pop();
-    standing.kill('SIGTERM');
-    await standing.exited;
+    await end(standing);
   });
 
   it('does not hold up other materials while a session holds one', async () => {
@@ -201,7 +203,7 @@ describe('the end of the wait', () => {
     const many: TestShop[] = [];
     while (many.length * materials < 1_050) many.push(await createTestShop(database, { materials }));
     const last = await createTestShop(database);
-    worker()?.kill('SIGSTOP');
+    await holdWorkers(service, harness.redis);
     await database.transaction(async (transaction) => {
       const shopIds = many.map(({ shopId }) => shopId);
       await transaction.raw('SELECT 1 FROM stock WHERE shop_id = ANY (?) FOR UPDATE', [shopIds]);

@@ -6,6 +6,7 @@ import { queuePrefix } from '../../shared/queue/names.js';
 import { totalOf } from '../support/change.js';
 import { counting } from '../support/counting.js';
 import { connectForTest } from '../support/database.js';
+import { holdWorkers } from '../support/hold-workers.js';
 import { isLongRun, sizeOf } from '../support/long-run.js';
 import { inventoryPath } from '../support/material-paths.js';
 import { startOverload } from '../support/overload.js';
@@ -52,7 +53,8 @@ describe('T13: five times as much as can be taken', () => {
       ];
       const redis = new Redis(service.redisUrl);
       const [worker] = service.workers;
-      worker?.kill('SIGSTOP');
+      // The generator takes seconds to come up on a slow machine.
+      await holdWorkers(service, redis);
       let isOver = false;
       const waiting = watchWaiting(redis, () => isOver);
       const running = generator.run({

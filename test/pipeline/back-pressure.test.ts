@@ -3,6 +3,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/change.js';
 import { connectForTest } from '../support/database.js';
+import { holdWorkers } from '../support/hold-workers.js';
 import { request } from '../support/http.js';
 import type { Answer } from '../support/http.js';
 import { openQueueHarness } from '../support/queue-harness.js';
@@ -55,7 +56,7 @@ describe('back-pressure', () => {
       .reduce((sum, calls) => sum + calls, 0);
   /** Sends a change for each of these at once while the worker stands still, and counts the refused as they come. */
   const flood = async (senders: TestShop[]) => {
-    service.workers[0]?.kill('SIGSTOP');
+    await holdWorkers(service, harness.redis);
     let refused = 0;
     const sent = senders.map(async (each, index) => {
       const answer = await addOne(baseUrl(), each, { materialId: each.materialIds[index % 3] ?? '' });
@@ -92,7 +93,7 @@ describe('back-pressure', () => {
   });
 
   it('refuses new work of a shop whose oldest ready material waits too long, and of no other shop', async () => {
-    service.workers[0]?.kill('SIGSTOP');
+    await holdWorkers(service, harness.redis);
     const waiting = queueName({ shopId: shop.shopId, materialId: 'VMAT-VAR-waiting' });
     const other = await createTestShop(database);
     await harness.redis.rpush(`${keys.ready}:${String(shop.shopId)}`, waiting);

@@ -11,6 +11,8 @@ const soonMsMax = 20_000;
 /** Longer than an answer of Postgres counts: from then on a health that cannot ask refuses every write. */
 const heldMs = 2_500;
 const listsAtOnce = 12;
+/** No read is given up before the table is free. */
+const READ_TIMEOUT_MS = '600000';
 /** Of ten connections the process keeps three for itself, and one shop never gets two of the others. */
 const shopMax = 5;
 
@@ -23,7 +25,7 @@ describe('lists of one shop that Postgres is slow to answer', () => {
       const body = { updates: [{ locationId, delta: 1 }] };
       return { method: 'PATCH', path: inventoryPath(id), key, body };
     };
-    await http.withApi({}, async ({ baseUrl }) => {
+    await http.withApi({ READ_TIMEOUT_MS }, async ({ baseUrl }) => {
       // Creates the levels, because the first booking of a level looks at its material.
       for (const shop of [busy, other]) expectData(await ask(baseUrl, write(shop)), 'batch');
       let lists: Promise<unknown> = Promise.resolve();

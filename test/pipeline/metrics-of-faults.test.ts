@@ -2,9 +2,11 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne } from '../support/change.js';
 import { scrape } from '../support/exposition.js';
+import { whileHeld } from '../support/hold-workers.js';
 import { request } from '../support/http.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { useService } from '../support/service-of-suite.js';
+import { untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import { until } from '../support/until.js';
@@ -47,13 +49,13 @@ describe('the metrics without Redis', () => {
 describe('the metrics of what is lost and made good', () => {
   let service: Service;
   let database: Database;
-  const apiEnv = { WAIT_MS: '3000' };
+  const apiEnv = { WAIT_MS: '60000', SHUTDOWN_TIMEOUT_MS: '70000' };
   useService({ env: { ADMIN_PORT: '0' }, apiEnv }, (started) => ({ service, database } = started));
 
   const untilIdle = () =>
     until(async () => (await pipelineKeys(service.redisUrl)).length === 0, { deadlineMs: soonMsMax, what: 'idle' });
 
-  it('count look-ups, jobs that Redis lost, and cancellations', async () => {
+  it('count look-ups, and jobs that Redis lost', async () => {
     const shop = await createTestShop(database);
     const api = () => scrape(service.apis[0]?.adminUrl);
     const worker = service.workers[0];
@@ -64,17 +66,28 @@ describe('the metrics of what is lost and made good', () => {
       what: 'a job',
     });
     await service.redis?.flush();
-    // Looked up, missed, and added again; then nobody comes for it.
+    // Looked up, missed, and added again, all within the wait: then somebody comes for it.
     await until(async () => (await api()).sum('raw_materials_jobs_added_again_total') === 1, {
       deadlineMs: soonMsMax,
       what: 'the job to be added again',
     });
-    expect((await lost).status).to.equal(503);
+    worker?.kill('SIGCONT');
+    expect((await lost).status).to.equal(200);
     const seen = await api();
     expect(seen.sum('raw_materials_outcome_lookups_total')).to.be.greaterThan(0);
+    expect(seen.sum('raw_materials_operations_cancelled_total')).to.equal(0);
+    await untilIdle();
+  });
+
+  it('count cancellations, which leave nothing open', async () => {
+    const shop = await createTestShop(database);
+    const impatient = await service.startApi({ WAIT_MS: '1000' });
+    await untilServing(service);
+    const { status } = await whileHeld(service, () => addOne(impatient.baseUrl ?? '', shop));
+    expect(status).to.equal(503);
+    const seen = await scrape(impatient.adminUrl);
     expect(seen.sum('raw_materials_operations_cancelled_total')).to.equal(1);
     expect(seen.sum('raw_materials_operations_open_total')).to.equal(0);
-    worker?.kill('SIGCONT');
     await untilIdle();
   });
 

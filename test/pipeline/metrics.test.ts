@@ -3,6 +3,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { addOne, adjust } from '../support/change.js';
 import { scrape } from '../support/exposition.js';
 import type { Sample, Scrape } from '../support/exposition.js';
+import { whileHeld } from '../support/hold-workers.js';
 import { request } from '../support/http.js';
 import { rawUntilClosed } from '../support/raw-exchange.js';
 import { alertExpressions, dashboardExpressions, groupedBy, namedIn } from '../support/promql.js';
@@ -130,8 +131,7 @@ describe('the metrics', () => {
     const gone = { method: 'PATCH', status: '499' };
     const before = (await ofApi()).sum('raw_materials_http_requests_total', gone);
     const leave = new AbortController();
-    service.workers[0]?.kill('SIGSTOP');
-    try {
+    await whileHeld(service, async () => {
       const sent = fetch(`${baseUrl()}/v1/raw-materials/${shop.materialIds[0] ?? ''}/inventory`, {
         method: 'PATCH',
         headers: { authorization: `Bearer ${shop.writeKey}`, 'content-type': 'application/json' },
@@ -144,9 +144,7 @@ describe('the metrics', () => {
       });
       leave.abort();
       await sent;
-    } finally {
-      service.workers[0]?.kill('SIGCONT');
-    }
+    });
     await until(async () => (await ofApi()).sum('raw_materials_http_requests_total', gone) === before + 1, {
       deadlineMs: soonMsMax,
       what: 'the request to be counted',
@@ -179,10 +177,8 @@ describe('the metrics', () => {
   });
 
   it('say what waits for a worker, and for how long, while none comes', async () => {
-    const worker = service.workers[0];
-    worker?.kill('SIGSTOP');
-    const sent = shop.materialIds.map((materialId) => addOne(baseUrl(), shop, { materialId }));
-    try {
+    const sent = await whileHeld(service, async () => {
+      const asked = shop.materialIds.map((materialId) => addOne(baseUrl(), shop, { materialId }));
       await until(
         async () => {
           const api = await ofApi();
@@ -194,15 +190,14 @@ describe('the metrics', () => {
         },
         { deadlineMs: soonMsMax, what: 'two materials in the backlog' },
       );
-    } finally {
-      worker?.kill('SIGCONT');
-    }
-    for (const answer of await Promise.all(sent)) expect(answer.status).to.equal(200);
-    await until(async () => (await ofApi()).sum('raw_materials_backlog_materials') === 0, {
-      deadlineMs: soonMsMax,
-      what: 'an empty backlog',
+      return asked;
     });
-    expect((await ofApi()).sum('raw_materials_live_workers')).to.equal(1);
+    for (const answer of await Promise.all(sent)) expect(answer.status).to.equal(200);
+    const isIdle = async () => {
+      const api = await ofApi();
+      return api.sum('raw_materials_backlog_materials') === 0 && api.sum('raw_materials_live_workers') === 1;
+    };
+    await until(isIdle, { deadlineMs: soonMsMax, what: 'an empty backlog, and one worker' });
   });
 
   it('are all that the dashboard and the alerts name, with the labels they pick and group by', async () => {

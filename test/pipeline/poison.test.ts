@@ -9,6 +9,7 @@ import type { OperationsJob } from '../../shared/queue/job-format.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, adjust, recordOf, totalOf } from '../support/change.js';
 import { connectForTest } from '../support/database.js';
+import { holdWorkers } from '../support/hold-workers.js';
 import { openQueueHarness } from '../support/queue-harness.js';
 import type { QueueHarness } from '../support/queue-harness.js';
 import { pipelineKeys } from '../support/redis-keys.js';
@@ -54,7 +55,7 @@ describe('an operation that cannot be applied', () => {
     });
   /** Stops the worker while these are sent, so that it meets them all at once. */
   const together = async <T>(send: () => Promise<T>[], refs = [ref()]): Promise<T[]> => {
-    service.workers[0]?.kill('SIGSTOP');
+    await holdWorkers(service, harness.redis);
     const sent = send();
     const isQueued = async (each: MaterialRef) => (await harness.jobs(each, 'wait')).length > 0;
     await until(async () => (await Promise.all(refs.map(isQueued))).every(Boolean), {

@@ -1,5 +1,5 @@
-import type { Redis } from 'ioredis';
-import { keys } from '../../shared/queue/names.js';
+import { Redis } from 'ioredis';
+import { keys, queueName } from '../../shared/queue/names.js';
 import type { Service } from './service.js';
 
 const hourMs = 3_600_000;
@@ -16,5 +16,30 @@ export async function holdWorkers({ workers }: Service, redis: Redis): Promise<v
     .multi()
     .zadd(keys.workers, Date.now() + hourMs, id)
     .persist(keys.workers)
+    .exec();
+}
+
+/** Holds the workers while `use` runs, over a connection of its own: once that is closed, they strike it off the list. */
+export async function whileHeld<T>(service: Service, use: () => Promise<T>): Promise<T> {
+  const redis = new Redis(service.redisUrl, { retryStrategy: () => null });
+  try {
+    await holdWorkers(service, redis);
+    return await use();
+  } finally {
+    for (const worker of service.workers) worker.kill('SIGCONT');
+    redis.disconnect();
+  }
+}
+
+/**
+ * Puts a place in the line of a shop before all others, of which it is not known since when it waits: so its backlog is
+ * never late, however long its workers are held. They pass it over.
+ */
+export async function keepInTime(redis: Redis, shopId: number): Promise<void> {
+  const line = `${keys.ready}:${String(shopId)}`;
+  await redis
+    .multi()
+    .rpush(line, queueName({ shopId, materialId: 'VMAT-nobody' }))
+    .rpush(keys.ready, shopId)
     .exec();
 }

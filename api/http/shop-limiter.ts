@@ -58,7 +58,18 @@ interface Limit {
    * Until when this process itself refuses a shop, so that a flood costs Redis nothing. By the monotonic clock: the
    * library's own block goes by the wall clock, and if that is set back, it lasts that much longer than the window.
    */
-  usedUpUntilMs: LRUCache<number, number>;
+  usedUp: LRUCache<number, WindowEnd>;
+}
+
+/**
+ * When a used-up window ends. Redis told its rest at some moment between the question and the answer, which may lie
+ * unread for long; a process that reckoned from the answer refused what the next window had room for.
+ */
+interface WindowEnd {
+  /** At the earliest: from then on Redis is asked again. */
+  earliestMs: number;
+  /** At the latest: what clients are told. */
+  latestMs: number;
 }
 
 /** The requests of a shop that came in one turn of the event loop, in their order. */
@@ -126,11 +137,15 @@ async function answer(deps: Counting, { shopId, limit, waiting }: Group): Promis
 
 /** @returns undefined where nothing could count */
 async function count(deps: Counting, limit: Limit, shopId: number, asked: number): Promise<Counted | undefined> {
-  const leftMs = (limit.usedUpUntilMs.get(shopId) ?? 0) - performance.now();
-  if (leftMs > 0) return { admitted: 0, remaining: 0, msBeforeNext: leftMs };
+  const askedAtMs = performance.now();
+  const { earliestMs, latestMs } = limit.usedUp.get(shopId) ?? { earliestMs: 0, latestMs: 0 };
+  if (earliestMs > askedAtMs) return { admitted: 0, remaining: 0, msBeforeNext: latestMs - askedAtMs };
   try {
     const counted = await endInTime(deps, limit, shopId, await consume(limit.shared, shopId, asked));
-    if (counted.admitted < asked) limit.usedUpUntilMs.set(shopId, performance.now() + counted.msBeforeNext);
+    if (counted.admitted < asked) {
+      const { msBeforeNext: leftMs } = counted;
+      limit.usedUp.set(shopId, { earliestMs: askedAtMs + leftMs, latestMs: performance.now() + leftMs });
+    }
     deps.attempts.passed();
     return counted;
   } catch (error) {
@@ -186,6 +201,6 @@ function createLimit({ redis, windowSeconds, instances }: ShopLimiterDeps, point
     rejectIfRedisNotReady: true,
   });
   const insurance = new RateLimiterMemory({ points: Math.ceil(points / instances), duration: windowSeconds });
-  const usedUpUntilMs = new LRUCache<number, number>({ max: usedUpMax });
-  return { points, shared, insurance, usedUpUntilMs, policy: `"shop";q=${points};w=${windowSeconds}` };
+  const usedUp = new LRUCache<number, WindowEnd>({ max: usedUpMax });
+  return { points, shared, insurance, usedUp, policy: `"shop";q=${points};w=${windowSeconds}` };
 }

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createShopLimiter } from '../../../api/http/shop-limiter.js';
 import type { ShopLimiter } from '../../../api/http/shop-limiter.js';
@@ -5,6 +6,7 @@ import { connectLimiterRedis, untilReady } from '../../../shared/redis/connectio
 import { createLogger } from '../../../shared/runtime/logger.js';
 import { startTestRedis } from '../../support/servers.js';
 import type { TestRedis } from '../../support/servers.js';
+import { standStill } from '../../support/stand-still.js';
 import { until } from '../../support/until.js';
 
 describe('the limiter of shops', () => {
@@ -87,6 +89,21 @@ describe('the limiter of shops', () => {
     await redis.pexpire('raw-materials:limit:10', 3_600_000);
     expect(await take()).to.include({ admitted: false, resetSeconds: 1 });
     await until(async () => (await take()).admitted, { what: 'the next window', deadlineMs: 5_000 });
+  });
+
+  it('admits at once when the window is over, though the answer that it is used up lay unread for long', async () => {
+    const short = createLimiter(1);
+    const take = () => short.take({ id: 10, rateLimitPoints: 1 });
+    const taking = Promise.all([take(), take()]);
+    // They are counted in the next turn.
+    await nextTurn();
+    standStill(700);
+    expect((await taking).map(({ admitted }) => admitted)).to.deep.equal([true, false]);
+    const isOver = async () => (await redis.exists('raw-materials:limit:10')) === 0;
+    await until(isOver, { what: 'the end of the window', deadlineMs: 5_000 });
+    // Redis counts in whole milliseconds.
+    await delay(2);
+    expect((await take()).admitted).to.equal(true);
   });
 
   it('says once that Redis refuses to count, and counts in its own memory meanwhile', async () => {

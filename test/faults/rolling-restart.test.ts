@@ -16,8 +16,10 @@ import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import type { Proc } from '../support/service-process.js';
 import { createTestShop } from '../support/shop.js';
+import { until } from '../support/until.js';
 
 const pauseMsMax = 300;
+const answeredMsMax = 30_000;
 
 /**
  * The balancer in front of the APIs is the clients' own connection pool (`test/support/http.ts`). Just before the
@@ -124,11 +126,19 @@ describe('T14: a worker that is told to stop', () => {
   it('in the middle of a transaction still commits it, and the client has its answer from that worker', async () => {
     const shop = await createTestShop(database);
     const other = service.workers[0]!;
-    const slow = await service.startWorker({ FAIL_POINTS: 'before-commit=delay:1000' });
+    // It stands still there until it is told, because Postgres ends a transaction that is idle for two seconds.
+    const slow = await service.startWorker({ FAIL_POINTS: 'before-commit=stop:1' });
     other.kill('SIGSTOP');
-    const asked = addOne(service.baseUrls[0] ?? '', shop);
+    let isAnswered = false;
+    const asked = addOne(service.baseUrls[0] ?? '', shop).finally(() => (isAnswered = true));
     await slow.fired('before-commit');
     slow.kill('SIGTERM');
+    const goOn = () => {
+      // It says where it is just before it stops.
+      slow.kill('SIGCONT');
+      return isAnswered;
+    };
+    await until(goOn, { deadlineMs: answeredMsMax, what: 'the answer' });
     expect((await asked).status).to.equal(200);
     expect(await slow.exited).to.deep.equal(cleanEnd);
     expect(await totalOf(database, shop)).to.equal(1);

@@ -177,7 +177,11 @@ describe('POST /mcp: what is refused', () => {
           errorOf(client, 'get_raw_material', args, 'SERVICE_UNAVAILABLE'),
         );
         expect(error).to.include({ retryAfterSeconds: 1 });
-        await dataOf(client, 'get_raw_material', args);
+        // A slow machine may exceed so short a time by itself for a while.
+        await until(async () => (await call(client, 'get_raw_material', args)).isError !== true, {
+          deadlineMs: 20_000,
+          what: 'the read to be answered again',
+        });
       }),
     );
   });

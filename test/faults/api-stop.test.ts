@@ -2,6 +2,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
+import { lingerMs } from '../../api/config.js';
 import { addOne, totalOf } from '../support/change.js';
 import { withLockedTable } from '../support/broken-storage.js';
 import { useOwnHttpService } from '../support/http-service.js';
@@ -15,6 +16,12 @@ import { until } from '../support/until.js';
 const soonMsMax = 5_000;
 const endMsMax = 15_000;
 const cleanEnd = { code: 0, signal: null };
+
+interface Running {
+  port: number;
+  baseUrl: string;
+  proc: Proc;
+}
 
 /** A client's connection, all that came on it, and whether it is over. */
 interface Peer {
@@ -49,38 +56,49 @@ describe('T14: an API that is told to stop', () => {
   });
 
   it('takes no new connection, answers what is under way with Connection: close, and lets go of idle connections', async () => {
-    const shop = await createTestShop(http.database);
-    await http.withApi({}, async ({ port, baseUrl, proc }) => {
-      const [worker] = http.service.workers;
-      const idle = open(port);
-      idle.socket.write(getList(shop));
-      const silent = open(port);
-      await until(() => parsed(idle)?.status === 200 && silent.socket.readyState === 'open', {
-        deadlineMs: soonMsMax,
-        what: 'an answer',
-      });
-      worker?.kill('SIGSTOP');
-      const asked = addOne(baseUrl, shop);
-      await until(async () => (await http.redis.keys('*:wait')).length > 0, {
-        deadlineMs: soonMsMax,
-        what: 'the change to be queued',
-      });
-      proc.kill('SIGTERM');
-      await untilRefused(port);
-      // Whoever still sends on an open connection is answered, and told that it was the last time.
-      idle.socket.write(getList(shop));
-      await untilOver([idle, silent]);
-      expect(silent.text()).to.equal('');
+    // Again where it let go of the idle one before this process came to use it: nothing was asked of it then.
+    for (let isInTime = false; !isInTime;) {
+      const shop = await createTestShop(http.database);
+      isInTime = await http.withApi({}, (api) => stopBesideIdle(api, shop));
+      expect(await totalOf(http.database, shop)).to.equal(1);
+    }
+  });
+
+  /** Returns whether the idle connection was used again in time. */
+  async function stopBesideIdle({ port, baseUrl, proc }: Running, shop: TestShop): Promise<boolean> {
+    const [worker] = http.service.workers;
+    const idle = open(port);
+    idle.socket.write(getList(shop));
+    const silent = open(port);
+    await until(() => parsed(idle)?.status === 200 && silent.socket.readyState === 'open', {
+      deadlineMs: soonMsMax,
+      what: 'an answer',
+    });
+    worker?.kill('SIGSTOP');
+    const asked = addOne(baseUrl, shop);
+    await until(async () => (await http.redis.keys('*:wait')).length > 0, {
+      deadlineMs: soonMsMax,
+      what: 'the change to be queued',
+    });
+    const toldMs = performance.now();
+    proc.kill('SIGTERM');
+    await untilRefused(port);
+    // Whoever still sends on an open connection is answered, and told that it was the last time.
+    idle.socket.write(getList(shop));
+    const isInTime = performance.now() - toldMs < lingerMs;
+    await untilOver([idle, silent]);
+    expect(silent.text()).to.equal('');
+    if (isInTime) {
       expect(idle.text().match(/HTTP\/1\.1 200/g)).to.have.length(2);
       expect(idle.text().match(/^Connection: close\r$/gm)).to.have.length(1);
-      expect(proc.hasExited(), 'before the change is answered').to.equal(false);
-      worker?.kill('SIGCONT');
-      const answer = await asked;
-      expect([answer.status, answer.headers['connection']]).to.deep.equal([200, 'close']);
-      expect(await proc.exited).to.deep.equal(cleanEnd);
-      expect(await totalOf(http.database, shop)).to.equal(1);
-    });
-  });
+    }
+    expect(proc.hasExited(), 'before the change is answered').to.equal(false);
+    worker?.kill('SIGCONT');
+    const answer = await asked;
+    expect([answer.status, answer.headers['connection']]).to.deep.equal([200, 'close']);
+    expect(await proc.exited).to.deep.equal(cleanEnd);
+    return isInTime;
+  }
 
   for (const [what, requestOf] of [
     ['reads', getList],

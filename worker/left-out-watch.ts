@@ -30,8 +30,8 @@ export function createLeftOutWatch(logger: Logger, nowMs: () => number = () => p
     saidAtMs = now;
     logger.warn(
       { materials: long.slice(0, namedMax).map(materialOfQueue), count: long.length },
-      'Operations of these materials wait: another session of Postgres holds their rows, or a location where they have ' +
-        'no level yet, or one of them overstays its time.',
+      'Operations of these materials wait: another session of Postgres holds their rows, or a location where they ' +
+        'have no level yet, or one of them overstays its time.',
     );
   };
 }

@@ -14,8 +14,8 @@ import { toOutcome, toResult } from './outcome-rows.js';
 export interface ApplyQuestion {
   materials: MaterialRef[];
   /**
-   * Levels that operations may book. `material` is an index into `materials`; without a location it is the default one's
-   * (contract §4).
+   * Levels that operations may book. `material` is an index into `materials`; without a location it is the default
+   * one's (contract §4).
    */
   levels: { material: number; locationId: string | null }[];
   /** Indices of materials with a field update: their fields are wanted. */
@@ -36,8 +36,8 @@ export interface LevelSnapshot {
 
 export interface MaterialSnapshot {
   /**
-   * Whether we hold its lock, and may make the levels that it lacks. Where another session is in the way, the material is
-   * left out of the cycle.
+   * Whether we hold its lock, and may make the levels that it lacks. Where another session is in the way, the material
+   * is left out of the cycle.
    */
   isOurs: boolean;
   /**

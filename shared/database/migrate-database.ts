@@ -46,9 +46,9 @@ const lockMsMax = 2_000;
 const againMs = 3_000;
 
 /**
- * All that is pending, in one transaction. Whoever comes after a statement that waits for a table waits behind it: beside
- * a `pg_dump`, which holds every table to its end, nothing was read or written until then. So it waits two seconds for
- * each lock, takes all back and lets the others go first.
+ * All that is pending, in one transaction. Whoever comes after a statement that waits for a table waits behind it:
+ * beside a `pg_dump`, which holds every table to its end, nothing was read or written until then. So it waits two
+ * seconds for each lock, takes all back and lets the others go first.
  *
  * @returns the names of what was run
  */

@@ -82,7 +82,7 @@ describe('the limiter of shops', () => {
     }
   });
 
-  it('admits again once the window is over, though Redis would end it an hour later, its clock set back meanwhile', async () => {
+  it('admits again once the window is over, though the clock of Redis was set back by an hour meanwhile', async () => {
     const short = createLimiter(1);
     const take = () => short.take({ id: 10, rateLimitPoints: 1 });
     expect(await take()).to.include({ admitted: true });

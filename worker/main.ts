@@ -70,11 +70,10 @@ const wakeRedis = connectWakeRedis(REDIS_URL, onRedisError);
 const waker = createWaker(wakeRedis);
 shutdown.register('waker', () => waker.close());
 
-await Promise.all([untilReady(redis), untilReady(wakeRedis), untilReachable(database)]);
+const knownDatabase = createKnownDatabase(database);
+await Promise.all([untilReady(redis), untilReady(wakeRedis), untilReachable(() => knownDatabase.ask())]);
 defineScripts(redis);
 
-const knownDatabase = createKnownDatabase(database);
-await knownDatabase.ask().catch(() => undefined);
 const presence = await createWorkerPresence(redis, () => knownDatabase.now());
 const housekeeping = startHousekeeping({ redis, presence, logger });
 shutdown.register('housekeeping', () => housekeeping.stop());

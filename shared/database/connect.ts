@@ -45,14 +45,15 @@ const againMs = 200;
 /**
  * Waits for Postgres to answer.
  *
+ * @param ask a first question; it is asked again where it meets a fault that may pass
  * @throws Unavailable, with the last reason: at once if Postgres refuses this role, after ten seconds if it cannot be
  *   reached
  */
-export async function untilReachable(database: Database): Promise<void> {
+export async function untilReachable(ask: () => PromiseLike<unknown>): Promise<void> {
   const endMs = performance.now() + reachableMsMax;
   for (;;) {
     try {
-      await database.raw('SELECT 1');
+      await ask();
       return;
     } catch (error) {
       if (!isInfrastructureError(error)) throw error;

@@ -29,7 +29,7 @@ describe('a process that starts', () => {
   it('waits for a Postgres that is not there yet', async () => {
     await proxy.inject({ kind: 'refuse' });
     let isReached = false;
-    const reached = untilReachable(database).then(() => (isReached = true));
+    const reached = untilReachable(() => database.raw('SELECT 1')).then(() => (isReached = true));
     const refused = await database.raw('SELECT 1').then(
       () => 'reached',
       () => 'refused',
@@ -46,7 +46,7 @@ describe('a process that starts', () => {
       poolMax: 1,
       applicationName: 'test',
     });
-    const refused = await untilReachable(nobody).catch((error: unknown) => error);
+    const refused = await untilReachable(() => nobody.raw('SELECT 1')).catch((error: unknown) => error);
     await nobody.destroy();
     expect(refused).to.be.instanceOf(Unavailable).and.have.nested.property('cause.code', '3D000');
   });

@@ -52,6 +52,11 @@ describe('the metrics of what is lost and made good', () => {
   const apiEnv = { WAIT_MS: '60000', SHUTDOWN_TIMEOUT_MS: '70000' };
   useService({ env: { ADMIN_PORT: '0' }, apiEnv }, (started) => ({ service, database } = started));
 
+  // A test that fails half-way must not leave a stopped worker to the next.
+  afterEach(() => {
+    for (const worker of service.workers) worker.kill('SIGCONT');
+  });
+
   const untilIdle = () =>
     until(async () => (await pipelineKeys(service.redisUrl)).length === 0, { deadlineMs: soonMsMax, what: 'idle' });
 

@@ -1,9 +1,8 @@
 import { expect } from 'chai';
-import { connectDatabase } from '../../../shared/database/connect.js';
 import { connectionPool } from '../../../shared/database/raw-connection.js';
 import { readRows } from '../../../shared/database/read-rows.js';
 import type { Bindings } from '../../../shared/database/read-rows.js';
-import { useDatabase } from '../../support/database.js';
+import { connectForTest, useDatabase } from '../../support/database.js';
 import { sentDuring } from '../../support/sent-statements.js';
 import { until } from '../../support/until.js';
 
@@ -134,20 +133,21 @@ describe('rows that are read', () => {
   });
 
   it('that take too long are ended in Postgres as well', async () => {
-    const database = connectDatabase({ url: server.url, poolMax: 1, applicationName: 'overstays', answerMsMax: 300 });
+    const impatient = connectForTest(server.url, { poolMax: 1, applicationName: 'overstays', answerMsMax: 300 });
+    const observer = connectForTest(server.url, { poolMax: 1 });
     try {
       await server.database.transaction(async (lock) => {
         await lock.raw('LOCK TABLE materials');
-        const late = await readRows(database, ofMaterial, nobody).catch((error: unknown) => error);
+        const late = await readRows(impatient, ofMaterial, nobody).catch((error: unknown) => error);
         expect(late).to.have.property('message', 'Query read timeout');
         const isAtNothing = async () => {
           const left = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'overstays' AND wait_event_type = 'Lock'`;
-          return (await database.raw<{ rows: unknown[] }>(left)).rows.length === 0;
+          return (await observer.raw<{ rows: unknown[] }>(left)).rows.length === 0;
         };
         await until(isAtNothing, { deadlineMs: 5_000, what: 'no session that still waits for the lock' });
       });
     } finally {
-      await database.destroy();
+      await Promise.all([impatient.destroy(), observer.destroy()]);
     }
   });
 });

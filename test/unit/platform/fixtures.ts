@@ -44,6 +44,9 @@ export function createFakeClock(): Clock & { waitsMs: number[]; advance(ms: numb
   };
 }
 
+/** The one time that is no clock's of the test: a process that stands still must not take nock for silent. */
+const patient = { attemptTimeoutMs: 600_000, backgroundAttemptTimeoutMs: 600_000 };
+
 /** The adapter on a fake clock, with what it reported. */
 export function createSubject(limits: Partial<ShopifyLimits> = {}) {
   const clock = createFakeClock();
@@ -51,7 +54,7 @@ export function createSubject(limits: Partial<ShopifyLimits> = {}) {
   const platform = createShopifyPlatform({
     allowLoopback: false,
     clock,
-    limits,
+    limits: { ...patient, ...limits },
     report: (event) => events.push(event),
   });
   return { clock, events, platform };

@@ -17,8 +17,7 @@ interface Shown {
 type Rotated = Shown & { replaces: { id: string; expiresAt: string } };
 
 const hourMs = 3_600_000;
-/** Between the test's clock and the command's lies the start of a process. */
-const apartMsMax = 30_000;
+const waitingMsMax = 30_000;
 
 describe('manage keys rotate', () => {
   let database: Database;
@@ -49,6 +48,7 @@ describe('manage keys rotate', () => {
     const old = await issue();
     const calledMs = Date.now();
     const rotated = await rotate(old.id);
+    const endedMs = Date.now();
     expect(rotated).to.include({ label: 'till 7', scope: 'read', expiresAt: null }).and.not.include({ id: old.id });
     expect(parseKey(rotated.key)).to.deep.equal({
       id: rotated.id,
@@ -57,20 +57,20 @@ describe('manage keys rotate', () => {
     const stored = await findKeyWithShop(database, old.id);
     expect(stored?.revokedAt).to.equal(null);
     expect(stored?.expiresAt?.toISOString()).to.equal(rotated.replaces.expiresAt);
-    expect(stored?.expiresAt?.getTime()).to.be.within(calledMs + 24 * hourMs, calledMs + 24 * hourMs + apartMsMax);
+    expect(stored?.expiresAt?.getTime()).to.be.within(calledMs + 24 * hourMs, endedMs + 24 * hourMs);
   });
 
   it('takes another overlap, also none', async () => {
-    const calledMs = Date.now();
     for (const [overlap, lengthMs] of [
       ['90m', 1.5 * hourMs],
       ['7d', 168 * hourMs],
       ['0m', 0],
     ] as const) {
       const old = await issue();
+      const calledMs = Date.now();
       const { replaces } = await rotate(old.id, '--overlap', overlap);
       const endMs = new Date(replaces.expiresAt).getTime();
-      expect(endMs, overlap).to.be.within(calledMs + lengthMs, calledMs + lengthMs + apartMsMax);
+      expect(endMs, overlap).to.be.within(calledMs + lengthMs, Date.now() + lengthMs);
     }
   });
 
@@ -129,7 +129,7 @@ describe('manage keys rotate', () => {
       await transaction.raw('SELECT 1 FROM api_keys WHERE id = ? FOR UPDATE', [old.id]);
       const both = [1, 2].map(() => cli.run(rotateArguments(old.id)));
       await until(async () => (await countWaiting()) === 2, {
-        deadlineMs: apartMsMax,
+        deadlineMs: waitingMsMax,
         what: 'both to wait for the key',
       });
       return { started: both };

@@ -7,7 +7,7 @@ import { expect } from 'chai';
 import { keepPlatformTokenKey, openDataFolder } from '../../../shared/standalone/data-folder.js';
 import { curlLines, demoFilePath, removeDemoFile, writeDemoFile } from '../../../shared/standalone/demo-file.js';
 import type { Demo } from '../../../shared/standalone/demo-file.js';
-import { portOrFree } from '../../../shared/standalone/ports.js';
+import { freePort, portOrFree } from '../../../shared/standalone/ports.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const demo: Demo = {
@@ -103,8 +103,9 @@ describe('a wanted port', () => {
   for (const host of ['127.0.0.1', '0.0.0.0', '::']) {
     it(`moves when it is busy on ${host}, and is kept when it is free`, async () => {
       const squatter = createServer();
-      await new Promise<void>((resolve) => squatter.listen(0, host, resolve));
-      const { port } = squatter.address() as { port: number };
+      // One of those that the system gives to nobody's outgoing connection, once it is free again.
+      const port = await freePort();
+      await new Promise<void>((resolve) => squatter.listen(port, host, resolve));
       const moved = await portOrFree(port);
       await new Promise((resolve) => squatter.close(resolve));
       expect(moved).not.to.equal(port);

@@ -55,10 +55,11 @@ describe('the fault proxy', () => {
       await proxy.inject({ kind: 'hold', ...(held && { direction: held }) });
       client.socket.write('ping ');
       end.socket.write('pong ');
+      const wanted = { atServer: held === 'toClient' ? 'ping ' : '', atClient: held === 'toServer' ? 'pong ' : '' };
+      const isThere = () => end.text() === wanted.atServer && client.text() === wanted.atClient && proxy.struck() > 0;
+      await until(isThere, { deadlineMs: soonMsMax, what: 'what is let through, and the hold of the rest' });
       await passes(quietMs);
-      expect(end.text()).to.equal(held === 'toClient' ? 'ping ' : '');
-      expect(client.text()).to.equal(held === 'toServer' ? 'pong ' : '');
-      expect(proxy.struck()).to.be.greaterThan(0);
+      expect({ atServer: end.text(), atClient: client.text() }).to.deep.equal(wanted);
       client.socket.end('last');
       end.socket.end('last');
       await proxy.heal();

@@ -6,8 +6,11 @@ import { connectLimiterRedis, untilReady } from '../../../shared/redis/connectio
 import { createLogger } from '../../../shared/runtime/logger.js';
 import { startTestRedis } from '../../support/servers.js';
 import type { TestRedis } from '../../support/servers.js';
+import { slowClock } from '../../support/slow-clock.js';
 import { standStill } from '../../support/stand-still.js';
 import { until } from '../../support/until.js';
+
+const windowSeconds = 60;
 
 describe('the limiter of shops', () => {
   let server: TestRedis;
@@ -19,18 +22,19 @@ describe('the limiter of shops', () => {
     server = await startTestRedis();
     redis = connectLimiterRedis(server.url, () => undefined);
     await untilReady(redis);
-    limiter = createLimiter(60);
+    limiter = createLimiter();
   });
   after(async () => {
     redis.disconnect();
     await server.stop();
   });
 
-  const createLimiter = (windowSeconds: number) =>
+  const keyOf = (shopId: number) => `raw-materials:limit:${String(shopId)}`;
+  const createLimiter = (seconds = windowSeconds) =>
     createShopLimiter({
       redis,
       points: 8,
-      windowSeconds,
+      windowSeconds: seconds,
       instances: 2,
       logger: createLogger({ name: 'test', level: 'warn', destination: { write: (line) => lines.push(line) } }),
       metrics: { limiterDecided: () => undefined, limiterInsured: (requests: number) => (insured += requests) },
@@ -61,7 +65,7 @@ describe('the limiter of shops', () => {
   });
 
   it('asks Redis once for a turn, and not at all for a shop that has used its window up', async () => {
-    const incremented = async () => Number(await redis.get('raw-materials:limit:4'));
+    const incremented = async () => Number(await redis.get(keyOf(4)));
     await takeAtOnce(4, 20);
     expect(await incremented()).to.equal(20);
     expect(await takeAtOnce(4, 5)).to.deep.equal(Array(5).fill('refused'));
@@ -69,37 +73,43 @@ describe('the limiter of shops', () => {
   });
 
   it('admits again once the window is over, though the wall clock was set back meanwhile', async () => {
-    const short = createLimiter(1);
-    const take = () => short.take({ id: 6, rateLimitPoints: 1 });
+    const take = () => limiter.take({ id: 6, rateLimitPoints: 1 });
     expect((await Promise.all([take(), take()])).map(({ admitted }) => admitted)).to.deep.equal([true, false]);
     const { now } = Date;
+    const clock = slowClock(1);
     try {
       Date.now = () => now() - 3_600_000;
-      expect(await take()).to.deep.include({ admitted: false, resetSeconds: 1 });
+      const refused = await take();
+      expect(refused.admitted).to.equal(false);
+      expect(refused.resetSeconds).to.be.within(1, windowSeconds);
+      expect(await redis.pttl(keyOf(6))).to.be.within(1, 1_000 * windowSeconds);
+      // The window ends, in Redis and for this process.
+      await redis.pexpire(keyOf(6), 1);
+      clock.advance(1_000 * windowSeconds);
       await until(async () => (await take()).admitted, { what: 'the next window', deadlineMs: 5_000 });
     } finally {
+      clock.restore();
       Date.now = now;
     }
   });
 
-  it('admits again once the window is over, though the clock of Redis was set back by an hour meanwhile', async () => {
-    const short = createLimiter(1);
-    const take = () => short.take({ id: 10, rateLimitPoints: 1 });
+  it('lets no window last longer than one may, though the clock of Redis was set back by an hour meanwhile', async () => {
+    const take = () => limiter.take({ id: 10, rateLimitPoints: 1 });
     expect(await take()).to.include({ admitted: true });
-    await redis.pexpire('raw-materials:limit:10', 3_600_000);
-    expect(await take()).to.include({ admitted: false, resetSeconds: 1 });
-    await until(async () => (await take()).admitted, { what: 'the next window', deadlineMs: 5_000 });
+    await redis.pexpire(keyOf(10), 3_600_000);
+    expect(await take()).to.include({ admitted: false, resetSeconds: windowSeconds });
+    expect(await redis.pttl(keyOf(10))).to.be.within(1, 1_000 * windowSeconds);
   });
 
   it('admits at once when the window is over, though the answer that it is used up lay unread for long', async () => {
     const short = createLimiter(1);
-    const take = () => short.take({ id: 10, rateLimitPoints: 1 });
+    const take = () => short.take({ id: 11, rateLimitPoints: 1 });
     const taking = Promise.all([take(), take()]);
     // They are counted in the next turn.
     await nextTurn();
     standStill(700);
     expect((await taking).map(({ admitted }) => admitted)).to.deep.equal([true, false]);
-    const isOver = async () => (await redis.exists('raw-materials:limit:10')) === 0;
+    const isOver = async () => (await redis.exists(keyOf(11))) === 0;
     await until(isOver, { what: 'the end of the window', deadlineMs: 5_000 });
     // Redis counts in whole milliseconds.
     await delay(2);

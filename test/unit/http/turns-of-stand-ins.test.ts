@@ -1,8 +1,10 @@
 import { EventEmitter } from 'node:events';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createIsForwarded } from '../../../api/http/client-address.js';
 import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-turns.js';
 import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
+import { slowClock } from '../../support/slow-clock.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 10 * turnMsMax;
@@ -59,6 +61,24 @@ describe('the connections of a shop, of which one sends without awaiting answers
 });
 
 describe('a connection of a shop that has no room', () => {
+  it('waits no longer than half of the time that an idle connection is kept', async () => {
+    const clock = slowClock(100);
+    const keepAliveMs = turnMsMax / 5;
+    const turns = createConnectionTurns({ inHandMax: () => 0, keepAliveMs, isForwarded });
+    const connection = createConnection({ writable: true });
+    try {
+      await ask(turns, connection, nothing);
+      // Some looks at who has waited long enough.
+      await delay(50);
+      expect(connection.seen.isPaused, 'at first').to.equal(true);
+      clock.advance(keepAliveMs / 2);
+      await until(() => !connection.seen.isPaused, { deadlineMs: keepAliveMs / 2, what: 'it to be read' });
+    } finally {
+      clock.restore();
+      turns.close();
+    }
+  });
+
   for (const writable of [true, false]) {
     const what = writable
       ? 'waits'

@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
+import { isInfrastructureError } from '../../shared/database/errors.js';
 import { migrateDatabase } from '../../shared/database/migrate-database.js';
 import type { Outcome } from '../../shared/runtime/outcome.js';
 import { startPostgres } from '../../shared/standalone/postgres.js';
@@ -13,6 +14,7 @@ import { rememberOpen } from './cleanup.js';
 import { endNow } from './end-now.js';
 import { execute } from './execute.js';
 import { temporaryFolder } from './temporary-folder.js';
+import { until } from './until.js';
 
 /** A server of a test's own. Address and port stay the same over a restart; the pid does not. */
 export interface TestServer {
@@ -38,6 +40,7 @@ export interface TestDatabase {
 const goneMsMax = 5_000;
 /** Of a Postgres that kills what it has started only after 5 s. */
 const endedMsMax = 15_000;
+const migratedMsMax = 30_000;
 const templateName = 'template_migrated';
 
 let shared: Promise<TestServer> | undefined;
@@ -66,7 +69,7 @@ export async function createTestDatabase({ forWholeRun = false } = {}): Promise<
 /** As `createTestDatabase`, on a Postgres of a suite's own, which it may kill. */
 export async function migrateTestDatabase(server: TestServer): Promise<TestDatabase> {
   const database = await createDatabaseOn(server.url, `test_${randomBytes(4).toString('hex')}`, 'template1');
-  await migrateDatabase(database.url, () => undefined);
+  await migrate(database.url);
   return database;
 }
 
@@ -169,7 +172,21 @@ async function orThrow<T>(started: Promise<Outcome<T>>): Promise<T> {
 
 async function migrateTemplate(serverUrl: string): Promise<void> {
   const { url } = await createDatabaseOn(serverUrl, templateName, 'template1');
-  await migrateDatabase(url, () => undefined);
+  await migrate(url);
+}
+
+/** A service gives a connection up sooner than a test should; to migrate once more changes nothing twice. */
+async function migrate(url: string): Promise<void> {
+  const isDone = async () => {
+    try {
+      await migrateDatabase(url, () => undefined);
+      return true;
+    } catch (error) {
+      if (!isInfrastructureError(error)) throw error;
+      return false;
+    }
+  };
+  await until(isDone, { deadlineMs: migratedMsMax, what: 'a migrated database' });
 }
 
 async function createDatabaseOn(serverUrl: string, name: string, from: string): Promise<TestDatabase> {

@@ -1,5 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
+import { mock } from 'node:test';
+import { expect } from 'chai';
 import type { ApiServer } from '../../../api/http/server.js';
 import { createBareServer } from '../../support/bare-server.js';
 import { until } from '../../support/until.js';
@@ -7,6 +9,8 @@ import { until } from '../../support/until.js';
 /** More than the kernel takes for a client that does not read. */
 const large = 'x'.repeat(32 * 1_048_576);
 const soonMsMax = 10_000;
+/** As often as is looked. */
+const takenMs = 1_000;
 
 describe('an answer that its client does not read', () => {
   let server: ApiServer;
@@ -15,10 +19,15 @@ describe('an answer that its client does not read', () => {
 
   beforeEach(async () => {
     answers = [];
-    server = createBareServer((_, res) => answers.push(res), { timeouts: { takenMs: 1_000, keepAliveMs: 60_000 } });
+    // When it is looked what was taken is for the test to say: how soon a client takes anything is not.
+    mock.timers.enable({ apis: ['setInterval'] });
+    server = createBareServer((_, res) => answers.push(res), { timeouts: { takenMs, keepAliveMs: 60_000 } });
     port = await server.listen(0, '127.0.0.1');
   });
-  afterEach(() => server.close());
+  afterEach(async () => {
+    mock.timers.reset();
+    await server.close();
+  });
 
   async function sendOne() {
     const socket = connect({ port, host: '127.0.0.1' }).pause();
@@ -38,8 +47,12 @@ describe('an answer that its client does not read', () => {
       taken.socket.on('data', (chunk) => (takenBytes += chunk.length)).resume();
       let late = '';
       awaited.socket.on('data', (chunk) => (late += chunk.toString())).resume();
+      const isTaken = () => takenBytes > large.length && taken.answer.writableFinished;
+      await until(isTaken, { deadlineMs: soonMsMax, what: 'the other to be taken' });
+      mock.timers.tick(takenMs);
+      expect(untaken.answer.req.socket.destroyed, 'before its time is over').to.equal(false);
+      mock.timers.tick(takenMs);
       await until(() => untaken.answer.destroyed, { deadlineMs: soonMsMax, what: 'the untaken answer to be given up' });
-      await until(() => takenBytes > large.length, { deadlineMs: soonMsMax, what: 'the other to be taken' });
       awaited.answer.end('late');
       await until(() => late.endsWith('late'), { deadlineMs: soonMsMax, what: 'the late answer' });
     } finally {

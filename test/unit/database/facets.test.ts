@@ -203,7 +203,7 @@ describe('the counters of the list', () => {
           materialId: `VMAT-${prefix}-${places[index] ?? ''}`,
           operations: [operationOf({ kind: 'update', changes: { vendor } })],
         }));
-        return applyOperations(database, groups, { nowMs: Date.now() });
+        return applyOperations(patient(database), groups, { nowMs: Date.now() });
       });
       const statuses = reports.flatMap(({ outcomes }) => [...outcomes.values()].map(({ status }) => status));
       expect(statuses).to.deep.equal(materials.map(() => 'executed'));
@@ -269,3 +269,27 @@ describe('the counters of the list', () => {
     await expectTrue();
   });
 });
+
+/**
+ * The same database, except that a cycle waits for locks for a minute, not two seconds: where the test's process stands
+ * still, it holds them for longer than that.
+ */
+function patient(database: Database): Database {
+  type Query = (asked: { name?: string; text: string }) => Promise<unknown>;
+  const client = database.client as { acquireConnection(): Promise<{ query: Query }> };
+  const acquireConnection = async () => {
+    const connection = await client.acquireConnection();
+    const query = connection.query.bind(connection);
+    connection.query = (asked) => {
+      const answer = query(asked);
+      if (asked.name !== 'apply-read') return answer;
+      connection.query = query;
+      const settings = ['lock_timeout', 'statement_timeout'].map((name) => `set_config('${name}', '1min', true)`);
+      query({ text: `SELECT ${settings.join()}` }).catch(() => undefined);
+      return answer;
+    };
+    return connection;
+  };
+  const value: unknown = Object.create(client, { acquireConnection: { value: acquireConnection } });
+  return Object.create(database, { client: { value } }) as Database;
+}

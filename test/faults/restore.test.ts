@@ -1,10 +1,11 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
+import { readDatabaseIdentity } from '../../shared/database/database-identity.js';
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import type { Operation } from '../../shared/domain/operation.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import type { OperationsJob } from '../../shared/queue/job-format.js';
-import { queueName, queuePrefix } from '../../shared/queue/names.js';
+import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { backUpDatabase, backUpRedis } from '../support/back-up.js';
 import type { BackUp } from '../support/back-up.js';
 import { addOne, recordOf, totalOf } from '../support/change.js';
@@ -69,8 +70,17 @@ describe('a store that was restored to an earlier moment', () => {
       deadlineMs: soonMsMax,
       what: 'every job to be done with',
     });
+  /** A restored database is another one: its workers are shut out for as long as the former counts as alive. */
+  const untilItsWorkersAreListed = async () => {
+    const own = await readDatabaseIdentity(database);
+    await until(async () => (await harness.redis.zrange(keys.databases, '0', '-1')).join() === own, {
+      deadlineMs: soonMsMax,
+      what: 'the workers to say that they write to the restored database',
+    });
+  };
   const expectSound = async () => {
     expect(await checkLedger(database)).to.deep.include({ mismatchCount: 0, mismatches: [] });
+    await untilItsWorkersAreListed();
     await untilServing(service);
     // An API that has heard of a late backlog refuses for that reason alone, until it hears that there is none.
     const isTaken = async () => {

@@ -101,6 +101,7 @@ const lockRows = (table: 'stock' | 'materials', id: 'material_id' | 'id') => `
 
 /** The row of `stock` is the lock of its material; one that another session holds holds up nobody. */
 const lockMaterials = lockRows('stock', 'material_id');
+
 /**
  * Likewise for the rows with the fields of the materials that are updated. Otherwise a session that holds only such a
  * row, as one that changes the material's bills does, would make the whole cycle wait.

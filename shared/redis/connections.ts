@@ -52,7 +52,11 @@ export function connectLimiterRedis(url: string, onError: OnError): Redis {
   return connect(url, { ...failFast, connectionName: 'raw-materials-limiter' }, onError);
 }
 
-/** The worker's connection for every command that does not block. @param silenceMs replaces the bound of two seconds */
+/**
+ * The worker's connection for every command that does not block.
+ *
+ * @param silenceMs replaces the bound of two seconds
+ */
 export function connectWorkerRedis(url: string, onError: OnError, silenceMs = silenceMsMax): Redis {
   return connect(url, { ...failFast, silenceMs, connectionName: 'raw-materials-worker' }, onError);
 }

@@ -39,8 +39,16 @@ describe('T10: two shops with the same ids', () => {
     service = await startService({ env: { PLATFORM_TOKEN_KEY: platformTokenKey } });
     database = connectForTest(service.databaseUrl);
     shops = [
-      await openMarkedShop(database, { mark: 'OwlQz7', ownIds: ['VMAT-OWLONLY-1', '71005'], figure: 3.141593 }),
-      await openMarkedShop(database, { mark: 'FoxVk3', ownIds: ['VMAT-FOXONLY-1', '72005'], figure: 2.718282 }),
+      await openMarkedShop(database, {
+        mark: 'OwlQz7',
+        ownIds: ['VMAT-OWLONLY-1', '71005000000000071005'],
+        figure: 3.141593,
+      }),
+      await openMarkedShop(database, {
+        mark: 'FoxVk3',
+        ownIds: ['VMAT-FOXONLY-1', '72005000000000072005'],
+        figure: 2.718282,
+      }),
     ];
     const ask = request.bind(undefined, service.baseUrls[0] ?? '');
     published = await readPublished(ask, shops[0].writeKey);

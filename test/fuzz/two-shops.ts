@@ -17,7 +17,9 @@ export interface MarkedShop {
   mark: string;
   /** What else is its own alone, and must show in no answer to the other. */
   secrets: string[];
-  /** The ids of materials that only it has, a virtual one and one of the platform. */
+  /**
+   * The ids of materials that only it has, a virtual one and one of the platform, which has more digits than any quantity.
+   */
   ownIds: string[];
   locationIds: string[];
   texts: string[];
@@ -29,7 +31,7 @@ export interface MarkedShop {
 export const sharedIds = ['VMAT-SHARED-1', 'VMAT-SHARED-2', 'VMAT-SHARED-3'];
 export const sharedPlatformId = '8005';
 /** Nobody's; as long as those of `ownIds`, so that answers can be compared byte for byte. */
-export const nobodysIds = ['VMAT-NOBODY-99', '99005'];
+export const nobodysIds = ['VMAT-NOBODY-99', '99005000000000099005'];
 const sharedLocations = ['1001', '1002', '1003'];
 
 export interface Mark {

@@ -4,29 +4,29 @@ import { loadAgentSurface } from './agent/load-agent-surface.js';
 import { arrivalMsMax, lingerMs } from './config.js';
 import { agent, agentMethods } from './http/agent.js';
 import { authenticate } from './http/authenticate.js';
-import { createBodies, leaveBodyMemory } from './http/body.js';
-import type { Bodies } from './http/body.js';
+import { createBodies, leaveBodyMemory } from './http/body/read-body.js';
+import type { Bodies } from './http/body/read-body.js';
 import { createClientAddress, createIsForwarded } from './http/client-address.js';
 import { createConnectionTurns } from './http/connection-turns.js';
 import type { ConnectionTurns } from './http/connection-turns.js';
+import { createApiServer } from './http/connections/server.js';
+import type { ApiServer } from './http/connections/server.js';
+import { countUntaken } from './http/count-untaken.js';
 import { envelope } from './http/envelope.js';
 import { answerFault, errors } from './http/errors.js';
 import { createFailedAttempts } from './http/failed-attempts.js';
 import { createKeyRing } from './http/key-ring.js';
 import { observeRequests } from './http/observe-requests.js';
-import { pathText } from './http/path-text.js';
-import { plan } from './http/plan.js';
 import { createPublicPaths } from './http/public-paths.js';
 import type { PublicPaths } from './http/public-paths.js';
 import { rateLimit } from './http/rate-limit.js';
+import { refuseBadPath } from './http/refuse-bad-path.js';
+import { refuseBadTarget } from './http/refuse-bad-target.js';
 import type { AppMiddleware, RequestState } from './http/request-state.js';
-import { requestTarget } from './http/request-target.js';
+import { requirePlan } from './http/require-plan.js';
 import { createRouting } from './http/routing.js';
 import type { Routing } from './http/routing.js';
-import { createApiServer } from './http/server.js';
-import type { ApiServer } from './http/server.js';
 import { createShopLimiter } from './http/shop-limiter.js';
-import { countUntaken } from './http/untaken-answers.js';
 import { createReference } from './reference/reference.js';
 import { routes } from './rest/routes.js';
 import type { Services } from './services.js';
@@ -65,7 +65,7 @@ export function createServer(services: Services): ApiServer {
   };
 }
 
-/** The app: its order of checks is the contract's (§5). Opens nothing. */
+/** The app over its layers, outermost first. Opens nothing. */
 function createApp(middlewares: AppMiddleware[], logger: Logger): Koa<RequestState> {
   const app = new Koa<RequestState>();
   // Koa's own handler prints to the console. An error with a code is a socket that broke under an answer; all others
@@ -86,6 +86,10 @@ interface Parts {
   bodies: Bodies;
 }
 
+/**
+ * Every layer that a request passes, outermost first; the order of the checks is the contract's (§5). Those that know
+ * the route (scope, body, query) are in `routed`.
+ */
 function stack({ services, routing: { routed, notRouted }, publicPaths, turns, bodies }: Parts): AppMiddleware[] {
   const { settings, logger, metrics, database, reads, limiterRedis, dispatch } = services;
   const faults = { logger, isStorageReady: () => dispatch.ready().postgres };
@@ -94,7 +98,7 @@ function stack({ services, routing: { routed, notRouted }, publicPaths, turns, b
     countUntaken(reads),
     envelope(logger),
     errors(faults),
-    requestTarget,
+    refuseBadTarget,
     publicPaths.answer,
     authenticate({
       keys: createKeyRing({ database, logger }),
@@ -114,8 +118,8 @@ function stack({ services, routing: { routed, notRouted }, publicPaths, turns, b
     ),
     leaveBodyMemory,
     agent(loadAgentSurface({ services, answerFault: (error, about) => answerFault(faults, error, about) }), bodies),
-    plan,
-    pathText,
+    requirePlan,
+    refuseBadPath,
     routed,
     notRouted,
   ];

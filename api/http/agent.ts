@@ -1,13 +1,13 @@
 import { isJsonObject } from '../../shared/contract/json-object.js';
 import { fail } from '../../shared/domain/errors.js';
 import type { AgentAnswer, AgentSurface } from '../agent-exchange.js';
-import type { Bodies } from './body.js';
-import { jsonType } from './content-type.js';
-import { isTooBroad, messageBreadthMax } from './message-breadth.js';
+import { jsonType } from './body/content-type.js';
+import { isTooBroad, messageBreadthMax } from './body/message-breadth.js';
+import type { Bodies } from './body/read-body.js';
+import { readTypedBody } from './body/read-typed-body.js';
+import { refuseUnrouted } from './refuse-unrouted.js';
 import { callerOf } from './request-state.js';
 import type { AppContext, AppMiddleware, Reply } from './request-state.js';
-import { refuseUnrouted } from './refuse-unrouted.js';
-import { readTypedBody } from './typed-body.js';
 
 const path = '/mcp';
 const methods = 'POST';

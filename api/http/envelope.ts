@@ -6,7 +6,7 @@ import { statusByCode } from '../../shared/domain/errors.js';
 import type { RequestError } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { answerLost, internalError } from '../fault-answers.js';
-import { isHeldBack } from './held-back-body.js';
+import { isHeldBack } from './connections/held-back-body.js';
 import { problemBody, wantsProblem } from './problem.js';
 import type { AppMiddleware, Reply } from './request-state.js';
 

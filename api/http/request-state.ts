@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import type { Refusal, Result } from '../../shared/domain/errors.js';
 import type { Caller } from '../caller.js';
-import type { BodyPlace } from './body-memory.js';
+import type { BodyPlace } from './body/body-memory.js';
 
 /** What a request is answered with; the envelope makes bytes of it. */
 export interface Reply {

@@ -2,13 +2,13 @@ import Router from '@koa/router';
 import type { RouterMiddleware } from '@koa/router';
 import { fail } from '../../shared/domain/errors.js';
 import type { Services } from '../services.js';
-import type { Bodies } from './body.js';
+import type { Bodies } from './body/read-body.js';
+import { readTypedBody } from './body/read-typed-body.js';
 import { parseQuery } from './query.js';
 import { refuseUnrouted } from './refuse-unrouted.js';
 import { callerOf } from './request-state.js';
 import type { AppContext, AppMiddleware, Reply, RequestState } from './request-state.js';
 import type { Route } from './route.js';
-import { readTypedBody } from './typed-body.js';
 
 export interface Routing {
   /** Runs the route of a request, or leaves it to `notRouted`. */

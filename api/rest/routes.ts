@@ -1,4 +1,4 @@
-import { jsonType, mergePatchType } from '../http/content-type.js';
+import { jsonType, mergePatchType } from '../http/body/content-type.js';
 import type { Route } from '../http/route.js';
 import { invalidId } from '../operations/material-address.js';
 import { getHistory } from './get-history.js';

@@ -1,6 +1,6 @@
 import { pino } from 'pino';
-import { createApiServer } from '../../api/http/server.js';
-import type { ApiServer, ApiServerDeps } from '../../api/http/server.js';
+import { createApiServer } from '../../api/http/connections/server.js';
+import type { ApiServer, ApiServerDeps } from '../../api/http/connections/server.js';
 
 const timeouts = {
   headersMs: 10_000,

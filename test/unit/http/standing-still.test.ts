@@ -1,7 +1,7 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { authenticate } from '../../../api/http/authenticate.js';
-import { createBodyMemory } from '../../../api/http/body-memory.js';
+import { createBodyMemory } from '../../../api/http/body/body-memory.js';
 import { createFailedAttempts } from '../../../api/http/failed-attempts.js';
 import { createKeyRing, lookUpMsMax } from '../../../api/http/key-ring.js';
 import type { KeyRing } from '../../../api/http/key-ring.js';

@@ -5,7 +5,7 @@ import type { AppContext, AppMiddleware, Reply } from './request-state.js';
  * Refuses a request target that Node's parser lets pass and in which no path can be read, such as `http://[a/` and
  * `foo://bar`: everything behind here asks for the path, which throws for the one and is null for the other.
  */
-export const requestTarget: AppMiddleware = (ctx, next) => {
+export const refuseBadTarget: AppMiddleware = (ctx, next) => {
   if (hasPath(ctx)) return next();
   ctx.state.reply = badTarget;
   return undefined;

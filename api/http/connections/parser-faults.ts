@@ -1,13 +1,13 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
-import { fail, statusByCode } from '../../shared/domain/errors.js';
+import { fail, statusByCode } from '../../../shared/domain/errors.js';
+import { renderRaw, sendReply } from '../envelope.js';
+import { refuseUnrouted } from '../refuse-unrouted.js';
+import { newRequestId } from '../request-id.js';
+import { keptState } from '../request-state.js';
+import type { RefusalReply } from '../request-state.js';
 import { endDraining, endDrainingAfter, isEnded } from './end-draining.js';
-import { renderRaw, sendReply } from './envelope.js';
 import { answerBefore } from './pipelined.js';
-import { newRequestId } from './request-id.js';
-import { keptState } from './request-state.js';
-import type { RefusalReply } from './request-state.js';
-import { refuseUnrouted } from './refuse-unrouted.js';
 
 /** What Node's parser raises for a connection, which is a `Duplex` by type and a socket in fact. */
 type ParserFault = Error & { code?: string; rawPacket?: Buffer };

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { brotliCompressSync, constants, deflateSync, gzipSync } from 'node:zlib';
 import { expect } from 'chai';
-import { createInflate } from '../../../api/http/inflate.js';
+import { createInflate } from '../../../../api/http/body/inflate.js';
 
 const text = '{"updates":[]}';
 const bytesMax = 1_000;

@@ -1,7 +1,7 @@
-import { readBody } from './body.js';
-import type { Bodies } from './body.js';
+import type { AppContext, Reply } from '../request-state.js';
 import { isTaken, unsupportedType } from './content-type.js';
-import type { AppContext, Reply } from './request-state.js';
+import { readBody } from './read-body.js';
+import type { Bodies } from './read-body.js';
 
 /**
  * The parsed JSON of a request, or the reply that refuses it: first for its content type and encoding (415), then for

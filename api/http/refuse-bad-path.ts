@@ -3,7 +3,7 @@ import { decodeText } from './query.js';
 import type { AppMiddleware, Reply } from './request-state.js';
 
 /** Refuses a path that cannot be decoded: the router would go on with its raw text (reliability §1). */
-export const pathText: AppMiddleware = (ctx, next) => {
+export const refuseBadPath: AppMiddleware = (ctx, next) => {
   const { path } = ctx;
   if (!path.includes('%') || decodeText(path) !== undefined) return next();
   ctx.state.reply = badPath;

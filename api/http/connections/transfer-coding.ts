@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { refuseInput } from '../../shared/contract/faults.js';
-import type { Refusal } from '../../shared/domain/errors.js';
+import { refuseInput } from '../../../shared/contract/faults.js';
+import type { Refusal } from '../../../shared/domain/errors.js';
 
 /**
  * Node takes any list that ends in `chunked` and undoes only that: what a proxy would have inflated on its way was

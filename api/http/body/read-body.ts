@@ -1,15 +1,15 @@
 import bodyParser from 'koa-bodyparser';
-import { fail } from '../../shared/domain/errors.js';
-import type { Refusal, Result } from '../../shared/domain/errors.js';
+import { fail } from '../../../shared/domain/errors.js';
+import type { Refusal, Result } from '../../../shared/domain/errors.js';
+import { announcesBody, goOn } from '../connections/held-back-body.js';
+import { callerOf } from '../request-state.js';
+import type { AppContext, AppMiddleware } from '../request-state.js';
 import { createBodyMemory } from './body-memory.js';
 import type { BodyMemory } from './body-memory.js';
 import { jsonType, mergePatchType } from './content-type.js';
-import { announcesBody, goOn } from './held-back-body.js';
 import { createInflate, isCoding } from './inflate.js';
 import type { Inflate } from './inflate.js';
 import { parseJson } from './parse-json.js';
-import { callerOf } from './request-state.js';
-import type { AppContext, AppMiddleware } from './request-state.js';
 
 /** The limit for a body, also after it was inflated (contract §5). */
 const bodyBytesMax = 1_048_576;

@@ -1,7 +1,7 @@
-import { refuseInput } from '../../shared/contract/faults.js';
-import { findJsonFault } from '../../shared/contract/json-fault.js';
-import { fail, succeed } from '../../shared/domain/errors.js';
-import type { Result } from '../../shared/domain/errors.js';
+import { refuseInput } from '../../../shared/contract/faults.js';
+import { findJsonFault } from '../../../shared/contract/json-fault.js';
+import { fail, succeed } from '../../../shared/domain/errors.js';
+import type { Result } from '../../../shared/domain/errors.js';
 
 /**
  * The value of a body's bytes: strict UTF-8, JSON, at most `depthMax` deep, of at most `partsMax` members and items,

@@ -1,5 +1,5 @@
-import { fail } from '../../shared/domain/errors.js';
-import type { Reply } from './request-state.js';
+import { fail } from '../../../shared/domain/errors.js';
+import type { Reply } from '../request-state.js';
 
 export const jsonType = 'application/json';
 export const mergePatchType = 'application/merge-patch+json';

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
-import { refuseInput } from '../../shared/contract/faults.js';
-import type { Refusal } from '../../shared/domain/errors.js';
+import { refuseInput } from '../../../shared/contract/faults.js';
+import type { Refusal } from '../../../shared/domain/errors.js';
 
 /** uri-host [ ":" port ] of RFC 3986: a name, an address, or one of IPv6 in brackets. */
 const hostForm = /^(?:\[[\da-f:.]+\]|(?:[\w.~!$&'()*+,;=-]|%[\da-f]{2})*)(?::\d*)?$/i;

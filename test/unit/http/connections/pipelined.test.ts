@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { answerBefore } from '../../../api/http/pipelined.js';
+import { answerBefore } from '../../../../api/http/connections/pipelined.js';
 
 const request = (method: string) => ({ method }) as unknown as IncomingMessage;
 const open = (...methods: string[]) => methods.map((method) => ({ req: request(method) }) as unknown as ServerResponse);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isTaken, jsonType, mergePatchType } from '../../../api/http/content-type.js';
+import { isTaken, jsonType, mergePatchType } from '../../../../api/http/body/content-type.js';
 
 const cases: [contentType: string | undefined, taken: boolean][] = [
   ['application/json', true],

@@ -3,7 +3,7 @@ import { callerOf } from './request-state.js';
 import type { AppMiddleware, Reply } from './request-state.js';
 
 /** REST is for shops on the Enhanced plan (spec §Authentication, rule 3). */
-export const plan: AppMiddleware = (ctx, next) => {
+export const requirePlan: AppMiddleware = (ctx, next) => {
   if (callerOf(ctx).shop.plan === 'enhanced') return next();
   ctx.state.reply = planRequired;
   return undefined;

@@ -1,8 +1,8 @@
 import { EventEmitter } from 'node:events';
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
-import { boundReadAhead } from '../../../api/http/read-ahead.js';
-import type { ReadAhead } from '../../../api/http/read-ahead.js';
+import { boundReadAhead } from '../../../../api/http/connections/read-ahead.js';
+import type { ReadAhead } from '../../../../api/http/connections/read-ahead.js';
 
 describe('a connection whose client sends without waiting for answers', () => {
   let isRead: boolean;

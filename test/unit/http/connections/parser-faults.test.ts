@@ -2,8 +2,8 @@ import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex, duplexPair, PassThrough } from 'node:stream';
 import { mock } from 'node:test';
 import { expect } from 'chai';
-import { answerParserFault } from '../../../api/http/parser-faults.js';
-import { cpuMsOf } from '../../support/cpu-time.js';
+import { answerParserFault } from '../../../../api/http/connections/parser-faults.js';
+import { cpuMsOf } from '../../../support/cpu-time.js';
 
 const allowedMethods = () => 'GET';
 

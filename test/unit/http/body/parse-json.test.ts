@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { parseJson } from '../../../api/http/parse-json.js';
-import { depthMax } from '../../../shared/contract/json-fault.js';
+import { parseJson } from '../../../../api/http/body/parse-json.js';
+import { depthMax } from '../../../../shared/contract/json-fault.js';
 
 const bytesOf = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);

@@ -1,4 +1,4 @@
-import { isJsonObject } from '../../shared/contract/json-object.js';
+import { isJsonObject } from '../../../shared/contract/json-object.js';
 
 /** A message of the protocol has some twenty; a tool's argument may be an object of up to 32 fields. */
 export const messageBreadthMax = 1_000;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { createAnswerLimit } from '../../../api/http/answer-limit.js';
-import type { AnswerLimit } from '../../../api/http/answer-limit.js';
+import { createAnswerLimit } from '../../../../api/http/connections/answer-limit.js';
+import type { AnswerLimit } from '../../../../api/http/connections/answer-limit.js';
 
 const [connectionMax, processMax] = [600, 10_000];
 

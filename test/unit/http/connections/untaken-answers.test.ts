@@ -2,9 +2,9 @@ import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import { mock } from 'node:test';
 import { expect } from 'chai';
-import type { ApiServer } from '../../../api/http/server.js';
-import { createBareServer } from '../../support/bare-server.js';
-import { until } from '../../support/until.js';
+import type { ApiServer } from '../../../../api/http/connections/server.js';
+import { createBareServer } from '../../../support/bare-server.js';
+import { until } from '../../../support/until.js';
 
 /** More than the kernel takes for a client that does not read. */
 const large = 'x'.repeat(32 * 1_048_576);

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { goOn, holdBack, isHeldBack } from '../../../api/http/held-back-body.js';
+import { goOn, holdBack, isHeldBack } from '../../../../api/http/connections/held-back-body.js';
 
 /** An answer, and how often its client was told to go on. */
 function answerOf({ headersSent }: { headersSent: boolean }) {

@@ -1,7 +1,7 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { createBodyMemory } from '../../../api/http/body-memory.js';
-import type { BodyPlace } from '../../../api/http/body-memory.js';
+import { createBodyMemory } from '../../../../api/http/body/body-memory.js';
+import type { BodyPlace } from '../../../../api/http/body/body-memory.js';
 
 const [one, other, third] = [1, 2, 3];
 /** A wait that does not end before a test does, and one that does. */

@@ -37,13 +37,13 @@ export interface LevelSnapshot {
 export interface MaterialSnapshot {
   /**
    * Whether we hold its lock, and may make the levels that it lacks. Where another session is in the way, the material
-   * is left out of the cycle.
+   * is left out: nothing is done for it now, and it comes again.
    */
   isOurs: boolean;
   /**
    * Time of its ledger entries and of `updatedAt`: the database's clock, but later than every earlier booking, even if
-   * that clock was set back or a cycle took less than a millisecond. So entries of a material that share a time are
-   * those of one transaction, and times ascend with each level's sequence, which history relies on to search.
+   * that clock was set back or a transaction took less than a millisecond. So entries of a material that share a time
+   * are those of one transaction, and times ascend with each level's sequence, which history relies on to search.
    */
   atMs: number;
   total: Micros;
@@ -104,18 +104,18 @@ const lockMaterials = lockRows('stock', 'material_id');
 
 /**
  * Likewise for the rows with the fields of the materials that are updated. Otherwise a session that holds only such a
- * row, as one that changes the material's bills does, would make the whole cycle wait.
+ * row, as one that changes the material's bills does, would make all the others wait as well.
  */
 const lockFields = lockRows('materials', 'id');
 
 /**
  * One answer for everything; `kind` tells what the columns hold (see `StateRow`). Separate statements cost 0.1 ms each.
  * Every look-up by key is fenced by OFFSET 0: without it, a generic plan on tables without statistics looks a row up by
- * its shop alone and filters (a cycle of 16 materials took 18 ms, and one of 100 rows 34). An existing level is at a
- * location of the shop (a foreign key says so), so locations are looked up only for missing levels.
+ * its shop alone and filters (a transaction of 16 materials took 18 ms, and one of 100 rows 34). An existing level is
+ * at a location of the shop (a foreign key says so), so locations are looked up only for missing levels.
  *
  * The insert of a level takes the lock of its location, for that key; here it is taken before, if it is free. Otherwise
- * a session that holds one location, as one that deletes it does, would make whole cycles of all shops overstay.
+ * a session that holds one location, as one that deletes it does, would make whole transactions of all shops overstay.
  */
 const readState = `
   SELECT 'clock' AS kind, 0 AS ordinal, (extract(epoch FROM statement_timestamp()) * 1000)::bigint::text AS a,

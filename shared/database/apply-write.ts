@@ -7,7 +7,7 @@ import type { WrittenMaterial } from './apply-fields.js';
 import { toOutcome } from './outcome-rows.js';
 import { booleans, decimals, integers, moments, texts, uuids } from './array-literals.js';
 
-// The second message of the apply step: everything that a cycle changes, in as few statements as it takes.
+// The second message of the apply step: everything that it changes, in as few statements as it takes.
 
 export interface LevelWrite extends MaterialRef {
   locationId: string;
@@ -46,7 +46,7 @@ export interface ApplyWrites {
   materials: WrittenMaterial[];
   /**
    * Outcomes of operations on locked materials, and those that follow from another one's: a duplicate rolls the whole
-   * cycle back, and it runs again.
+   * transaction back, and it runs again.
    */
   records: OperationRecord[];
   /** Outcomes of operations on materials that do not exist, and so could not be locked: the first writer wins. */

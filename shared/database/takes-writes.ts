@@ -15,8 +15,8 @@ export const waitsForStandby = `EXISTS (
  * Asks whether a transaction that is begun now could write, and commit. A server in recovery, or a role or database
  * that was set to read-only (as hosters do when the disk is nearly full), answers every question, and refuses every
  * write. One whose synchronous standby is missing takes every write and lets no commit return; whoever gave it up left
- * its session there, which goes on waiting. Without a look at those, each cycle would leave another, until Postgres had
- * no connection left for reads either.
+ * its session there, which goes on waiting. Without a look at those, each transaction would leave another, until
+ * Postgres had no connection left for reads either.
  *
  * @throws where it could not, with the code of such a refusal, or where the database does not answer
  */

@@ -20,13 +20,13 @@ export interface Decision {
 }
 
 /**
- * Decides every operation of a cycle, in order, from what was read under the locks (pipeline §2.6): it is on record
- * already, its key was executed before, it has expired, or else it runs. Pure except for the states it folds.
+ * Decides every operation of a transaction, in order, from what was read under the locks (pipeline §2.6): it is on
+ * record already, its key was executed before, it has expired, or else it runs. Pure except for the states it folds.
  *
  * @param nowMs now, in Redis' clock, as `acceptedAtMs` is: the time of the take plus what has gone by since
  */
 export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs: number): Decision {
-  const cycle: Cycle = { snapshot, nowMs, outcomes: new Map(), executed: new Map(snapshot.executedByScope) };
+  const soFar: DecidedSoFar = { snapshot, nowMs, outcomes: new Map(), executed: new Map(snapshot.executedByScope) };
   const leftOut: MaterialRef[] = [];
   const absent: MaterialRef[] = [];
   const writes: ApplyWrites = emptyWrites(snapshot.atMs);
@@ -34,12 +34,12 @@ export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs:
   groups.forEach((group, index) => {
     const material = snapshot.materials[index];
     if (material === undefined) {
-      const records = decideGroup(cycle, group, undefined);
+      const records = decideGroup(soFar, group, undefined);
       withoutMaterial.push(...records);
       if (records.some(isRemembered)) absent.push(group);
     } else if (material.isOurs) {
       const state = openMaterial(group, material);
-      writes.records.push(...decideGroup(cycle, group, state));
+      writes.records.push(...decideGroup(soFar, group, state));
       collectWrites(writes, state);
     } else {
       leftOut.push(group);
@@ -47,59 +47,61 @@ export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs:
   });
   // All in one statement, which sorts them: in two, a cancellation of some of both could wait in a circle with us.
   (withoutMaterial.some(leansOnAnother) ? writes.records : writes.recordsWithoutMaterial).push(...withoutMaterial);
-  return { outcomes: cycle.outcomes, leftOut, absent, writes };
+  return { outcomes: soFar.outcomes, leftOut, absent, writes };
 }
 
-interface Cycle {
+/** What was read, and what is decided of it by now: an operation sees those before it. */
+interface DecidedSoFar {
   snapshot: ApplySnapshot;
   nowMs: number;
   outcomes: Map<string, OperationOutcome>;
-  /** By key scope: executions on record, and those of this cycle. */
+  /** By key scope: executions on record, and those of this transaction. */
   executed: Map<string, ExecutedRecord>;
 }
 
-function decideGroup(cycle: Cycle, group: OperationGroup, state: MaterialState | undefined): OperationRecord[] {
+function decideGroup(soFar: DecidedSoFar, group: OperationGroup, state: MaterialState | undefined): OperationRecord[] {
   const records: OperationRecord[] = [];
   for (const operation of group.operations) {
-    // The same job may have been delivered before, or stand twice in this cycle.
-    if (cycle.outcomes.has(operation.id)) continue;
-    const recorded = cycle.snapshot.recorded.get(operation.id);
+    // The same job may have been delivered before, or be here twice.
+    if (soFar.outcomes.has(operation.id)) continue;
+    const recorded = soFar.snapshot.recorded.get(operation.id);
     if (recorded !== undefined) {
-      cycle.outcomes.set(operation.id, recorded);
+      soFar.outcomes.set(operation.id, recorded);
       continue;
     }
-    const { outcome, replayOf } = decideOperation(cycle, operation, state);
-    cycle.outcomes.set(operation.id, outcome);
+    const { outcome, replayOf } = decideOperation(soFar, operation, state);
+    soFar.outcomes.set(operation.id, outcome);
     records.push({ shopId: group.shopId, materialId: group.materialId, operation, outcome, replayOf });
   }
   return records;
 }
 
 function decideOperation(
-  cycle: Cycle,
+  soFar: DecidedSoFar,
   operation: Operation,
   state: MaterialState | undefined,
 ): { outcome: OperationOutcome; replayOf: string | null } {
   const key = operation.idempotency;
-  const earlier = key && cycle.executed.get(key.scope);
+  const earlier = key && soFar.executed.get(key.scope);
   if (earlier !== undefined) {
     if (earlier.requestHash !== key?.requestHash) return { outcome: { status: 'key-reused' }, replayOf: null };
     return { outcome: { status: 'executed', result: earlier.result, replayed: true }, replayOf: earlier.operationId };
   }
-  if (Math.abs(cycle.nowMs - operation.acceptedAtMs) > operationExpiryMs) {
+  if (Math.abs(soFar.nowMs - operation.acceptedAtMs) > operationExpiryMs) {
     return { outcome: { status: 'expired' }, replayOf: null };
   }
   const result = execute(operation, state);
   // fail-point: mid-fold!sync
   if (key !== undefined) {
-    cycle.executed.set(key.scope, { operationId: operation.id, requestHash: key.requestHash, result });
+    soFar.executed.set(key.scope, { operationId: operation.id, requestHash: key.requestHash, result });
   }
   return { outcome: { status: 'executed', result, replayed: false }, replayOf: null };
 }
 
 /**
- * Whether an outcome follows from another operation's, which may be of this very cycle. If without a lock somebody else
- * decides that one first (cancels it, or applies it to the material created since), this one must not be told either.
+ * Whether an outcome follows from another operation's, which may be of this very transaction. If without a lock
+ * somebody else decides that one first (cancels it, or applies it to the material created since), this one must not be
+ * told either.
  */
 function leansOnAnother({ outcome, replayOf }: OperationRecord): boolean {
   return replayOf !== null || outcome.status === 'key-reused';

@@ -9,15 +9,15 @@ import { failedPrecondition } from '../domain/precondition.js';
 import { toUnits } from '../domain/quantity.js';
 
 /**
- * A locked material while a cycle folds its operations: what it was when read, and what has become of it since. Each
- * operation, and each row of one, sees what the one before it left (contract §3.4).
+ * A locked material while a transaction folds its operations, that is, runs one after the other on what the one before
+ * it left, row by row (contract §3.4): what it was when read, and what has become of it since.
  */
 export interface MaterialState extends MaterialRef {
   snapshot: MaterialSnapshot;
   total: number;
   touchedLevels: Map<string, LevelSnapshot>;
   entries: LedgerEntry[];
-  /** Set where the cycle holds an update of its fields. */
+  /** Set where one of the operations updates its fields. */
   fields: VersionedMaterial | undefined;
   stockChanged: boolean;
   fieldsChanged: boolean;
@@ -129,7 +129,7 @@ function foldTotal(state: MaterialState, operation: Operation, target: number): 
   return { kind: 'rejected', code: 'INVALID_INPUT', message, details: [{ path: '/inventoryQuantity', message }] };
 }
 
-/** The levels that the cycle leaves changed, sorted by location. */
+/** The levels that the operations leave changed, sorted by location. */
 export function levelWrites({ shopId, materialId, snapshot: { atMs }, touchedLevels }: MaterialState): LevelWrite[] {
   return [...touchedLevels]
     .toSorted(([one], [other]) => (one < other ? -1 : 1))

@@ -11,7 +11,7 @@ export const keyMemoryMsDefault = 24 * 3_600_000;
 export const operationsKeptMs = 48 * 3_600_000;
 
 /**
- * The order of the defaults, on which the promises rest (pipeline §2 "Limits"): Postgres lets go of a stuck cycle
+ * The order of the defaults, on which the promises rest (pipeline §2 "Limits"): Postgres lets go of a stuck transaction
  * before its lease runs out; a dead worker's lease runs out while its requests still wait; a request has its answer
  * long before its operation expires; and an operation is on record long after that. A shorter WAIT_MS answers 503
  * before a dead worker's lease has run out, and a shorter KEY_MEMORY_MS forgets a key sooner: neither loses or repeats

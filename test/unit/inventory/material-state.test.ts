@@ -41,7 +41,7 @@ function fold(state: MaterialState, command: AdjustCommand | UpdateCommand): Ope
 const adjust = (more: Partial<AdjustCommand> = {}): AdjustCommand => ({ kind: 'adjust', rows: [ten], ...more });
 
 describe('a dry run', () => {
-  it('meets what came before it in its cycle, its own rows included, and leaves nothing to what comes after', () => {
+  it('meets what came before it in its transaction, its own rows included, and leaves nothing to what comes after', () => {
     const state = open();
     fold(state, adjust());
     const rows = [ten, { locationId: 'A', delta: -500 }, { locationId: 'B', absolute: 5 }];

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { pageLinks } from '../../../api/rest/get-materials.js';
+import { pageLinks } from '../../../api/rest/page-links.js';
 
 const path = '/v1/raw-materials';
 const relations = (link = ''): Record<string, string> =>

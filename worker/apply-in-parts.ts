@@ -9,7 +9,7 @@ export interface AppliedJobs {
   leftOut: Set<string>;
 }
 
-export interface ApplyInParts {
+export interface ApplyInPartsDeps {
   /** One transaction. */
   apply: (groups: OperationGroup[]) => Promise<AppliedJobs>;
   /** Whether the lane goes on; one that stops gives back what overstayed. */
@@ -28,7 +28,7 @@ export interface ApplyInParts {
  *
  * @throws whatever else `apply` throws; what earlier parts have done is on record
  */
-export async function applyInParts(groups: OperationGroup[], deps: ApplyInParts): Promise<AppliedJobs> {
+export async function applyInParts(groups: OperationGroup[], deps: ApplyInPartsDeps): Promise<AppliedJobs> {
   const done: AppliedJobs = { outcomes: new Map(), leftOut: new Set() };
   const large: OperationGroup[] = [];
   const parts = [groups];
@@ -53,7 +53,7 @@ export async function applyInParts(groups: OperationGroup[], deps: ApplyInParts)
 
 /** Applies a part, or leaves it out where the time for all is over; true where it has to be divided. */
 async function overstays(
-  { apply, goesOn, endMs }: ApplyInParts,
+  { apply, goesOn, endMs }: ApplyInPartsDeps,
   part: OperationGroup[],
   done: AppliedJobs,
 ): Promise<boolean> {

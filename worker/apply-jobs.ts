@@ -7,12 +7,12 @@ import { jobVersion } from '../shared/queue/job-format.js';
 import type { Held } from '../shared/queue/leases.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
 import { applyInParts } from './apply-in-parts.js';
-import type { AppliedJobs, ApplyInParts } from './apply-in-parts.js';
+import type { AppliedJobs, ApplyInPartsDeps } from './apply-in-parts.js';
 import type { WorkerDeps } from './deps.js';
 import type { Job } from './read-jobs.js';
 
 /** When the jobs were taken: in Redis' clock, and in this process's; and for how long the lane is at them. */
-export interface CycleClock extends Pick<Held, 'nowMs' | 'sinceSentMs'>, Pick<ApplyInParts, 'goesOn' | 'endMs'> {}
+export interface CycleClock extends Pick<Held, 'nowMs' | 'sinceSentMs'>, Pick<ApplyInPartsDeps, 'goesOn' | 'endMs'> {}
 
 /**
  * How often a transaction that meets passing faults runs in all, before its materials are given back. A lane that is

@@ -9,8 +9,9 @@ import type { AppContext, AppMiddleware } from './request-state.js';
  * the event loop, and the connections of a shop are read in the order in which they came back.
  *
  * Without it, the requests of 2,400 connections were either held, parsed and copied by every garbage collection, or
- * refused. A refusal costs half as much as accepting and brings the client straight back: 0.16 of HOT's peak got
- * through, and 0.38 of SPREAD's. The bounds of admission still hold for whoever opens new connections.
+ * refused. A refusal costs half as much as accepting and brings the client straight back: 0.16 of the peak got through
+ * where all changed one material, and 0.38 where each changed another. The bounds of admission still hold for whoever
+ * opens new connections.
  */
 export interface ConnectionTurns {
   take: AppMiddleware;

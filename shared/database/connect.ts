@@ -17,7 +17,8 @@ export interface ConnectOptions {
   applicationName: string;
   /**
    * Write queries without waiting for the answers to earlier ones: the apply step's statements go out as two messages,
-   * and awaiting each costs HOT 15 % and the lone request 0.9 ms (pipeline §1). On by default if `answerMsMax` is set.
+   * and awaiting each costs a hot material 15 % and the lone request 0.9 ms (pipeline §1). On by default if
+   * `answerMsMax` is set.
    */
   pipeline?: boolean;
   /**

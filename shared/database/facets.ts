@@ -1,6 +1,11 @@
 import type { Database } from './connect.js';
 import { readRows } from './read-rows.js';
 
+// A facet is what a list filters by, taken together: a vendor, an origin, and whether a bill uses the material. Each
+// has a number, which its materials carry in their rows and in the indexes of the list; the last two bits of it, its
+// group, are origin and use alone. And each has a counter, so that a list knows how many match before it looks at any
+// (migration 0003).
+
 /** The filters of the list (contract §2 "List") that its counters know. */
 export interface ListFilters {
   usageFilter: 'all' | 'used' | 'unused';
@@ -9,7 +14,7 @@ export interface ListFilters {
   vendorFilter: readonly string[];
 }
 
-/** What `facet_counts` (migration 0003) says about a list before any material is looked at. */
+/** What the counters (`facet_counts`) say about a list. */
 export interface MatchedFacets {
   /** The facets that meet all filters and have materials. */
   ids: number[];

@@ -17,7 +17,7 @@ export function runScript(redis: Redis, name: ScriptName, ...args: Argument[]): 
   return (redis as unknown as Commands)[name](...scripts[name].keys, ...args);
 }
 
-/** What gathers commands that are sent together (shared/redis/batch.ts). */
+/** A batch or a transaction of `shared/redis/batch.ts`, as far as this folder has to know it. */
 export interface Gathering {
   add: (command: (redis: Redis) => Promise<unknown>) => void;
 }

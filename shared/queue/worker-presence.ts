@@ -16,6 +16,7 @@ export interface WorkerPresence {
   database(): string | undefined;
   /** @throws while workers of another database are alive: what is queued is theirs to apply */
   assertServes(): void;
+  /** Says that it lives, and learns whether workers of another database do. */
   beat(): Promise<void>;
   /** Frees the leases of workers that are listed as living, and have no connection any more. */
   buryGone(): Promise<void>;

@@ -15,7 +15,7 @@ import { filters, isJudged } from './shapes.js';
 
 /**
  * `npm run bench:list`: the list of a shop of ten thousand materials beside that of one of a million, in one database
- * and over HTTP, and how fast these were imported (issue 6 §2).
+ * and over HTTP, and how fast these were imported.
  */
 const options = readArguments('npm run bench:list', usage, readListOptions);
 const factorMax = 5;

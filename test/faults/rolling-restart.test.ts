@@ -11,7 +11,7 @@ import { connectForTest } from '../support/database.js';
 import { startFaultRun } from '../support/fault-run.js';
 import { closeConnections, hasIdleConnection } from '../support/http.js';
 import { sizeOf } from '../support/long-run.js';
-import { useService } from '../support/service-of-suite.js';
+import { useService } from '../support/use-service.js';
 import { startService, untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import type { Proc } from '../support/service-process.js';

@@ -8,7 +8,7 @@ import { counting } from '../support/counting.js';
 import { isLongRun, sizeOf } from '../support/long-run.js';
 import { inventoryPath } from '../support/material-paths.js';
 import { timesFigures } from '../support/recovery.js';
-import { useService } from '../support/service-of-suite.js';
+import { useService } from '../support/use-service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';

@@ -3,7 +3,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { runFaultRounds } from '../support/fault-rounds.js';
 import type { FaultRun } from '../support/fault-run.js';
 import { sizeOf } from '../support/long-run.js';
-import { useService } from '../support/service-of-suite.js';
+import { useService } from '../support/use-service.js';
 import type { Service } from '../support/service.js';
 import { stopProcess } from '../support/service-process.js';
 import type { Proc } from '../support/service-process.js';

@@ -3,7 +3,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { addOne, totalOf } from '../support/change.js';
 import { request } from '../support/http.js';
 import type { Answer } from '../support/http.js';
-import { useService } from '../support/service-of-suite.js';
+import { useService } from '../support/use-service.js';
 import type { Service } from '../support/service.js';
 import { stopProcess } from '../support/service-process.js';
 import { createTestShop } from '../support/shop.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne } from '../support/change.js';
 import { scrape } from '../support/exposition.js';
-import { useService } from '../support/service-of-suite.js';
+import { useService } from '../support/use-service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';

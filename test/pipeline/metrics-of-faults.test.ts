@@ -5,7 +5,7 @@ import { scrape } from '../support/exposition.js';
 import { whileHeld } from '../support/hold-workers.js';
 import { request } from '../support/http.js';
 import { pipelineKeys } from '../support/redis-keys.js';
-import { useService } from '../support/service-of-suite.js';
+import { useService } from '../support/use-service.js';
 import { untilServing } from '../support/service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';

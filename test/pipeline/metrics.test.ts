@@ -7,7 +7,7 @@ import { whileHeld } from '../support/hold-workers.js';
 import { request } from '../support/http.js';
 import { rawUntilClosed } from '../support/raw-exchange.js';
 import { alertExpressions, dashboardExpressions, groupedBy, namedIn } from '../support/promql.js';
-import { useService } from '../support/service-of-suite.js';
+import { useService } from '../support/use-service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';

@@ -6,7 +6,7 @@ import { createDice } from '../support/dice.js';
 import type { Dice } from '../support/dice.js';
 import type { Answer } from '../support/http.js';
 import { sizeOf } from '../support/long-run.js';
-import { useService } from '../support/service-of-suite.js';
+import { useService } from '../support/use-service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';

@@ -7,7 +7,7 @@ import { checkHistory } from '../support/ledger-checker.js';
 import { startRecordedLoad } from '../support/recorded-load.js';
 import { isLongRun, sizeOf } from '../support/long-run.js';
 import { watchRefusals } from '../support/refusals.js';
-import { useService } from '../support/service-of-suite.js';
+import { useService } from '../support/use-service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 

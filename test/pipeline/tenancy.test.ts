@@ -6,7 +6,7 @@ import { createDice } from '../support/dice.js';
 import { request } from '../support/http.js';
 import { checkHistory } from '../support/ledger-checker.js';
 import { startRecordedLoad } from '../support/recorded-load.js';
-import { useService } from '../support/service-of-suite.js';
+import { useService } from '../support/use-service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import { until } from '../support/until.js';

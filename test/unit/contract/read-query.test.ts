@@ -1,5 +1,7 @@
 import { expect } from 'chai';
 import {
+  readBatchQuery,
+  readHistoryQuery,
   readInventoryQuery,
   readListQuery,
   readMaterialQuery,
@@ -13,7 +15,7 @@ function parametersOf(querystring: string) {
   return parsed.data;
 }
 
-const refused: { query: string; path: string }[] = [
+const refusedOfList: { query: string; path: string }[] = [
   { query: 'page=0', path: 'page' },
   { query: 'page=-1', path: 'page' },
   { query: 'page=1.5', path: 'page' },
@@ -33,7 +35,7 @@ const refused: { query: string; path: string }[] = [
 ];
 
 describe('the query of the list', () => {
-  for (const { query, path } of refused) {
+  for (const { query, path } of refusedOfList) {
     it(`refuses ${query}`, () => {
       const read = readListQuery(parametersOf(query));
       expect(read.ok ? [] : read.error.details?.map((detail) => detail.path)).to.include(path);
@@ -87,10 +89,53 @@ describe('the other queries', () => {
   });
 });
 
-describe('the text of a query', () => {
-  it('that cannot be decoded or stored is refused, not replaced', () => {
-    for (const query of ['search=%E0%A4%A', 'search=%ff', 'search=%00', '%zz=1', 'search=%ED%A0%80']) {
-      expect(parseQuery(query).ok, query).to.equal(false);
-    }
+describe('the query of the inventory update', () => {
+  it('takes dryRun as true or false', () => {
+    expect(readBatchQuery(parametersOf(''))).to.deep.equal({ ok: true, data: {} });
+    expect(readBatchQuery(parametersOf('dryRun=true'))).to.deep.equal({ ok: true, data: { dryRun: true } });
+    expect(readBatchQuery(parametersOf('dryRun=false'))).to.deep.equal({ ok: true, data: { dryRun: false } });
+  });
+
+  for (const query of ['dryRun', 'dryRun=', 'dryRun=1', 'dryRun=TRUE', 'dryRun=yes', 'dryRun=true&dryRun=true']) {
+    it(`refuses ${query}: what is not plainly a dry run must not commit`, () => {
+      const read = readBatchQuery(parametersOf(query));
+      expect(read.ok ? [] : read.error.details?.map(({ path }) => path)).to.include('dryRun');
+    });
+  }
+
+  it('refuses every other parameter', () => {
+    const read = readBatchQuery(parametersOf('dryRun=true&dryrun=true'));
+    expect(read.ok ? [] : read.error.details?.map(({ path }) => path)).to.deep.equal(['dryrun']);
+  });
+});
+
+const refusedOfHistory: { query: string; path: string }[] = [
+  { query: 'limit=0', path: 'limit' },
+  { query: 'limit=251', path: 'limit' },
+  { query: 'limit=ten', path: 'limit' },
+  { query: 'limit=1&limit=2', path: 'limit' },
+  { query: `cursor=${'x'.repeat(65)}`, path: 'cursor' },
+  { query: 'locationId=', path: 'locationId' },
+  { query: 'requestId=1', path: 'requestId' },
+  { query: 'requestId=urn:uuid:0197f9a5-0000-7000-8000-000000000000', path: 'requestId' },
+  { query: 'from=yesterday', path: 'from' },
+  { query: 'to=2026-02-30', path: 'to' },
+  { query: 'to=2026-01-01T00:00:00', path: 'to' },
+];
+
+describe('the query of the history', () => {
+  for (const { query, path } of refusedOfHistory) {
+    it(`refuses ${query.slice(0, 40)}`, () => {
+      const read = readHistoryQuery(parametersOf(query));
+      expect(read.ok ? [] : read.error.details?.map((detail) => detail.path)).to.include(path);
+    });
+  }
+
+  it('is typed, with what is unknown ignored', () => {
+    const query = 'limit=250&locationId=A&from=2026-01-01&to=2026-01-31T10:00:00%2B02:00&colour=red';
+    expect(readHistoryQuery(parametersOf(query))).to.deep.equal({
+      ok: true,
+      data: { limit: 250, locationId: 'A', from: '2026-01-01', to: '2026-01-31T10:00:00+02:00' },
+    });
   });
 });

@@ -10,4 +10,10 @@ describe('the parameters of a query', () => {
     expect(parseQuery('&'.repeat(999))).to.have.property('ok', true);
     expect(parseQuery('&'.repeat(1_000))).to.have.nested.property('error.code', 'INVALID_INPUT');
   });
+
+  it('are refused, not replaced, where their text cannot be decoded or stored', () => {
+    for (const query of ['search=%E0%A4%A', 'search=%ff', 'search=%00', '%zz=1', 'search=%ED%A0%80']) {
+      expect(parseQuery(query).ok, query).to.equal(false);
+    }
+  });
 });

@@ -2,27 +2,27 @@ import { expect } from 'chai';
 import { createSlotMap } from '../../../shared/runtime/slot-map.js';
 import { outlivingBytes } from '../../support/outliving.js';
 
-describe('a registry', () => {
+describe('a slot map', () => {
   it('finds what was put in, and lists it in the order of its coming', () => {
-    const registry = createSlotMap<number>();
-    registry.set('b', 1);
-    registry.set('a', 2);
-    registry.set('b', 3);
-    expect([registry.get('a'), registry.get('b'), registry.get('c')]).to.deep.equal([2, 3, undefined]);
-    expect([registry.has('a'), registry.has('c'), registry.size()]).to.deep.equal([true, false, 2]);
-    expect(registry.values()).to.deep.equal([3, 2]);
+    const slotMap = createSlotMap<number>();
+    slotMap.set('b', 1);
+    slotMap.set('a', 2);
+    slotMap.set('b', 3);
+    expect([slotMap.get('a'), slotMap.get('b'), slotMap.get('c')]).to.deep.equal([2, 3, undefined]);
+    expect([slotMap.has('a'), slotMap.has('c'), slotMap.size()]).to.deep.equal([true, false, 2]);
+    expect(slotMap.values()).to.deep.equal([3, 2]);
   });
 
   it('says whether what is deleted was there', () => {
-    const registry = createSlotMap<number>();
-    registry.set('a', 0);
-    expect([registry.delete('a'), registry.delete('a'), registry.has('a'), registry.size()]).to.deep.equal([
+    const slotMap = createSlotMap<number>();
+    slotMap.set('a', 0);
+    expect([slotMap.delete('a'), slotMap.delete('a'), slotMap.has('a'), slotMap.size()]).to.deep.equal([
       true,
       false,
       false,
       0,
     ]);
-    expect(registry.values()).to.deep.equal([]);
+    expect(slotMap.values()).to.deep.equal([]);
   });
 
   describe('whose entries come and go', () => {
@@ -42,8 +42,8 @@ describe('a registry', () => {
     }
 
     it('keeps little of those that are gone', async () => {
-      const registry = createSlotMap<object>();
-      const seen = await outlivingBytes(entries, churn(registry.set, registry.delete));
+      const slotMap = createSlotMap<object>();
+      const seen = await outlivingBytes(entries, churn(slotMap.set, slotMap.delete));
       expect(seen).to.be.below(bytes / 4);
     });
 

@@ -7,11 +7,11 @@ import { standInAccessToken } from '../../../shared/standalone/stand-in-platform
 import { useDatabase } from '../../support/database.js';
 import { connectPlatform, platformTokenKey } from '../../support/platform.js';
 import { until } from '../../support/until.js';
-import { createCli } from '../manage/run-manage.js';
-import type { Cli } from '../manage/run-manage.js';
-import { readMirror } from './fixtures.js';
-import { manyVariants, startGatedPlatform } from './gated-platform.js';
-import type { GatedPlatform } from './gated-platform.js';
+import { createCli } from './run-manage.js';
+import type { Cli } from './run-manage.js';
+import { readMirror } from '../mirror/fixtures.js';
+import { manyVariants, startGatedPlatform } from '../mirror/gated-platform.js';
+import type { GatedPlatform } from '../mirror/gated-platform.js';
 
 const entry = fileURLToPath(new URL('../../../dist/shared/manage/main.js', import.meta.url));
 

@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../shared/database/connect.js';
-import { runFaultRounds } from '../support/fault-rounds.js';
-import type { FaultRound } from '../support/fault-rounds.js';
+import { runFaultRounds } from '../support/faults/fault-rounds.js';
+import type { FaultRound } from '../support/faults/fault-rounds.js';
 import { connectForTest } from '../support/database.js';
 import { sizeOf } from '../support/long-run.js';
 import { startService } from '../support/service.js';

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne, totalOf } from '../support/change.js';
-import { startFaultProxy } from '../support/fault-proxy.js';
+import { startFaultProxy } from '../support/faults/fault-proxy.js';
 import { connectForTest } from '../support/database.js';
 import { request } from '../support/http.js';
 import { startTestRedis } from '../support/servers.js';

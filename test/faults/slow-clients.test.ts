@@ -7,7 +7,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { counting } from '../support/counting.js';
 import { isLongRun, sizeOf } from '../support/long-run.js';
 import { inventoryPath } from '../support/material-paths.js';
-import { timesFigures } from '../support/recovery.js';
+import { timesFigures } from '../support/faults/recovery.js';
 import { useService } from '../support/use-service.js';
 import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { addOne, totalOf } from '../support/change.js';
-import { startProxiedService } from '../support/proxied-service.js';
-import type { ProxiedService } from '../support/proxied-service.js';
+import { startProxiedService } from '../support/faults/proxied-service.js';
+import type { ProxiedService } from '../support/faults/proxied-service.js';
 import { createTestShop } from '../support/shop.js';
 import { until } from '../support/until.js';
 

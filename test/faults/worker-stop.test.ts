@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { runFaultRounds } from '../support/fault-rounds.js';
-import type { FaultRun } from '../support/fault-run.js';
+import { runFaultRounds } from '../support/faults/fault-rounds.js';
+import type { FaultRun } from '../support/faults/fault-run.js';
 import { sizeOf } from '../support/long-run.js';
 import { useService } from '../support/use-service.js';
 import type { Service } from '../support/service.js';

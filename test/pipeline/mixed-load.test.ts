@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { createDice } from '../support/dice.js';
-import { countStatuses } from '../support/history.js';
-import { checkHistory } from '../support/ledger-checker.js';
-import { startRecordedLoad } from '../support/recorded-load.js';
+import { countStatuses } from '../support/history/history.js';
+import { checkHistory } from '../support/history/ledger-checker.js';
+import { startRecordedLoad } from '../support/history/recorded-load.js';
 import { pipelineKeys } from '../support/redis-keys.js';
 import { watchRefusals } from '../support/refusals.js';
 import { useService } from '../support/use-service.js';

@@ -9,7 +9,7 @@ import { connectForTest } from '../support/database.js';
 import { createDice } from '../support/dice.js';
 import { raw, request } from '../support/http.js';
 import type { Asked } from '../support/http.js';
-import { startRecordedLoad } from '../support/recorded-load.js';
+import { startRecordedLoad } from '../support/history/recorded-load.js';
 import { inventoryPath, listPath, materialPath } from '../support/material-paths.js';
 import { connectPlatform, platformTokenKey, startScriptedPlatform } from '../support/platform.js';
 import type { ScriptedPlatform } from '../support/platform.js';

@@ -1,5 +1,5 @@
 import type { Database } from '../../shared/database/connect.js';
-import type { SentRow } from './history.js';
+import type { SentRow } from './history/history.js';
 import { request } from './http.js';
 import type { Answer } from './http.js';
 import type { TestShop } from './shop.js';

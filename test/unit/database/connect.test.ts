@@ -5,8 +5,8 @@ import { isOverstay } from '../../../shared/database/errors.js';
 import { readRows } from '../../../shared/database/read-rows.js';
 import { Unavailable } from '../../../shared/domain/unavailable.js';
 import { connectForTest } from '../../support/database.js';
-import { startFaultProxy } from '../../support/fault-proxy.js';
-import type { FaultProxy } from '../../support/fault-proxy.js';
+import { startFaultProxy } from '../../support/faults/fault-proxy.js';
+import type { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { testPostgres } from '../../support/servers.js';
 import { until } from '../../support/until.js';
 

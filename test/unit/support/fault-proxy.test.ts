@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { expect } from 'chai';
-import { startFaultProxy } from '../../support/fault-proxy.js';
-import type { FaultProxy } from '../../support/fault-proxy.js';
+import { startFaultProxy } from '../../support/faults/fault-proxy.js';
+import type { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { resetSocket } from '../../support/reset-socket.js';
 import { until } from '../../support/until.js';
 

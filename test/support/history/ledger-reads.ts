@@ -1,4 +1,4 @@
-import { toMicros } from '../../shared/domain/quantity.js';
+import { toMicros } from '../../../shared/domain/quantity.js';
 import { isExecuted } from './history.js';
 import type { Intent, LevelRead } from './history.js';
 import type { LedgerRow, MaterialLedger } from './ledger-rows.js';

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Socket } from 'node:net';
+import { resetSocket } from '../reset-socket.js';
 import { untilPassable } from './fault.js';
 import type { Direction, FaultState } from './fault.js';
-import { resetSocket } from './reset-socket.js';
 
 /** One direction of a proxied connection. */
 export interface Flow {

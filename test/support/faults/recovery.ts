@@ -1,6 +1,6 @@
-import type { Figure } from './counting.js';
-import { isExecuted } from './history.js';
-import type { History, Intent } from './history.js';
+import type { Figure } from '../counting.js';
+import { isExecuted } from '../history/history.js';
+import type { History, Intent } from '../history/history.js';
 
 /**
  * The recovery from a fault, in milliseconds: from the fault until the last of the changes that were on their way at

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
-import { counting } from './counting.js';
-import type { Count, Counted, Figure } from './counting.js';
-import { createDice } from './dice.js';
-import type { Dice } from './dice.js';
+import { counting } from '../counting.js';
+import type { Count, Counted, Figure } from '../counting.js';
+import { createDice } from '../dice.js';
+import type { Dice } from '../dice.js';
+import { closeConnections } from '../http.js';
+import type { Service } from '../service.js';
 import { startFaultRun } from './fault-run.js';
 import type { FaultRun, FaultRunOptions, Judged } from './fault-run.js';
-import { closeConnections } from './http.js';
 import { timesFigures } from './recovery.js';
-import type { Service } from './service.js';
 
 export interface FaultRoundsOptions extends Counted, Omit<FaultRunOptions, 'title' | 'dice'> {
   /** After so many faults the round is judged; the whole of its history is held in memory until then. */

@@ -1,13 +1,13 @@
-import { groupBy } from './group-by.js';
-import { checkLedger } from '../../shared/database/ledger-check.js';
-import type { Database } from '../../shared/database/connect.js';
-import { toMicros } from '../../shared/domain/quantity.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { checkLedger } from '../../../shared/database/ledger-check.js';
+import { toMicros } from '../../../shared/domain/quantity.js';
+import { groupBy } from '../group-by.js';
 import type { History, Intent, SentRow } from './history.js';
 import { knowledgeOf } from './history.js';
 import { faultsOfOrder } from './ledger-order.js';
+import { faultsOfReads } from './ledger-reads.js';
 import { readLedger } from './ledger-rows.js';
 import type { LedgerOperation, LedgerRow, MaterialLedger } from './ledger-rows.js';
-import { faultsOfReads } from './ledger-reads.js';
 
 export interface Verdict {
   /** In words; a run without faults has none. */

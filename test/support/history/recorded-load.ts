@@ -1,11 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Dice } from './dice.js';
+import type { Dice } from '../dice.js';
+import { request } from '../http.js';
+import type { Answer } from '../http.js';
+import { leftOf, startOwnTime } from '../own-time.js';
+import type { TestShop } from '../shop.js';
 import { isExecuted } from './history.js';
 import type { Attempt, History, Intent, LevelRead, SentRow } from './history.js';
-import { request } from './http.js';
-import type { Answer } from './http.js';
-import { leftOf, startOwnTime } from './own-time.js';
-import type { TestShop } from './shop.js';
 
 export interface RecordedLoadOptions {
   /** Origins, one of which each request picks by the dice; read anew for each request, so that they may change. */

@@ -1,11 +1,11 @@
-import type { Database } from '../../shared/database/connect.js';
-import { connectForTest } from './database.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { connectForTest } from '../database.js';
+import { createTestDatabase, startTestRedis } from '../servers.js';
+import { startService, untilServing } from '../service.js';
+import type { Service } from '../service.js';
+import type { Env } from '../service-process.js';
 import { startFaultProxy } from './fault-proxy.js';
 import type { FaultProxy } from './fault-proxy.js';
-import { createTestDatabase, startTestRedis } from './servers.js';
-import { startService, untilServing } from './service.js';
-import type { Service } from './service.js';
-import type { Env } from './service-process.js';
 
 export const linkNames = ['client–API', 'API–Redis', 'API–Postgres', 'worker–Redis', 'worker–Postgres'] as const;
 export type LinkName = (typeof linkNames)[number];

@@ -1,17 +1,17 @@
 import { expect } from 'chai';
-import type { Database } from '../../shared/database/connect.js';
-import { createDice } from './dice.js';
-import type { Dice } from './dice.js';
-import type { Intent } from './history.js';
-import { checkHistory } from './ledger-checker.js';
-import { startRecordedLoad } from './recorded-load.js';
-import type { RecordedLoad } from './recorded-load.js';
-import { pipelineKeys } from './redis-keys.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { createDice } from '../dice.js';
+import type { Dice } from '../dice.js';
+import type { Intent } from '../history/history.js';
+import { checkHistory } from '../history/ledger-checker.js';
+import { startRecordedLoad } from '../history/recorded-load.js';
+import type { RecordedLoad } from '../history/recorded-load.js';
+import { pipelineKeys } from '../redis-keys.js';
+import type { Service } from '../service.js';
+import { createTestShop } from '../shop.js';
+import type { TestShop } from '../shop.js';
+import { until } from '../until.js';
 import { recoveriesOf } from './recovery.js';
-import type { Service } from './service.js';
-import { createTestShop } from './shop.js';
-import type { TestShop } from './shop.js';
-import { until } from './until.js';
 
 /** A run of clients over a service to which things happen meanwhile. */
 export interface FaultRun {

@@ -1,6 +1,6 @@
-import { groupBy } from './group-by.js';
-import type { Database } from '../../shared/database/connect.js';
-import { fromDecimal } from '../../shared/domain/quantity.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { fromDecimal } from '../../../shared/domain/quantity.js';
+import { groupBy } from '../group-by.js';
 
 /** A row of the ledger, in millionths. */
 export interface LedgerRow {

@@ -1,11 +1,11 @@
 import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
-import { freePort } from '../../shared/standalone/ports.js';
+import { freePort } from '../../../shared/standalone/ports.js';
+import { resetSocket } from '../reset-socket.js';
 import { untilPassable } from './fault.js';
 import type { Fault, FaultState } from './fault.js';
 import { createFlow } from './fault-flow.js';
 import type { Flow } from './fault-flow.js';
-import { resetSocket } from './reset-socket.js';
 
 /** A TCP proxy in front of one server, whose link can be made to fail while connections live. */
 export interface FaultProxy {

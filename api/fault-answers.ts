@@ -9,6 +9,13 @@ export const storageAway = fail(
   { retryAfterSeconds: 1 },
 );
 
+/** A read that Postgres had not answered in time: one slow statement, or a lock, beside which all else may be well. */
+export const readOverstayed = fail(
+  'SERVICE_UNAVAILABLE',
+  'The database took too long to answer. Nothing was applied.',
+  { retryAfterSeconds: 1 },
+);
+
 export const internalError = fail(
   'INTERNAL_ERROR',
   'Something went wrong on our side. Nothing was applied; quote the request id to support.',

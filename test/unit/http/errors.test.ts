@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
+import type { Logger } from 'pino';
 import { answerFault } from '../../../api/http/errors.js';
 import { answerToBatch, answerToUpdate } from '../../../api/operations/dispatch-answer.js';
 import { restWording } from '../../../api/rest/wording.js';
@@ -18,11 +19,11 @@ const asked = {
 
 describe('the answer to a fault', () => {
   let isMigrated = true;
-  const answerTo = (work: () => unknown) => {
+  const answerTo = (work: () => unknown, logger: Logger = pino({ level: 'silent' })) => {
     try {
       work();
     } catch (error) {
-      return answerFault({ logger: pino({ level: 'silent' }), isStorageReady: () => isMigrated }, error, about).error;
+      return answerFault({ logger, isStorageReady: () => isMigrated }, error, about).error;
     }
     throw new Error('nothing was thrown');
   };
@@ -63,5 +64,25 @@ describe('the answer to a fault', () => {
         throw error;
       }).code;
     expect([away, new Error('of ours')].map(codeOf)).to.deep.equal(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
+  });
+
+  it('calls Postgres away, to the client or in the log, only where it is: not for one read that took too long', () => {
+    const said = (error: Error) => {
+      let line = '';
+      const logger = pino({}, { write: (text) => (line += text) });
+      const { message, retryAfterSeconds } = answerTo(() => {
+        throw error;
+      }, logger);
+      expect(retryAfterSeconds).to.equal(1);
+      return [message, (JSON.parse(line) as { msg: string }).msg];
+    };
+    expect(said(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }))).to.deep.equal([
+      'The service cannot use its database at the moment. Nothing was applied.',
+      'Postgres is away.',
+    ]);
+    expect(said(new Error('Query read timeout'))).to.deep.equal([
+      'The database took too long to answer. Nothing was applied.',
+      'Postgres did not answer a read in time.',
+    ]);
   });
 });

@@ -122,8 +122,11 @@ const anotherDatabase = `
 
 /**
  * KEYS: workers, databases. ARGV: worker id, how long it counts as live in ms (0: it leaves), its database ('' where
- * that is not known). A worker of another database than that of those who live is not put on the list: it must not take
- * what they are to apply. Answers that other database, or ''.
+ * that is not known), the one that it named before (if any). A worker of another database than that of those who live is
+ * not put on the list: it must not take what they are to apply. Answers that other database, or ''.
+ *
+ * Of a database that it no longer writes to, as after a restore, it takes back its own word, or that would shut it out
+ * until it has lapsed. It was the last to say so where it has the same deadline as the database.
  */
 const beat = `${clock}${anotherDatabase}
   if ARGV[2] == '0' then
@@ -134,6 +137,10 @@ const beat = `${clock}${anotherDatabase}
   redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
   redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
   if ARGV[3] ~= '' then
+    local former = ARGV[4] or ''
+    if former ~= ARGV[3] and redis.call('ZSCORE', KEYS[2], former) == redis.call('ZSCORE', KEYS[1], ARGV[1]) then
+      redis.call('ZREM', KEYS[2], former)
+    end
     local other = anotherThan(KEYS[2], ARGV[3])
     if other ~= '' then
       redis.call('ZREM', KEYS[1], ARGV[1])

@@ -46,6 +46,8 @@ export async function createWorkerPresence(
   databaseNow: () => string | undefined = () => undefined,
 ): Promise<WorkerPresence> {
   let id: string | undefined;
+  /** What the last beat said. */
+  let namedDatabase = '';
   let isShutOut = false;
   let lastBeat = Promise.resolve();
   let hasLeft = false;
@@ -57,7 +59,9 @@ export async function createWorkerPresence(
 
   async function writeBeat(): Promise<void> {
     id = String(await redis.client('ID'));
-    isShutOut = (await runScript(redis, 'rmBeat', id, beatLastsMs, databaseNow() ?? '')) !== '';
+    const database = databaseNow() ?? '';
+    isShutOut = (await runScript(redis, 'rmBeat', id, beatLastsMs, database, namedDatabase)) !== '';
+    namedDatabase = database;
   }
 
   await beat();

@@ -70,7 +70,7 @@ describe('a store that was restored to an earlier moment', () => {
       deadlineMs: soonMsMax,
       what: 'every job to be done with',
     });
-  /** A restored database is another one: its workers are shut out for as long as the former counts as alive. */
+  /** A restored database is another one: whoever was killed counts as alive, and shuts its workers out, for a while. */
   const untilItsWorkersAreListed = async () => {
     const own = await readDatabaseIdentity(database);
     await until(async () => (await harness.redis.zrange(keys.databases, '0', '-1')).join() === own, {

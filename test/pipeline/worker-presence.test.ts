@@ -17,7 +17,8 @@ interface Worker {
 
 interface StartOptions {
   url?: string;
-  database?: string;
+  /** The one that it writes to, or, where that changes, which one it is now. */
+  database?: string | (() => string);
 }
 
 describe('the presence of workers', () => {
@@ -34,7 +35,7 @@ describe('the presence of workers', () => {
     const redis = connectWorkerRedis(url, () => undefined, patientMs);
     await untilReady(redis);
     defineScripts(redis);
-    const presence = await createWorkerPresence(redis, () => database);
+    const presence = await createWorkerPresence(redis, typeof database === 'function' ? database : () => database);
     const worker = {
       redis,
       presence,
@@ -189,6 +190,43 @@ describe('the presence of workers', () => {
       await first.presence.beat();
       expect([first, other].map(isShutOut)).to.deep.equal([true, false]);
       expect(await listed()).to.deep.equal([await idOf(other)]);
+    });
+
+    describe('after theirs was restored, and so is another one', () => {
+      const databases = () => harness.redis.zrange(keys.databases, '0', '-1');
+      /** As if it had beaten a millisecond later than the others. */
+      const later = async (worker: Worker) => {
+        await harness.redis.zincrby(keys.workers, 1, await idOf(worker));
+        await harness.redis.zincrby(keys.databases, 1, 'former');
+      };
+
+      it('is not shut out by what it said itself of the former one', async () => {
+        let database = 'former';
+        const worker = await startWorker({ database: () => database });
+        await worker.presence.beat();
+        database = 'restored';
+        await worker.presence.beat();
+        expect(isShutOut(worker)).to.equal(false);
+        expect(await databases()).to.deep.equal(['restored']);
+        expect(await listed()).to.deep.equal([await idOf(worker)]);
+      });
+
+      it('is until the others have seen it too: the last who named the former one takes it back', async () => {
+        let [oneDatabase, twoDatabase] = ['former', 'former'];
+        const one = await startWorker({ database: () => oneDatabase });
+        const two = await startWorker({ database: () => twoDatabase });
+        await later(two);
+        oneDatabase = 'restored';
+        await one.presence.beat();
+        expect([one, two].map(isShutOut)).to.deep.equal([true, false]);
+        expect(await databases()).to.deep.equal(['former']);
+        twoDatabase = 'restored';
+        await two.presence.beat();
+        await one.presence.beat();
+        expect([one, two].map(isShutOut)).to.deep.equal([false, false]);
+        expect(await databases()).to.deep.equal(['restored']);
+        expect(await listed()).to.have.members([await idOf(one), await idOf(two)]);
+      });
     });
 
     it('is not told where a role may not ask which database it is: such a worker is like any other', async () => {

@@ -40,8 +40,8 @@ export async function migrateDatabase(
   }
 }
 
-/** SQLSTATE of a lock that did not come in time. */
-const lockLate = '55P03';
+/** SQLSTATE of a lock that did not come in time, and of one that would not come: its holder waits for one of ours. */
+const lockLate: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
 const lockMsMax = 2_000;
 const againMs = 3_000;
 
@@ -64,7 +64,7 @@ async function migrate(database: Database, say: (line: string) => void): Promise
       const [, done] = (await database.migrate.latest({ beforeAll })) as [number, string[]];
       return done;
     } catch (error) {
-      if ((error as { code?: string }).code !== lockLate) {
+      if (!lockLate.has((error as { code?: unknown }).code)) {
         warnings.forEach(warn);
         throw error;
       }

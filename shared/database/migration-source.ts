@@ -9,6 +9,7 @@ import * as cheaperIdForm from './migrations/0007-cheaper-id-form.js';
 import * as deleteEmptyFacets from './migrations/0008-delete-empty-facets.js';
 import * as markUsedInOrder from './migrations/0009-mark-used-in-order.js';
 import * as facetNumbersAgain from './migrations/0010-facet-numbers-again.js';
+import * as facetsBesideShops from './migrations/0011-facets-beside-shops.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -26,6 +27,7 @@ const migrations = [
   { name: '0008-delete-empty-facets', ...deleteEmptyFacets },
   { name: '0009-mark-used-in-order', ...markUsedInOrder },
   { name: '0010-facet-numbers-again', ...facetNumbersAgain },
+  { name: '0011-facets-beside-shops', ...facetsBesideShops },
 ];
 
 type Migration = (typeof migrations)[number];

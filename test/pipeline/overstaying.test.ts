@@ -136,4 +136,18 @@ describe('a transaction of a cycle that takes longer than it may', () => {
       expect([...leftOut]).to.deep.equal([]);
     });
   });
+
+  it('is none where somebody holds the shop: nothing that a change needs refers to its row', async () => {
+    const operations = [
+      [operationOf({ kind: 'update', changes: { vendor: 'A new one' } })],
+      [book()],
+      [operationOf({ kind: 'update', changes: { inventoryQuantity: toMicros(1), vendor: 'Another' } })],
+    ];
+    const { outcomes, leftOut } = await postgres.database.transaction(async (other) => {
+      await other.raw('SELECT 1 FROM shops WHERE id = ? FOR UPDATE', [shop.shopId]);
+      return apply(operations);
+    });
+    expect([...leftOut]).to.deep.equal([]);
+    expect(operations.flat().map(({ id }) => outcomes.get(id)?.status)).to.deep.equal(Array(3).fill('executed'));
+  });
 });

@@ -56,6 +56,29 @@ describe('npm run migrate', () => {
     await testDatabase.drop();
   });
 
+  it('waits likewise for a cycle that waits for it, which is a circle that Postgres breaks', async () => {
+    const testDatabase = await createTestDatabase();
+    const database = connectForTest(testDatabase.url, { poolMax: 2 });
+    await database.raw(`DELETE FROM knex_migrations WHERE name = '0011-facets-beside-shops'`);
+    await database.raw(
+      'ALTER TABLE facets ADD CONSTRAINT facets_shop_fkey FOREIGN KEY (shop_id) REFERENCES shops (id)',
+    );
+    const migrated = await database.transaction(async (cycle) => {
+      // So that it is the migration that finds the circle, and fails.
+      await cycle.raw(`SET LOCAL deadlock_timeout = '1min'`);
+      await cycle.raw('SELECT 1 FROM shops');
+      const running = runMigrate(testDatabase.url);
+      await until(() => isWaiting(database), { deadlineMs: 20_000, what: 'the migration to wait' });
+      await cycle.raw('DELETE FROM facets');
+      return { running };
+    });
+    const { code, stdout, stderr } = await migrated.running;
+    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+    expect(stdout).to.match(/^A table is in use.*\nMigrated: 0011-facets-beside-shops\.\n$/);
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
   it('ends with 78 where DATABASE_URL is missing', async () => {
     const { code, stderr } = await runMigrate(undefined);
     expect(code).to.equal(78);

@@ -8,6 +8,7 @@ import {
   insertParameters,
   insertMaterialsWithStock,
 } from '../../../shared/database/insert-materials-with-stock.js';
+import { createShop } from '../../../shared/database/shops.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import { useDatabase } from '../../support/database.js';
 import { createTestShop, operationOf } from '../../support/shop.js';
@@ -97,6 +98,24 @@ describe('the deletion of facets without materials', () => {
     await anHourPasses();
     await look();
     expect(await standing()).to.deep.equal(['New 1']);
+  });
+
+  it('takes those that a deleted shop leaves: they do not refer to it by a key', async () => {
+    const { database } = postgres;
+    const { id } = await createShop(database, { name: 'Closed', plan: 'enhanced' });
+    await createMaterials(database, id, [{ id: 'VMAT-x', origin: 'virtual', productName: 'x', vendor: 'Acme' }]);
+    for (const [table, column] of [
+      ['stock', 'shop_id'],
+      ['materials', 'shop_id'],
+      ['shops', 'id'],
+    ] as const)
+      await database.raw('DELETE FROM ?? WHERE ?? = ?', [table, column, id]);
+    const left = async () => (await database('facets').where({ shop_id: id })).length;
+    expect(await left()).to.equal(1);
+    await look();
+    await anHourPasses();
+    await look();
+    expect(await left()).to.equal(0);
   });
 
   it('goes batch by batch through those of all shops, and says where a batch ended', async () => {

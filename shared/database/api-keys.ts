@@ -1,4 +1,5 @@
 import type { Database } from './connect.js';
+import { runReadCommitted } from './read-committed.js';
 import { readRows } from './read-rows.js';
 import { shopColumns, toShop } from './shops.js';
 import type { Shop, ShopRow } from './shops.js';
@@ -57,7 +58,8 @@ export async function findKeyWithShop(database: Database, keyId: string): Promis
  * not commit had each of them wait here, with another left behind in Postgres for every key and minute.
  */
 export async function touchKey(database: Database, keyId: string, at: Date): Promise<void> {
-  await database.raw(
+  await runReadCommitted(
+    database,
     `UPDATE api_keys SET last_used_at = :at
      WHERE ${commitsUnhurried} AND id = (
        SELECT id FROM api_keys
@@ -98,10 +100,11 @@ export async function revokeKey(
   keyId: string,
   at: Date,
 ): Promise<ListedKey | undefined> {
-  const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
-    `UPDATE api_keys AS k SET revoked_at = coalesce(k.revoked_at, ?) WHERE k.shop_id = ? AND k.id = ?
+  const rows = await runReadCommitted<ListedKeyRow>(
+    database,
+    `UPDATE api_keys AS k SET revoked_at = coalesce(k.revoked_at, :at) WHERE k.shop_id = :shopId AND k.id = :keyId
      RETURNING ${keyColumns}, k.label, k.created_at`,
-    [at, shopId, keyId],
+    { shopId, keyId, at },
   );
   return rows[0] && toListedKey(rows[0]);
 }

@@ -1,4 +1,5 @@
 import type { Database } from './connect.js';
+import { runReadCommitted } from './read-committed.js';
 import { readRows } from './read-rows.js';
 
 // A facet is what a list filters by, taken together: a vendor, an origin, and whether a bill uses the material. Each
@@ -100,7 +101,8 @@ export async function pruneFacets(
   database: Database,
   { restMs, batchSize, after = 0 }: { restMs: number; batchSize: number; after?: number },
 ): Promise<number | undefined> {
-  const { rows } = await database.raw<{ rows: { last_id: number | null; looked: number }[] }>(
+  const rows = await runReadCommitted<{ last_id: number | null; looked: number }>(
+    database,
     `SELECT last_id, looked
      FROM prune_facets(:after, :batchSize, statement_timestamp() - CAST(:restMs AS bigint) * interval '1 millisecond')`,
     { after, batchSize, restMs },

@@ -4,6 +4,7 @@ import { toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import { booleans, decimals, integers, texts, uuids } from './array-literals.js';
 import type { Database } from './connect.js';
+import { runReadCommitted } from './read-committed.js';
 
 /** A virtual material with the stock it begins with, as the rules have decided it (`openStock`). */
 export interface StockedMaterial {
@@ -64,7 +65,8 @@ export async function facetsOfVendors(
   shopId: number,
   vendors: readonly (string | null)[],
 ): Promise<number[]> {
-  const { rows } = await database.raw<{ rows: { facet_id: number }[] }>(
+  const rows = await runReadCommitted<{ facet_id: number }>(
+    database,
     `SELECT made.facet_id
      FROM (SELECT facet_of(:shopId, sorted.vendor, 'virtual', false) AS facet_id, sorted.place
            FROM (SELECT * FROM unnest(CAST(:vendors AS text[])) WITH ORDINALITY AS given (vendor, place)

@@ -1,6 +1,7 @@
 import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
 import { toOutcome } from './outcome-rows.js';
 import type { Database } from './connect.js';
+import { runReadCommitted } from './read-committed.js';
 import { readRows } from './read-rows.js';
 import { commitsUnhurried } from './unhurried-commit.js';
 
@@ -128,7 +129,8 @@ export async function pruneOperations(
   database: Database,
   { keptMs, batchSize, after = nilUuid }: { keptMs: number; batchSize: number; after?: string },
 ): Promise<string | undefined> {
-  const { rows } = await database.raw<{ rows: { count: string; last: string | null }[] }>(
+  const rows = await runReadCommitted<{ count: string; last: string | null }>(
+    database,
     `WITH old AS (
        SELECT op_id FROM operations
        WHERE ${commitsUnhurried} AND op_id > :after AND op_id < ${firstIdOfKept} AND recorded_at < ${keptSince}

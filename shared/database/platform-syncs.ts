@@ -1,4 +1,5 @@
 import type { Database } from './connect.js';
+import { runReadCommitted } from './read-committed.js';
 
 /** Which list of the platform a run is at; `ending` once it has seen the last page, `idle` between runs. */
 export type SyncPhase = 'idle' | 'locations' | 'variants' | 'ending';
@@ -57,7 +58,8 @@ export async function takeSync(
 ): Promise<{ sync: PlatformSync; isResumable: boolean } | undefined> {
   const { domain, everyMs } = options;
   const bindings = { shopId, token, domain, everyMs, syncLeaseMs, resumableMsMax };
-  const { rows } = await database.raw<{ rows: (SyncRow & { is_resumable: boolean })[] }>(
+  const rows = await runReadCommitted<SyncRow & { is_resumable: boolean }>(
+    database,
     `INSERT INTO platform_syncs AS p (shop_id, lease_token, lease_until, attempted_at, platform_domain)
      VALUES (:shopId, :token, now() + ${ms('syncLeaseMs')}, now(), :domain)
      ON CONFLICT (shop_id) DO UPDATE
@@ -77,7 +79,8 @@ export async function startSyncRun(
   { shopId, token }: SyncHold,
   domain: string,
 ): Promise<PlatformSync | undefined> {
-  const { rows } = await database.raw<{ rows: SyncRow[] }>(
+  const rows = await runReadCommitted<SyncRow>(
+    database,
     `UPDATE platform_syncs AS p
      SET generation = p.generation + 1, phase = 'locations', cursor = NULL, platform_domain = :domain, pages = 0,
          locations_seen = 0, locations_added = 0, locations_changed = 0,
@@ -90,7 +93,8 @@ export async function startSyncRun(
 }
 
 export async function renewSync(database: Database, { shopId, token }: SyncHold): Promise<void> {
-  await database.raw(
+  await runReadCommitted(
+    database,
     `UPDATE platform_syncs SET lease_until = now() + ${ms('syncLeaseMs')} WHERE shop_id = :shopId AND lease_token = :token`,
     { shopId, token, syncLeaseMs },
   );
@@ -105,7 +109,8 @@ export async function releaseSync(
   { shopId, token }: SyncHold,
   { problem, abandon }: { problem: string | null; abandon: boolean },
 ): Promise<void> {
-  await database.raw(
+  await runReadCommitted(
+    database,
     `UPDATE platform_syncs
      SET problem = CAST(:problem AS text), problem_at = CASE WHEN CAST(:problem AS text) IS NULL THEN NULL ELSE now() END,
          phase = CASE WHEN :abandon THEN 'idle' ELSE phase END, cursor = CASE WHEN :abandon THEN NULL ELSE cursor END,

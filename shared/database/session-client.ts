@@ -47,8 +47,23 @@ class SessionClient extends pg.Client implements Opening {
   }
 }
 
-/** Makes the pool of this `Knex` open its sessions as `SessionClient`. */
+/** What Knex has of a pool, and does not type. */
+interface PoolClient {
+  driver: { Client: typeof pg.Client };
+  transaction: (work: unknown, config: object, outer: unknown) => unknown;
+}
+
+/**
+ * Makes the pool of this `Knex` open its sessions as `SessionClient`, and begin each transaction as READ COMMITTED,
+ * unless it says otherwise: with another `default_transaction_isolation`, a transaction would go on seeing what was
+ * before it had its locks, and fail wherever another had written meanwhile. A setting of the session would do for single
+ * statements too (`runReadCommitted`), but PgBouncer refuses it at the start, and later gives it to other clients.
+ */
 export function withSessions(database: Knex): Knex {
-  (database.client as { driver: { Client: typeof pg.Client } }).driver = { Client: SessionClient };
+  const client = database.client as PoolClient;
+  const { transaction } = client;
+  client.driver = { Client: SessionClient };
+  client.transaction = (work, config, outer) =>
+    transaction.call(client, work, { isolationLevel: 'read committed', ...config }, outer);
   return database;
 }

@@ -24,7 +24,8 @@ describe('the pruning of a worker', () => {
   function start({ operations, facets }: { operations?: Answer; facets?: Answer }): Rounds {
     const raw = (sql: string, { after }: { after: unknown }) =>
       (sql.includes('prune_facets') ? facets : operations)?.(after) ?? Promise.resolve(none);
-    const database = { raw } as unknown as Database;
+    const transaction = (work: (own: object) => unknown) => Promise.resolve(work({ raw }));
+    const database = { transaction } as unknown as Database;
     const pruning = startPruning({ database, logger: pino({ level: 'silent' }) });
     started.push(pruning);
     return pruning;

@@ -13,7 +13,7 @@ export interface NewBill {
 
 /**
  * Adds a bill of materials or a sub-assembly with its components, in one statement; one whose id is taken is left as it
- * is.
+ * is. In the order of materials: each component takes a lock on its own, for its key.
  */
 export async function createBill(database: Database, shopId: number, bill: NewBill): Promise<void> {
   await database.raw(
@@ -23,7 +23,8 @@ export async function createBill(database: Database, shopId: number, bill: NewBi
      )
      INSERT INTO bill_components (shop_id, material_id, bill_id, quantity)
      SELECT added.shop_id, given.material_id, added.id, given.quantity
-     FROM added, unnest(CAST(:materialIds AS text[]), CAST(:quantities AS numeric[])) AS given (material_id, quantity)`,
+     FROM added, unnest(CAST(:materialIds AS text[]), CAST(:quantities AS numeric[])) AS given (material_id, quantity)
+     ORDER BY given.material_id`,
     {
       shopId,
       id: bill.id,

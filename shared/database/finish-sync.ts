@@ -100,28 +100,40 @@ async function removeUnused(transaction: Database, shopId: number): Promise<numb
   let afterId = '';
   for (;;) {
     const asked = { shopId, afterId, limit: removedPerBatch };
-    const { rows } = await transaction.raw<{ rows: { count: number; last: string | null }[] }>(removeBatch, asked);
-    const { count, last } = rows[0] ?? { count: 0, last: null };
-    removedCount += count;
-    if (count < removedPerBatch || last === null) return removedCount;
-    afterId = last;
+    const { rows: unused } = await transaction.raw<{ rows: { id: string }[] }>(unusedBatch, asked);
+    const ids = unused.map(({ id }) => id);
+    // Whoever adds one to a bill has locked it: only a later statement sees what has become of that.
+    await transaction.raw(lockBatch, { shopId, ids });
+    const { rows } = await transaction.raw<{ rows: { count: number }[] }>(removeBatch, { shopId, ids });
+    removedCount += rows[0]?.count ?? 0;
+    if (ids.length < removedPerBatch) return removedCount;
+    afterId = ids.at(-1) ?? '';
   }
 }
 
 const isUsed = `EXISTS (SELECT 1 FROM bill_components c WHERE c.shop_id = s.shop_id AND c.material_id = s.id)`;
 
+/** A platform material has no levels; one that had some all the same would have a history and stay. */
+const isUnused = `NOT ${isUsed}
+  AND NOT EXISTS (SELECT 1 FROM levels l WHERE l.shop_id = s.shop_id AND l.material_id = s.id)`;
+
+const unusedBatch = `
+  SELECT s.id FROM platform_sightings s
+  WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id > :afterId AND s.gone_since IS NOT NULL AND ${isUnused}
+  ORDER BY s.id LIMIT :limit`;
+
+/** In one order, as whoever adds them to a bill does. Their stock needs no lock: nobody takes it without this one. */
+const lockBatch = `
+  SELECT 1 FROM materials m WHERE m.shop_id = :shopId AND m.id = ANY (CAST(:ids AS text[])) ORDER BY m.id FOR UPDATE`;
+
 /**
- * A platform material has no levels; one that had some all the same would have a history and stay.
- *
  * The ids are an array, by which each table is entered at its primary key. With joins, all of the shop's sightings were
  * read for each batch and compared with each of its ids: 2.5 s a batch at 100,000, and 0.1 in this form.
  */
 const removeBatch = `
   WITH doomed AS MATERIALIZED (
     SELECT s.id FROM platform_sightings s
-    WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id > :afterId AND s.gone_since IS NOT NULL AND NOT ${isUsed}
-      AND NOT EXISTS (SELECT 1 FROM levels l WHERE l.shop_id = s.shop_id AND l.material_id = s.id)
-    ORDER BY s.id LIMIT :limit
+    WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id = ANY (CAST(:ids AS text[])) AND ${isUnused}
   ),
   unseen AS (
     DELETE FROM platform_sightings s
@@ -131,7 +143,7 @@ const removeBatch = `
     DELETE FROM stock t WHERE t.shop_id = :shopId AND t.material_id = ANY (ARRAY (SELECT id FROM doomed))
   ),
   unmade AS (DELETE FROM materials m WHERE m.shop_id = :shopId AND m.id = ANY (ARRAY (SELECT id FROM doomed)))
-  SELECT count(*)::integer AS count, max(id) AS last FROM doomed`;
+  SELECT count(*)::integer AS count FROM doomed`;
 
 /**
  * Names are looked up only for what is shown. When half a million had just been marked, which the planner's statistics

@@ -51,7 +51,7 @@ export async function recordLocations(
   then: SyncPosition,
 ): Promise<RecordedPage | undefined> {
   const given = JSON.stringify(locations);
-  return recordPage(database, hold, then, { sql: writeLocations, given, kind: 'locations' });
+  return recordPage(database, hold, then, { locks: [], sql: writeLocations, given, kind: 'locations' });
 }
 
 /**
@@ -67,10 +67,13 @@ export async function recordVariants(
   then: SyncPosition,
 ): Promise<RecordedPage | undefined> {
   const given = JSON.stringify(variants.map(toRecord));
-  return recordPage(database, hold, then, { sql: writeVariants, given, kind: 'variants' });
+  const locks = [lockMaterials, lockStock, makeFacets];
+  return recordPage(database, hold, then, { locks, sql: writeVariants, given, kind: 'variants' });
 }
 
 interface PageWrite {
+  /** What takes the locks of the write before it, in their order. */
+  locks: readonly string[];
   sql: string;
   given: string;
   kind: 'locations' | 'variants';
@@ -80,10 +83,11 @@ async function recordPage(
   database: Database,
   hold: SyncHold,
   then: SyncPosition,
-  { sql, given, kind }: PageWrite,
+  { locks, sql, given, kind }: PageWrite,
 ): Promise<RecordedPage | undefined> {
   return whileHeld(database, hold, async (transaction, generation) => {
     const { shopId } = hold;
+    for (const lock of locks) await transaction.raw(lock, { shopId, given });
     const written = await transaction.raw<{ rows: WrittenRow[] }>(sql, { shopId, generation, given });
     const { fresh = 0, added = 0, changed = 0 } = written.rows[0] ?? {};
     const { rows } = await transaction.raw<{ rows: SyncRow[] }>(
@@ -130,6 +134,30 @@ const writeLocations = `
   SELECT (SELECT count(*) FROM seen)::integer AS fresh,
          (SELECT count(*) FROM written WHERE id NOT IN (SELECT id FROM known))::integer AS added,
          (SELECT count(*) FROM written WHERE id IN (SELECT id FROM known))::integer AS changed`;
+
+const idsGiven = `ARRAY (SELECT g.id FROM jsonb_to_recordset(CAST(:given AS jsonb)) AS g (id text))`;
+
+/**
+ * A page takes its locks as whoever changes a bill does (migration 0009): the materials, their stock, then facets that
+ * are new, each in one order. Left to `writeVariants`, Postgres would take the first row of stock before any material,
+ * and facets in the order of the variants; beside a bill of the same materials, or vendors, the two waited in a circle.
+ */
+const lockMaterials = `
+  SELECT 1 FROM materials m WHERE m.shop_id = :shopId AND m.id = ANY (${idsGiven}) ORDER BY m.id FOR NO KEY UPDATE`;
+const lockStock = `
+  SELECT 1 FROM stock t WHERE t.shop_id = :shopId AND t.material_id = ANY (${idsGiven})
+  ORDER BY t.material_id FOR NO KEY UPDATE`;
+
+/** Of materials that are new or have another vendor; the use, a bit of `facet_id`, stays while they are locked. */
+const makeFacets = `
+  SELECT facet_of(:shopId, wanted.vendor, 'platform', wanted.is_used)
+  FROM (
+    SELECT DISTINCT given.vendor, coalesce((m.facet_id & 1) = 1, false) AS is_used
+    FROM jsonb_to_recordset(CAST(:given AS jsonb)) AS given (id text, vendor text)
+    LEFT JOIN materials m ON m.shop_id = :shopId AND m.id = given.id
+    WHERE m.id IS NULL OR m.vendor IS DISTINCT FROM given.vendor
+    ORDER BY vendor, is_used
+  ) AS wanted`;
 
 /** The row of stock is also written if only the fields changed, since it says when the material last changed. */
 const writeVariants = `

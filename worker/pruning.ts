@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../shared/database/connect.js';
 import { reasonOf } from '../shared/database/errors.js';
 import { pruneFacets } from '../shared/database/facets.js';
-import { pruneOperations } from '../shared/database/operations.js';
+import { pruneOperations, pruneOperationsAhead } from '../shared/database/operations.js';
 import { operationsKeptMs } from '../shared/inventory/time-limits.js';
 import type { Logger } from '../shared/runtime/logger.js';
 import { periodically } from '../shared/runtime/periodically.js';
@@ -10,7 +10,7 @@ import type { Rounds } from '../shared/runtime/periodically.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
 
 const operationsEveryMs = 60_000;
-const operationBatchSize = 2_000;
+const operationBatch = { keptMs: operationsKeptMs, batchSize: 2_000 };
 /** A round looks at every facet, at most 10,000 a second. */
 const facetsEveryMs = 600_000;
 const facetBatchSize = 1_000;
@@ -24,9 +24,11 @@ export function startPruning({ database, logger }: { database: Database; logger:
   const rounds = [
     periodically(
       operationsEveryMs,
-      inBatches<string>((after) =>
-        pruneOperations(database, { keptMs: operationsKeptMs, batchSize: operationBatchSize, ...(after && { after }) }),
-      ),
+      async (signal) => {
+        for (const prune of [pruneOperations, pruneOperationsAhead]) {
+          await inBatches<string>((after) => prune(database, { ...operationBatch, ...(after && { after }) }))(signal);
+        }
+      },
       logRecurring(logger, 'Old operations could not be deleted.', reasonOf),
     ),
     periodically(
@@ -48,10 +50,11 @@ export function startPruning({ database, logger }: { database: Database; logger:
 function inBatches<Last>(prune: (after?: Last) => Promise<Last | undefined>): (signal: AbortSignal) => Promise<void> {
   return async (signal) => {
     let after: Last | undefined;
-    do {
+    while (!signal.aborted) {
       after = await prune(after);
-      // A stop ends the pause, and is seen below.
-      if (after !== undefined) await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-    } while (after !== undefined && !signal.aborted);
+      if (after === undefined) return;
+      // A stop ends the pause.
+      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+    }
   };
 }

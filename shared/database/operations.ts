@@ -133,7 +133,7 @@ export async function pruneOperations(
     database,
     `WITH old AS (
        SELECT op_id FROM operations
-       WHERE ${commitsUnhurried} AND op_id > :after AND op_id < ${firstIdOfKept} AND recorded_at < ${keptSince}
+       WHERE ${commitsUnhurried} AND op_id > :after AND op_id < ${firstIdOf(keptSince)} AND recorded_at < ${keptSince}
        ORDER BY op_id LIMIT :batchSize FOR UPDATE SKIP LOCKED
      ), deleted AS (
        DELETE FROM operations USING old WHERE operations.op_id = old.op_id
@@ -145,12 +145,45 @@ export async function pruneOperations(
   return Number(count) === batchSize && last !== null ? last : undefined;
 }
 
+/**
+ * Deletes such operations also where their ids say that they are of a time to come: an API process whose clock was years
+ * ahead has dated them, and `pruneOperations` would come to them years from now. Of ids beyond tomorrow there are none,
+ * or those of such a process, which are all looked at; the primary key says which.
+ *
+ * @param after the last id looked at in the batch before this one
+ * @returns the last id looked at, where the batch was full and there may be more
+ */
+export async function pruneOperationsAhead(
+  database: Database,
+  { keptMs, batchSize, after = nilUuid }: { keptMs: number; batchSize: number; after?: string },
+): Promise<string | undefined> {
+  const rows = await runReadCommitted<{ count: string; last: string | null }>(
+    database,
+    `WITH ahead AS MATERIALIZED (
+       SELECT op_id, recorded_at FROM operations
+       WHERE ${commitsUnhurried} AND op_id > :after AND op_id > ${firstIdOf(tomorrow)} ORDER BY op_id LIMIT :batchSize
+     ), old AS (
+       SELECT op_id FROM operations
+       WHERE op_id = ANY (ARRAY (SELECT op_id FROM ahead WHERE recorded_at < ${keptSince}))
+       FOR UPDATE SKIP LOCKED
+     ), deleted AS (
+       DELETE FROM operations USING old WHERE operations.op_id = old.op_id
+     )
+     SELECT count(*), max(op_id::text) AS last FROM ahead`,
+    { after, batchSize, keptMs },
+  );
+  const [{ count, last } = { count: '0', last: null }] = rows;
+  return Number(count) === batchSize && last !== null ? last : undefined;
+}
+
 const keptSince = `statement_timestamp() - CAST(:keptMs AS bigint) * interval '1 millisecond'`;
+const tomorrow = `statement_timestamp() + interval '1 day'`;
 
 /** A UUIDv7 begins with its millisecond, so the primary key is also the order of time. */
-const firstIdOfKept = `CAST(
-  lpad(to_hex(greatest(0, CAST(extract(epoch FROM ${keptSince}) * 1000 AS bigint))), 12, '0') || '70008000000000000000'
-  AS uuid)`;
+function firstIdOf(moment: string): string {
+  const hex = `to_hex(greatest(0, CAST(extract(epoch FROM ${moment}) * 1000 AS bigint)))`;
+  return `CAST(lpad(${hex}, 12, '0') || '70008000000000000000' AS uuid)`;
+}
 
 const nilUuid = '00000000-0000-0000-0000-000000000000';
 

@@ -1,7 +1,14 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import { cancelOperations, findOutcomes, pruneOperations } from '../../../shared/database/operations.js';
+import {
+  cancelOperations,
+  findOutcomes,
+  pruneOperations,
+  pruneOperationsAhead,
+} from '../../../shared/database/operations.js';
 import { useDatabase } from '../../support/database.js';
+import { planOf, sentDuring } from '../../support/sent-statements.js';
+import type { PlanNode } from '../../support/sent-statements.js';
 
 describe('the deletion of old operations', () => {
   const postgres = useDatabase({ poolMax: 2 });
@@ -41,6 +48,45 @@ describe('the deletion of old operations', () => {
     Date.now = () => now() + 100 * keptMs;
     await prune().finally(() => (Date.now = now));
     expect(await onRecord(kept)).to.deep.equal(kept);
+  });
+
+  describe('whose ids are of a time to come', () => {
+    const dayMs = 24 * 3_600_000;
+    const yearsAhead = () => Date.now() + 3_650 * dayMs;
+    const pruneAhead = (batch = {}) => pruneOperationsAhead(postgres.database, { keptMs, batchSize: 1_000, ...batch });
+
+    it('leaves them on record as long as others, and no longer', async () => {
+      const kept = await record(40_000, yearsAhead());
+      const gone = await record(80_000, yearsAhead());
+      await prune();
+      expect(await onRecord(gone), 'by their ids alone they are young').to.deep.equal(gone);
+      expect(await pruneAhead()).to.equal(undefined);
+      expect(await onRecord([...kept, ...gone])).to.deep.equal(kept);
+    });
+
+    it('looks at all of them, batch by batch, whichever clock was further ahead', async () => {
+      await postgres.database.raw('DELETE FROM operations');
+      const kept = await record(40_000, Date.now() + 3 * dayMs, Date.now() + 4 * dayMs);
+      const gone = await record(80_000, yearsAhead(), yearsAhead() + 1);
+      const first = await pruneAhead({ batchSize: 2 });
+      expect(first).to.equal(kept[1]);
+      const second = await pruneAhead({ batchSize: 2, after: first });
+      expect(second).to.equal(gone[1]);
+      expect(await pruneAhead({ batchSize: 2, after: second })).to.equal(undefined);
+      expect(await onRecord([...kept, ...gone])).to.have.members(kept);
+    });
+
+    it('asks the primary key whether there are any, and looks at no others', async () => {
+      const [statement] = (await sentDuring(postgres.database, pruneAhead)).filter(({ text }) =>
+        text.includes('ahead'),
+      );
+      if (statement === undefined) expect.fail('nothing was sent');
+      const nodes = nodesOf(await planOf(postgres.database, statement));
+      const ahead = nodes.find((node) => node['Index Cond']?.includes('op_id >'));
+      expect(ahead).to.include({ 'Index Name': 'operations_pkey' });
+    });
+
+    const nodesOf = (node: PlanNode): PlanNode[] => [node, ...(node.Plans ?? []).flatMap(nodesOf)];
   });
 
   it('waits for nobody: what another process deletes at the same time is left to it', async () => {

@@ -21,9 +21,12 @@ describe('the pruning of a worker', () => {
   });
 
   /** What is deleted is up to the test; nothing, unless it says so. */
-  function start({ operations, facets }: { operations?: Answer; facets?: Answer }): Rounds {
-    const raw = (sql: string, { after }: { after: unknown }) =>
-      (sql.includes('prune_facets') ? facets : operations)?.(after) ?? Promise.resolve(none);
+  function start({ operations, ahead, facets }: { operations?: Answer; ahead?: Answer; facets?: Answer }): Rounds {
+    const answerOf = (sql: string) => {
+      if (sql.includes('prune_facets')) return facets;
+      return sql.includes('ahead') ? ahead : operations;
+    };
+    const raw = (sql: string, { after }: { after: unknown }) => answerOf(sql)?.(after) ?? Promise.resolve(none);
     const transaction = (work: (own: object) => unknown) => Promise.resolve(work({ raw }));
     const database = { transaction } as unknown as Database;
     const pruning = startPruning({ database, logger: pino({ level: 'silent' }) });
@@ -43,6 +46,20 @@ describe('the pruning of a worker', () => {
     });
     await until(() => asked.length === 3, { deadlineMs: soonMsMax, what: 'three batches' });
     expect(asked.slice(1)).to.deep.equal(['0190', '0191']);
+  });
+
+  it('deletes those whose ids are ahead of their time after the others, batch by batch', async () => {
+    const asked: unknown[] = [];
+    const lasts = ['f190', 'f191'];
+    const batch = (kind: string) => (after: unknown) => {
+      asked.push(`${kind} ${String(after)}`);
+      const last = kind === 'ahead' ? lasts.shift() : undefined;
+      return Promise.resolve(last === undefined ? none : { rows: [{ count: String(batchSize), last }] });
+    };
+    start({ operations: batch('old'), ahead: batch('ahead') });
+    await until(() => asked.length === 4, { deadlineMs: soonMsMax, what: 'four batches' });
+    const nil = '00000000-0000-0000-0000-000000000000';
+    expect(asked).to.deep.equal([`old ${nil}`, `ahead ${nil}`, 'ahead f190', 'ahead f191']);
   });
 
   it('looks at facets from its start on, batch by batch, each from where the one before ended', async () => {

@@ -13,6 +13,7 @@ import { wholeNumber } from './option-parsers.js';
 import { createProgressBar } from './progress-bar.js';
 import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
+import { describeRemedies } from './verify-remedies.js';
 
 interface VerifyOptions {
   json?: true;
@@ -99,5 +100,6 @@ function describe(check: Check): string {
     one.found,
   ]);
   const shown = mismatches.length < mismatchCount ? ` The first ${mismatches.length}:` : '';
-  return `${checked} ${mismatchCount} differences.${shown}\n\n${formatTable(head, rows)}`;
+  const found = `${mismatchCount} differences.${shown}\n\n${formatTable(head, rows)}`;
+  return `${checked} ${found}\n\n${describeRemedies(mismatches)}`;
 }

@@ -1,0 +1,162 @@
+import { readFileSync } from 'node:fs';
+import { expect } from 'chai';
+import pg from 'pg';
+import { createBill } from '../../../shared/database/bills.js';
+import { createMaterials } from '../../../shared/database/create-materials.js';
+import { bookStock } from '../../support/book-stock.js';
+import { useDatabase } from '../../support/database.js';
+import { createTestShop } from '../../support/shop.js';
+import { createCli } from './run-manage.js';
+
+const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
+const [section = ''] = readme.split('### Mending what verify finds').slice(1);
+/** What the README has an operator run: by the ledger, and of what lists go by. */
+const [byLedger = '', ofLists = ''] = [...section.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, sql = '']) => sql);
+
+const material = 'VMAT-b';
+
+describe('what verify tells an operator to do', () => {
+  const postgres = useDatabase({ poolMax: 2, pipeline: true });
+  let shopId: number;
+  let locationIds: string[];
+  beforeEach(async () => {
+    const { database } = postgres;
+    ({ shopId, locationIds } = await createTestShop(database, { materials: 0, locations: 2 }));
+    const vendors = { 'VMAT-a': 'Acme', [material]: 'Acme', 'VMAT-c': 'Zeta' };
+    const materials = Object.entries(vendors).map(([id, vendor]) => {
+      return { id, vendor, origin: 'virtual' as const, productName: id };
+    });
+    await createMaterials(database, shopId, materials);
+    for (const quantity of [5_000_000, 1_250_000, 3_000_000]) {
+      const levels = locationIds.map((locationId) => ({ locationId, quantity }));
+      await bookStock(
+        database,
+        shopId,
+        materials.map(({ id }) => ({ materialId: id, levels })),
+      );
+    }
+    const components = [{ materialId: 'VMAT-c', quantity: 1_000_000 }];
+    await createBill(database, shopId, { id: 'b', kind: 'bill_of_materials', name: 'b', components });
+  });
+
+  afterEach(() => postgres.database.raw('DROP TABLE IF EXISTS back_up'));
+
+  const verify = async () => {
+    const cli = createCli({ DATABASE_URL: postgres.url });
+    const { code, stdout } = await cli.run(['verify', '--shop', String(shopId)]);
+    return { code, text: stdout };
+  };
+  /** As psql does with `-v shop=… -v material=…`. */
+  const run = async (sql: string) => {
+    const client = new pg.Client({ connectionString: postgres.url });
+    await client.connect();
+    const given = sql.replaceAll(":'material'", `'${material}'`).replaceAll(':shop', String(shopId));
+    await client.query(given).finally(() => client.end());
+  };
+  /** Past what keeps it, as no statement of ours does. @param sql `of` is the first level of the material */
+  const damage = (sql: string) =>
+    postgres.database.transaction(async (transaction) => {
+      await transaction.raw('SET LOCAL session_replication_role = replica');
+      const of = `(SELECT id FROM levels WHERE shop_id = :shopId AND material_id = '${material}' AND location_id = :locationId)`;
+      await transaction.raw(sql.replaceAll('$of', of), { shopId, locationId: locationIds[0] ?? '' });
+    });
+  const figures = async () => {
+    const { rows } = await postgres.database.raw<{ rows: object[] }>(
+      `SELECT l.quantity, l.sequence, s.total_quantity FROM levels l JOIN stock s USING (shop_id, material_id)
+       WHERE shop_id = ? AND material_id = ? ORDER BY location_id`,
+      [shopId, material],
+    );
+    return rows;
+  };
+  const whole = { quantity: '3.000000', sequence: '3', total_quantity: '6.000000' };
+
+  const ofLedger: [what: string, sql: string][] = [
+    ['a level that was changed', 'UPDATE levels SET quantity = 4 WHERE id = $of'],
+    ['a level that is older than its ledger', 'UPDATE levels SET quantity = 1.25, sequence = 2 WHERE id = $of'],
+    [
+      'a total that was changed',
+      `UPDATE stock SET total_quantity = 7 WHERE shop_id = :shopId AND material_id = '${material}'`,
+    ],
+  ];
+  for (const [what, sql] of ofLedger) {
+    it(`mends ${what}, by its ledger`, async () => {
+      await damage(sql);
+      const { code, text } = await verify();
+      expect(code).to.equal(1);
+      expect(text).to.contain('with the first statements there').and.not.contain('second statements');
+      await run(byLedger);
+      expect(await verify()).to.include({ code: 0 });
+      expect(await figures()).to.deep.equal([whole, whole]);
+    });
+  }
+
+  const ofTheLedgerItself: [what: string, sql: string][] = [
+    ['an entry in the middle is missing', 'DELETE FROM ledger WHERE level_id = $of AND sequence = 2'],
+    ['the last entry is missing', 'DELETE FROM ledger WHERE level_id = $of AND sequence = 3'],
+    ['every entry is missing', 'DELETE FROM ledger WHERE level_id = $of'],
+    [
+      'an entry was changed',
+      'UPDATE ledger SET previous = previous + 1, level_after = level_after + 1 WHERE level_id = $of AND sequence = 2',
+    ],
+  ];
+  for (const [what, sql] of ofTheLedgerItself) {
+    it(`leaves a level alone where ${what}, and mends it once that came from a back-up`, async () => {
+      const { database } = postgres;
+      await database.raw('CREATE TABLE back_up AS SELECT * FROM ledger');
+      await damage(sql);
+      await run(byLedger);
+      expect(await figures()).to.deep.equal([whole, whole]);
+      const { code, text } = await verify();
+      expect(code).to.equal(1);
+      expect(text).to.contain('it has to come from a back-up');
+      await damage('DELETE FROM ledger WHERE level_id = $of');
+      await damage('INSERT INTO ledger SELECT * FROM back_up WHERE level_id = $of');
+      await run(byLedger);
+      expect(await verify()).to.include({ code: 0 });
+      expect(await figures()).to.deep.equal([whole, whole]);
+    });
+  }
+
+  it('mends the total once a level that is gone came from a back-up, however old', async () => {
+    await postgres.database.raw('CREATE TABLE back_up AS SELECT * FROM levels WHERE shop_id = ?', [shopId]);
+    await postgres.database.raw('UPDATE back_up SET quantity = 1.25, sequence = 2');
+    await damage('DELETE FROM levels WHERE id = $of');
+    expect((await verify()).text)
+      .to.contain('it has to come from a back-up')
+      .and.contain('first statements there');
+    await damage(
+      `INSERT INTO levels SELECT * FROM back_up WHERE material_id = '${material}' AND location_id = :locationId`,
+    );
+    await run(byLedger);
+    expect(await verify()).to.include({ code: 0 });
+    expect(await figures()).to.deep.equal([whole, whole]);
+  });
+
+  const ofWhatListsGoBy: [what: string, sql: string][] = [
+    ['a vendor that was changed', `UPDATE materials SET vendor = 'New' WHERE shop_id = :shopId AND id = '${material}'`],
+    ['a bill that is gone', 'DELETE FROM bill_components WHERE shop_id = :shopId'],
+    ['stock of another facet', `UPDATE stock SET facet_id = facet_id + 4 WHERE shop_id = :shopId`],
+    ['a facet that is not there', `UPDATE materials SET facet_id = 2000000000 WHERE shop_id = :shopId`],
+    ['a material that is gone', `DELETE FROM materials WHERE shop_id = :shopId AND id = 'VMAT-x'`],
+    [
+      'what was counted twice',
+      'INSERT INTO facet_counts (facet_id, materials) SELECT id, 7 FROM facets WHERE shop_id = :shopId',
+    ],
+    ['what was not counted', 'DELETE FROM facet_counts'],
+  ];
+  for (const [what, sql] of ofWhatListsGoBy) {
+    it(`mends ${what}, by the materials`, async () => {
+      const gone = { id: 'VMAT-x', origin: 'virtual', productName: 'x', vendor: 'Gone' } as const;
+      await createMaterials(postgres.database, shopId, [gone]);
+      await damage(sql);
+      const { code, text } = await verify();
+      expect(code).to.equal(1);
+      expect(text).to.contain('with the second statements there').and.not.contain('first statements');
+      await run(ofLists);
+      expect(await verify()).to.include({ code: 0 });
+      // What it switches off meanwhile is on again.
+      await postgres.database.raw(`UPDATE materials SET vendor = 'Later' WHERE shop_id = ?`, [shopId]);
+      expect(await verify()).to.include({ code: 0 });
+    });
+  }
+});

@@ -1,6 +1,7 @@
 import { toDecimal } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import type { Database } from './connect.js';
+import { runReadCommitted } from './read-committed.js';
 
 export type BillKind = 'bill_of_materials' | 'sub_assembly';
 
@@ -16,7 +17,8 @@ export interface NewBill {
  * is. In the order of materials: each component takes a lock on its own, for its key.
  */
 export async function createBill(database: Database, shopId: number, bill: NewBill): Promise<void> {
-  await database.raw(
+  await runReadCommitted(
+    database,
     `WITH added AS (
        INSERT INTO bills (shop_id, id, kind, name) VALUES (:shopId, :id, :kind, :name)
        ON CONFLICT DO NOTHING RETURNING shop_id, id

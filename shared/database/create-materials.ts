@@ -2,6 +2,7 @@ import type { NewMaterialFields, Origin } from '../domain/material.js';
 import { toDecimal, toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import type { Database } from './connect.js';
+import { runReadCommitted } from './read-committed.js';
 
 /** A material to be added. */
 export interface NewMaterial extends NewMaterialFields {
@@ -30,7 +31,7 @@ export async function createMaterials(
   materials: readonly NewMaterial[],
 ): Promise<string[]> {
   if (materials.length > newMaterialsMax) throw new RangeError(`more than ${newMaterialsMax} materials in a call`);
-  const { rows } = await database.raw<{ rows: { material_id: string }[] }>(insertMaterials, {
+  const rows = await runReadCommitted<{ material_id: string }>(database, insertMaterials, {
     shopId,
     given: JSON.stringify(materials.map(toRecord)),
   });

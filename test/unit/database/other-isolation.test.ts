@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
 import { insertKey, revokeKey, touchKey } from '../../../shared/database/api-keys.js';
+import { createBill } from '../../../shared/database/bills.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { decidedTransaction } from '../../../shared/database/decided-transaction.js';
@@ -75,6 +76,20 @@ for (const isolation of ['repeatable read', 'serializable']) {
       const drawing = facetsOfVendors(database, shopId, ['New']);
       await untilWaiting(database, 1).finally(() => cycle.commit());
       expect(await drawing).to.have.lengthOf(1);
+    });
+
+    it('does not keep a bill of a material from what another one has made of that meanwhile', async () => {
+      await create(database, 'x', 'Acme');
+      const bill = (by: Database, id: string) => {
+        const components = [{ materialId: 'VMAT-x', quantity: 1_000_000 }];
+        return createBill(by, shopId, { id, kind: 'bill_of_materials', name: id, components });
+      };
+      const first = await database.transaction();
+      await bill(first, 'b1');
+      const second = bill(database, 'b2');
+      await untilWaiting(database, 1).finally(() => first.commit());
+      await second;
+      expect(await checkLists(database, { shopId })).to.deep.equal({ mismatchCount: 0, mismatches: [] });
     });
 
     it('does not keep a key that was just used from being revoked', async () => {

@@ -41,7 +41,7 @@ describe('a service whose database is serializable by default', () => {
     await owner.destroy();
     // The setting holds for the sessions that are opened from now on.
     database = connectForTest(testDatabase.url);
-    service = await startService({ databaseUrl: testDatabase.url, apiEnv: { WAIT_MS: '3000' } });
+    service = await startService({ databaseUrl: testDatabase.url, apiEnv: { WAIT_MS: '6000' } });
   });
   after(async () => {
     await service.stop();

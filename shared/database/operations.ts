@@ -114,6 +114,16 @@ async function record(
   });
 }
 
+export interface OperationBatch {
+  keptMs: number;
+  batchSize: number;
+  /**
+   * What the batch before this one returned: a scan from the start would walk over what that deleted, until the next
+   * vacuum.
+   */
+  after?: string;
+}
+
 /**
  * Deletes a batch of operations that are older than anyone can still ask for; the ledger stays. It can run beside full
  * load and beside another process that does the same, because rows that someone holds are skipped.
@@ -121,16 +131,12 @@ async function record(
  * Age is by Postgres' clock (`recorded_at`), not by the id alone. An API process dates the id by its own clock, which
  * may be wrong: an operation of a machine that woke up in 1970 was on record, and its key remembered, for a minute.
  *
- * @param after the last id of the batch before this one: a scan from the start would walk over what it deleted, until
- *   the next vacuum
  * @returns the last id deleted, where the batch was full and there may be more
  */
-export async function pruneOperations(
-  database: Database,
-  { keptMs, batchSize, after = nilUuid }: { keptMs: number; batchSize: number; after?: string },
-): Promise<string | undefined> {
-  const rows = await runReadCommitted<{ count: string; last: string | null }>(
+export function pruneOperations(database: Database, batch: OperationBatch): Promise<string | undefined> {
+  return pruneBatch(
     database,
+    batch,
     `WITH old AS (
        SELECT op_id FROM operations
        WHERE ${commitsUnhurried} AND op_id > :after AND op_id < ${firstIdOf(keptSince)} AND recorded_at < ${keptSince}
@@ -139,10 +145,7 @@ export async function pruneOperations(
        DELETE FROM operations USING old WHERE operations.op_id = old.op_id
      )
      SELECT count(*), max(op_id::text) AS last FROM old`,
-    { after, batchSize, keptMs },
   );
-  const [{ count, last } = { count: '0', last: null }] = rows;
-  return Number(count) === batchSize && last !== null ? last : undefined;
 }
 
 /**
@@ -150,15 +153,12 @@ export async function pruneOperations(
  * ahead has dated them, and `pruneOperations` would come to them years from now. Of ids beyond tomorrow there are none,
  * or those of such a process, which are all looked at; the primary key says which.
  *
- * @param after the last id looked at in the batch before this one
  * @returns the last id looked at, where the batch was full and there may be more
  */
-export async function pruneOperationsAhead(
-  database: Database,
-  { keptMs, batchSize, after = nilUuid }: { keptMs: number; batchSize: number; after?: string },
-): Promise<string | undefined> {
-  const rows = await runReadCommitted<{ count: string; last: string | null }>(
+export function pruneOperationsAhead(database: Database, batch: OperationBatch): Promise<string | undefined> {
+  return pruneBatch(
     database,
+    batch,
     `WITH ahead AS MATERIALIZED (
        SELECT op_id, recorded_at FROM operations
        WHERE ${commitsUnhurried} AND op_id > :after AND op_id > ${firstIdOf(tomorrow)} ORDER BY op_id LIMIT :batchSize
@@ -170,8 +170,17 @@ export async function pruneOperationsAhead(
        DELETE FROM operations USING old WHERE operations.op_id = old.op_id
      )
      SELECT count(*), max(op_id::text) AS last FROM ahead`,
-    { after, batchSize, keptMs },
   );
+}
+
+/** @param sql answers how many operations it looked at, and the last of their ids */
+async function pruneBatch(
+  database: Database,
+  { keptMs, batchSize, after = nilUuid }: OperationBatch,
+  sql: string,
+): Promise<string | undefined> {
+  const bindings = { after, batchSize, keptMs };
+  const rows = await runReadCommitted<{ count: string; last: string | null }>(database, sql, bindings);
   const [{ count, last } = { count: '0', last: null }] = rows;
   return Number(count) === batchSize && last !== null ? last : undefined;
 }

@@ -43,10 +43,10 @@ export interface LedgerPage {
 }
 
 /**
- * A page of a material's ledger. Its cost does not grow with the ledger: the entries are reached through the primary
- * key, level by level, and a time is found among a level's entries by bisection, because times ascend with the sequence
- * (apply-read, `atMs`). Rows that are booked meanwhile are newer than any position, so they shift no later page. Empty
- * for a material that the shop does not have.
+ * A page of a material's ledger. Its cost does not grow with the ledger, and with the number of levels only by the few
+ * entries that it looks at of each: they are reached through the primary key, level by level, and a time is found among
+ * a level's entries by bisection, because times ascend with the sequence (apply-read, `atMs`). Rows that are booked
+ * meanwhile are newer than any position, so they shift no later page. Empty for a material that the shop does not have.
  */
 export async function readLedger(
   database: Database,
@@ -87,51 +87,81 @@ const columns = `g.sequence, g.op_id, g.row_index, g.requested_delta, g.requeste
   g.level_after, g.clamped, g.at, g.channel, g.key_id, g.request_id, g.reason, g.reference`;
 
 /**
- * For each level it finds the sequences of the last entry not after `until`, of the last one before that time, and of
- * the last one before `since`; then it takes from each as many as the page can need. Sequences have no gaps, so a range
- * of them is a count. WITH TIES, because entries that share the time of the last one are needed to order it.
+ * What repeats in a search for the last entry of a level that is not after a time: it halves what lies between `low`,
+ * up to which they are not, and `high`, above which they are. Where it ends the two are equal.
  */
-const entriesOfMaterial = `
-  WITH RECURSIVE wanted AS (
-    SELECT id, location_id, sequence FROM levels
-    WHERE shop_id = :shopId AND material_id = :materialId
-      AND (CAST(:locationId AS text) IS NULL OR location_id = :locationId)
-  ),
-  bounds (name, ms) AS (
-    VALUES ('until', CAST(:until AS bigint)),
-           ('within', CASE WHEN :isWithinTime THEN CAST(:until AS bigint) - 1 END),
-           ('since', CAST(:since AS bigint) - 1)
-  ),
-  -- The entries up to \`low\` are not after the bound; those above \`high\` are.
-  search (id, name, at, low, high) AS (
-    SELECT wanted.id, bounds.name, to_timestamp(bounds.ms / 1000.0), CAST(0 AS bigint), wanted.sequence
-    FROM wanted CROSS JOIN bounds WHERE bounds.ms IS NOT NULL
+const halve = (search: string) => `
     UNION ALL
-    SELECT search.id, search.name, search.at,
+    SELECT search.id, search.location_id, search.last, search.name, search.at,
            CASE WHEN middle.at <= search.at THEN middle.sequence ELSE search.low END,
            CASE WHEN middle.at <= search.at THEN search.high ELSE middle.sequence - 1 END
-    FROM search CROSS JOIN LATERAL (
+    FROM ${search} AS search CROSS JOIN LATERAL (
       SELECT g.sequence, g.at FROM ledger g
       WHERE g.shop_id = :shopId AND g.level_id = search.id AND g.sequence = (search.low + search.high + 1) / 2 OFFSET 0
     ) AS middle
-    WHERE search.low < search.high
+    WHERE search.low < search.high`;
+
+/**
+ * For each level it finds the sequences of the last entry not after `until`, of the last one before that time, and of
+ * the last one before `since`; from there it could reach as far back as a whole page needs. Sequences have no gaps, so
+ * a range of them is a count.
+ *
+ * Many levels would be many times the page (1,000 of them a quarter of a million entries), so it looks at one entry of
+ * each, at a depth that half of the levels need to fill a page to: the newest of these, as many as fill it, say which
+ * time it goes back to at most. No level is joined to itself, since the planner would compare each with each. WITH
+ * TIES, because entries that share the time of the last one are needed to order it.
+ */
+const entriesOfMaterial = `
+  WITH RECURSIVE bounds (name, ms) AS (
+    VALUES ('none', NULL),
+           ('until', CAST(:until AS bigint)),
+           ('within', CASE WHEN :isWithinTime THEN CAST(:until AS bigint) - 1 END),
+           ('since', CAST(:since AS bigint) - 1)
+  ),
+  bounded (id, location_id, last, name, at, low, high) AS (
+    SELECT id, location_id, sequence, bounds.name, to_timestamp(bounds.ms / 1000.0), CAST(0 AS bigint),
+           CASE WHEN bounds.name = 'none' THEN 0 ELSE sequence END
+    FROM levels CROSS JOIN bounds
+    WHERE shop_id = :shopId AND material_id = :materialId
+      AND (CAST(:locationId AS text) IS NULL OR location_id = :locationId)
+      AND (bounds.ms IS NOT NULL OR bounds.name = 'none')${halve('bounded')}
   ),
   found AS (
-    SELECT id, name, low AS sequence FROM search WHERE low >= high
+    SELECT id, location_id, coalesce(max(low) FILTER (WHERE name = 'until'), last) AS last,
+           max(low) FILTER (WHERE name = 'within') AS within, max(low) FILTER (WHERE name = 'since') AS since
+    FROM bounded WHERE low >= high GROUP BY id, location_id, last
+  ),
+  reach AS (
+    SELECT id, location_id, last, greatest(since, coalesce(within, last) - :perLevel, 0) AS before FROM found
+  ),
+  depth AS (
+    SELECT CAST(ceil(2.0 * :wanted / count(*)) AS bigint) AS entries FROM reach WHERE last > before HAVING count(*) > 0
+  ),
+  deep AS (
+    SELECT reach.*, greatest(last - entries, before) AS shallow, g.at
+    FROM depth CROSS JOIN reach LEFT JOIN LATERAL (
+      SELECT at FROM ledger
+      WHERE shop_id = :shopId AND level_id = reach.id AND sequence = last - entries + 1 AND sequence > before OFFSET 0
+    ) AS g ON true
+  ),
+  oldest AS (
+    SELECT at FROM deep WHERE at IS NOT NULL
+    ORDER BY at DESC OFFSET (SELECT ceil(CAST(:wanted AS numeric) / entries) - 1 FROM depth) LIMIT 1
+  ),
+  -- Either the entry at that depth is not older than the page can be, or only those above it are to be looked at.
+  older (id, location_id, last, name, at, low, high) AS (
+    SELECT id, location_id, last, 'older', oldest.at - interval '1 microsecond',
+           CASE WHEN oldest.at IS NULL OR deep.at >= oldest.at THEN before ELSE shallow END,
+           CASE WHEN oldest.at IS NULL THEN before WHEN deep.at >= oldest.at THEN shallow ELSE last END
+    FROM deep LEFT JOIN oldest ON true${halve('older')}
   )
-  SELECT wanted.id AS level_id, wanted.location_id, ${columns}
-  FROM wanted
-  LEFT JOIN found AS until ON until.id = wanted.id AND until.name = 'until'
-  LEFT JOIN found AS within ON within.id = wanted.id AND within.name = 'within'
-  LEFT JOIN found AS since ON since.id = wanted.id AND since.name = 'since'
-  CROSS JOIN LATERAL (
+  SELECT older.id AS level_id, older.location_id, ${columns}
+  FROM older CROSS JOIN LATERAL (
     SELECT * FROM ledger AS g
-    WHERE g.shop_id = :shopId AND g.level_id = wanted.id
-      AND g.sequence <= coalesce(until.sequence, wanted.sequence)
-      AND g.sequence > coalesce(since.sequence, 0)
-      AND g.sequence > coalesce(within.sequence, until.sequence, wanted.sequence) - :perLevel
+    WHERE g.shop_id = :shopId AND g.level_id = older.id AND g.sequence <= older.last AND g.sequence > older.low
     OFFSET 0
   ) AS g
+  WHERE older.low >= older.high
   ORDER BY g.at DESC FETCH FIRST :wanted ROWS WITH TIES`;
 
 /**

@@ -39,6 +39,8 @@ export interface PlanNode {
   'Index Cond'?: string;
   'Shared Hit Blocks'?: number;
   'Shared Read Blocks'?: number;
+  'Actual Rows'?: number;
+  'Actual Loops'?: number;
   Plans?: PlanNode[];
 }
 

@@ -7,6 +7,7 @@ import type { Operation } from '../../../shared/domain/operation.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import { connectForTest } from '../../support/database.js';
 import { planOf, sentDuring } from '../../support/sent-statements.js';
+import type { PlanNode } from '../../support/sent-statements.js';
 import { createTestDatabase } from '../../support/servers.js';
 import type { TestDatabase } from '../../support/servers.js';
 import { createTestShop, operationOf } from '../../support/shop.js';
@@ -183,6 +184,46 @@ describe('the ledger of a material', () => {
     expect(many).to.have.property('request').below(20);
   });
 
+  it('of many levels, which changed unequally often, comes whole and in order, page by page', async () => {
+    await useManyLevels({ levels: 40, entriesMax: 25 });
+    const whole = (await read({}, 5_000)).records;
+    expect(whole).to.have.length(460);
+    const [fromMs, toMs] = [whole[300]?.atMs, whole[20]?.atMs];
+    const stretch = whole.filter(({ atMs }) => atMs >= (fromMs ?? 0) && atMs <= (toMs ?? 0));
+    for (const limit of [3, 17, 90]) {
+      const nothing = () => Promise.resolve();
+      expect(shown(await readPages(limit, {}, nothing)), `by ${limit}`).to.equal(shown(whole));
+      expect(shown(await readPages(limit, { fromMs, toMs }, nothing)), `by ${limit}`).to.equal(shown(stretch));
+    }
+  });
+
+  it('of many levels takes about as many entries as a page has, and not as many of each level', async () => {
+    await useManyLevels({ levels: 400, entriesMax: 100 });
+    const { next } = await read({}, 250);
+    // For each of 400 levels one at a depth, some four of halving and, on later pages, seven for each of two bounds.
+    expect(await entriesRead(database, () => read({}, 250))).to.be.within(251, 4_000);
+    expect(await entriesRead(database, () => read({}, 250, next))).to.be.within(251, 10_000);
+  });
+
+  /** A material with levels that have 1 to `entriesMax` entries, in turn. */
+  async function useManyLevels({ levels, entriesMax }: { levels: number; entriesMax: number }): Promise<void> {
+    shop = await createTestShop(database, { locations: levels });
+    [materialId = ''] = shop.materialIds;
+    await fill(database, shop.shopId, materialId, { entries: entriesMax, startMs: Date.UTC(2026, 0, 1) });
+    await database.raw(
+      `WITH unequal AS (
+         UPDATE levels SET sequence = 1 + CAST(location_id AS integer) % :entriesMax, quantity = 1
+         WHERE shop_id = :shopId RETURNING id, sequence
+       ),
+       shorter AS (
+         DELETE FROM ledger g USING unequal WHERE g.level_id = unequal.id AND g.sequence > unequal.sequence
+       )
+       UPDATE ledger g SET at = at + unequal.id % 30 * interval '3 milliseconds'
+       FROM unequal WHERE g.level_id = unequal.id AND g.sequence <= unequal.sequence`,
+      { entriesMax, shopId: shop.shopId },
+    );
+  }
+
   const firstPage = { position: undefined, limit: 50 };
 
   /** What Postgres reads for each kind of page of a shop with so many entries a level, on tables without statistics. */
@@ -232,7 +273,20 @@ async function fill(
 
 /** The blocks that Postgres touches for the last statement that `use` sends. */
 async function blocksOf(database: Database, use: () => Promise<unknown>): Promise<number> {
-  const last = (await sentDuring(database, use)).at(-1) ?? expect.fail('nothing was sent');
-  const plan = await planOf(database, last, { isRun: true });
+  const plan = await planAsRun(database, use);
   return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
+}
+
+/** The entries of the ledger that Postgres takes for it, each as often as it does. */
+async function entriesRead(database: Database, use: () => Promise<unknown>): Promise<number> {
+  const taken = (node: PlanNode): number => {
+    const own = node['Relation Name'] === 'ledger' ? (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 0) : 0;
+    return (node.Plans ?? []).reduce((sum, child) => sum + taken(child), own);
+  };
+  return taken(await planAsRun(database, use));
+}
+
+async function planAsRun(database: Database, use: () => Promise<unknown>): Promise<PlanNode> {
+  const last = (await sentDuring(database, use)).at(-1) ?? expect.fail('nothing was sent');
+  return planOf(database, last, { isRun: true });
 }

@@ -98,10 +98,16 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
       const path = requestLine.exec(rawPacket?.toString('latin1') ?? '')?.[1];
       return path === undefined ? notHttp : refuseUnrouted(allowedMethods(path));
     }
+    case 'HPE_INVALID_URL':
+      return { result: fail('INVALID_INPUT', notEscaped) };
     default:
       return notHttp;
   }
 }
+
+/** curl, for one, sends an address as it is typed, umlauts and all. */
+const notEscaped =
+  'The path or the query has a character that must be percent-encoded: only printable ASCII may stand there.';
 
 /**
  * A token that is no method of ours, and an address, whole or from its path on; the path is taken without what is

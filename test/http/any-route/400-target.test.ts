@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { useHttpService } from '../../support/http-service.js';
 import { listPath } from '../../support/material-paths.js';
 import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
-import { expectData, expectFaults } from '../../support/reply.js';
+import { expectData, expectError, expectFaults } from '../../support/reply.js';
 import { createTestShop } from '../../support/shop.js';
 import type { TestShop } from '../../support/shop.js';
 
@@ -38,6 +38,15 @@ describe('every path: 400 for a request target in which no path can be read', ()
       }
     });
   }
+
+  it('one that is not ASCII, as curl sends what is typed: it is said what to do, and percent-encoded it is taken', async () => {
+    const key = `Authorization: Bearer ${shop.readKey}\r\n`;
+    for (const target of [`${listPath}?search=Größe`, '/v1/raw-materials/Größe', `${listPath}?search=a\u0001`]) {
+      const answer = await send(target, key);
+      expect(expectError(answer, 'INVALID_INPUT').message, target).to.match(/path or the query .* percent-encoded/);
+    }
+    expectData(await send(`${listPath}?search=${encodeURIComponent('Größe')}`, key), 'list');
+  });
 
   it('the absolute form of an address is answered as the address is', async () => {
     expectData(await send('http://[::1]/healthz'), 'status');

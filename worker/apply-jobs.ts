@@ -43,8 +43,7 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], clock: CycleClock
   const refused = refuseMisdirected(deps, ours);
   const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
   try {
-    const applied = await applyInParts(groups, { ...clock, apply: (part) => apply(deps, part, slice) });
-    return merge([refused, failed, applied]);
+    return merge([refused, failed, await applyInTime(deps, groups, slice)]);
   } catch (error) {
     if (mayPass(error)) throw error;
     deps.logger.error({ err: error, jobs: jobs.length }, 'A cycle failed; its operations run one at a time.');
@@ -92,6 +91,10 @@ function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {
 function countJobs(jobs: JobOfOurs[], part: OperationGroup[]): number {
   const ids = new Set(part.flatMap(({ operations }) => operations.map(({ id }) => id)));
   return jobs.filter(({ content }) => content.operations.some(({ id }) => ids.has(id))).length;
+}
+
+function applyInTime(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): Promise<AppliedJobs> {
+  return applyInParts(groups, { ...slice, apply: (part) => apply(deps, part, slice) });
 }
 
 async function apply(
@@ -146,13 +149,17 @@ async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], slice: 
   return results;
 }
 
+/**
+ * One that overstays its time, or the cycle's, is left out here as well. Thrown, it would end the cycle before the one
+ * that is at fault had its turn, in every delivery, and hold up all that come after it.
+ */
 async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], slice: Slice): Promise<AppliedJobs> {
   try {
-    return await apply(deps, alone, slice);
+    return await applyInTime(deps, alone, slice);
   } catch (first) {
     if (mayPass(first)) throw first;
     try {
-      return await apply(deps, alone, slice);
+      return await applyInTime(deps, alone, slice);
     } catch (second) {
       if (mayPass(second)) throw second;
       return failGroups(deps, alone, second);

@@ -33,8 +33,8 @@ describe('a transaction of a cycle that takes longer than it may', () => {
   });
   beforeEach(async () => (shop = await createTestShop(postgres.database, { materials: 4 })));
 
-  /** An operation that adds one, and has this weight. */
-  const book = (weight = 0): Operation => {
+  /** An operation that adds one, and has this weight; one that is no number is a fault of its own. */
+  const book = (weight: number | 'poison' = 0): Operation => {
     const row = { locationId: shop.locationIds[0] ?? '', delta: toMicros(1), reference: String(weight) };
     return operationOf({ kind: 'adjust', rows: [row] });
   };
@@ -69,6 +69,15 @@ describe('a transaction of a cycle that takes longer than it may', () => {
     expect([...leftOut]).to.deep.equal([queueName(ref(1))]);
     expect(await totals()).to.deep.equal([1, 1, 1, 0]);
     for (const index of [0, 2]) expect(outcomes.get(operations[index]?.[0]?.id ?? '')?.status).to.equal('executed');
+  });
+
+  it('leaves out what overstays alone beside one that cannot be applied, and that one is recorded as failed', async () => {
+    const operations = [[book(), book(tooMuch), book()], [book('poison'), book()], [book()]];
+    const { outcomes, leftOut } = await apply(operations);
+    expect([...leftOut]).to.deep.equal([queueName(ref(0))]);
+    const statuses = operations.slice(1).map((each) => each.map(({ id }) => outcomes.get(id)?.status));
+    expect(statuses).to.deep.equal([['failed', 'executed'], ['executed']]);
+    expect(await totals()).to.deep.equal([1, 1, 1, 0]);
   });
 
   it('is given back whole by a lane that stops', async () => {

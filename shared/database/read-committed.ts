@@ -1,4 +1,7 @@
+import { cancelStatement } from './cancel-statement.js';
 import type { Database } from './connect.js';
+import { isOverstay } from './errors.js';
+import { backendKeyOf, connectionPool } from './raw-connection.js';
 
 /**
  * Runs a statement that may meet a row that another session is changing, in a transaction of its own, which says READ
@@ -13,6 +16,21 @@ export async function runReadCommitted<Row extends object>(
   sql: string,
   bindings: Record<string, unknown>,
 ): Promise<Row[]> {
-  const answer = await database.transaction(async (transaction) => transaction.raw<{ rows: unknown[] }>(sql, bindings));
-  return answer.rows as Row[];
+  let overstay: unknown;
+  const ask = (transaction: Database) =>
+    transaction.raw<{ rows: unknown[] }>(sql, bindings).catch(async (error: unknown) => {
+      if (isOverstay(error)) {
+        overstay = error;
+        // Otherwise it waits on for its lock: what is tried again every minute would leave a session there each time.
+        cancelStatement(backendKeyOf(await connectionPool(transaction).acquireConnection()));
+      }
+      throw error;
+    });
+  try {
+    const answer = await database.transaction(ask);
+    return answer.rows as Row[];
+  } catch (error) {
+    // Knex throws what became of its ROLLBACK, which has no connection any more.
+    throw overstay ?? error;
+  }
 }

@@ -42,7 +42,8 @@ export function findJsonFault(text: string): ErrorDetail | undefined {
           ? { keys: new Set(), at: '', wantsKey: true }
           : { keys: undefined, at: 0, wantsKey: false };
       frames.push(frame);
-      parts += 1;
+      // The first of them; each of the others comes behind a comma.
+      if (!closesAtOnce(text, at)) parts += 1;
     } else if (character === closeBrace || character === closeBracket) {
       frames.pop();
       frame = frames.at(-1);
@@ -60,12 +61,22 @@ interface Frame {
   wantsKey: boolean;
 }
 
+/** The greatest character that may stand between two tokens; the others are below it. */
+const blank = 0x20;
 const quote = 0x22;
 const comma = 0x2c;
 const openBracket = 0x5b;
 const closeBracket = 0x5d;
 const openBrace = 0x7b;
 const closeBrace = 0x7d;
+
+/** Whether the array or object that opens here holds nothing. */
+function closesAtOnce(text: string, start: number): boolean {
+  let next = start + 1;
+  while (text.charCodeAt(next) <= blank) next += 1;
+  const character = text.charCodeAt(next);
+  return character === closeBrace || character === closeBracket;
+}
 
 /** The closing quote: the next one with an even number of backslashes right before it. */
 function endOfString(text: string, start: number): number {

@@ -5,6 +5,10 @@ import { depthMax } from '../../../../shared/contract/json-fault.js';
 const bytesOf = (text: string) => Buffer.from(text, 'utf8').toString('latin1');
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);
 
+const listOf = (count: number, item: string) => `[${Array<string>(count).fill(item).join()}]`;
+/** Members and items over all levels, as the README has it. */
+const partsMax = 20_000;
+
 const good: { title: string; text: string }[] = [
   { title: 'any value', text: '{"a":[1,"x",null,true,{"b":{}}],"c":-1.5e3}' },
   { title: 'text past ASCII', text: '{"né":"😀 ünïcode"}' },
@@ -12,6 +16,9 @@ const good: { title: string; text: string }[] = [
   { title: 'the same text as value and key', text: '{"a":"b","b":"a"}' },
   { title: 'structural characters inside of strings', text: '{"a":"{\\"a\\":[,]}","b\\\\":"\\\\","c":"\\\\\\""}' },
   { title: 'the greatest depth', text: nested(depthMax) },
+  { title: 'as many items as may be', text: listOf(partsMax, '0') },
+  { title: 'as many items as may be, which hold nothing', text: listOf(partsMax, '{ \n}') },
+  { title: 'as many members and items as may be', text: listOf(partsMax / 4, '{"a":[[],""]}') },
   { title: 'white space', text: ' \n{ "a" : [ 1 , 2 ] , "b" : 2 }\t' },
 ];
 
@@ -30,6 +37,9 @@ const bad: { title: string; bytes: string; path?: string }[] = [
     bytes: `{"x":1,"junk":${nested(10_000)}}`,
     path: `/junk${'/0'.repeat(depthMax - 1)}`,
   },
+  { title: 'an item more than may be', bytes: listOf(partsMax + 1, '0'), path: '' },
+  { title: 'an item more than may be, which holds nothing', bytes: listOf(partsMax + 1, '[]'), path: '' },
+  { title: 'a member more than may be', bytes: `{"a":${listOf(partsMax, '{}')}}`, path: '' },
   { title: 'a key twice', bytes: '{"a":1,"b":[2],"a":3}', path: '/a' },
   { title: 'delta twice in a row', bytes: '{"updates":[{"delta":1},{"delta":1,"delta":2}]}', path: '/updates/1/delta' },
   { title: 'a key twice, once escaped', bytes: '{"delta":1,"\\u0064elta":2}', path: '/delta' },

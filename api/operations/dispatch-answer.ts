@@ -66,12 +66,21 @@ function answerTo<T>(
       return answered(internalError);
     case 'not-applied': {
       const { message, retryAfterSeconds } = outcome;
-      return answered(fail('SERVICE_UNAVAILABLE', `${message} Nothing was applied.`, { retryAfterSeconds }));
+      return answered(fail('SERVICE_UNAVAILABLE', `${message} ${certainOf(asked)}`, { retryAfterSeconds }));
     }
     case 'unknown':
       if (asked.dryRun) return answered(unansweredDryRun);
       return answered(fail('OUTCOME_UNKNOWN', asked.wording.openOutcome(asked)));
   }
+}
+
+/**
+ * What a 503 is certain of. It speaks of one attempt (contract §5, 504): an earlier one with the same key may have been
+ * applied, so whoever read here that nothing was, and took a new key, would do it twice.
+ */
+function certainOf({ hasKey, dryRun }: Asked): string {
+  if (!hasKey || dryRun) return 'Nothing was applied.';
+  return 'This attempt was not applied; one before it with the same key may have been, so keep the key.';
 }
 
 function readResult<T>(result: OperationResult, read: (result: OperationResult) => Result<T> | undefined): Result<T> {

@@ -4,8 +4,9 @@ export const introduction = `Raw materials of a shop and their inventory at its 
 Every 200 under \`/v1\` is \`{ data, meta }\`, every error \`{ error: { code, message, details? }, meta }\`. \`meta.requestId\`
 is also in the \`X-Request-Id\` header of every answer: quote it to support. Branch on \`error.code\`, never on a message.
 
-**What an error means to a PATCH.** With 4xx, 500 and 503 it is certainly not applied. With 504 (\`OUTCOME_UNKNOWN\`) it is
-not known yet: send the same request with the same \`Idempotency-Key\` again, and an executed answer settles it.
+**What an error means to a PATCH.** With 4xx, 500 and 503 this attempt is certainly not applied. With 504
+(\`OUTCOME_UNKNOWN\`) it is not known yet: send the same request with the same \`Idempotency-Key\` again, and an executed answer
+settles it.
 
 **Texts** hold neither U+0000 nor half of a surrogate pair, in bodies, queries and paths. **Quantities and money** are decimals
 with six places; more places are rounded half away from zero. A level, and a material's total, lie within ±8,000,000,000.

@@ -42,5 +42,22 @@ describe('PATCH /v1/raw-materials/{variantId}/inventory: 503', () => {
         what: 'the API to see that the worker is gone',
       });
     }
+    // What the key did stands, though this attempt does nothing.
+    const { message } = expectError(await http.ask(asked), 'SERVICE_UNAVAILABLE');
+    expect(message)
+      .to.match(/This attempt was not applied/)
+      .and.not.match(/nothing was applied/i);
+  });
+
+  it('without a key, and of a dry run with one, it says that nothing was applied', async () => {
+    const shop = await createTestShop(http.database);
+    const path = inventoryPath(shop.materialIds[0]!);
+    const asked = { method: 'PATCH', key: shop.writeKey, body: { updates: [{ locationId: '1001', delta: 2 }] } };
+    for (const answer of [
+      await http.ask({ ...asked, path }),
+      await http.ask({ ...asked, path: `${path}?dryRun=true`, headers: { 'idempotency-key': 'k' } }),
+    ]) {
+      expect(expectError(answer, 'SERVICE_UNAVAILABLE').message).to.match(/ Nothing was applied\.$/);
+    }
   });
 });

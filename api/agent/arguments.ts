@@ -20,5 +20,5 @@ export const idempotencyKeyArgument = {
   description:
     'A key of your own for this one change, such as a new UUID: 1 to 255 visible ASCII characters, remembered for 24 hours. ' +
     'Repeat the very same call with the same key after a failure or no answer, and it is applied once; the same key with ' +
-    'other arguments is refused.',
+    'other arguments is refused. For another `variantId`, or with another tool, it is another key.',
 } as const;

@@ -43,7 +43,8 @@ export const parameters = {
     in: 'header',
     description:
       '1–255 visible ASCII characters, bare or in double quotes. An executed answer is remembered for 24 h and given again ' +
-      'to a repeat of the same request; the same key with another request is IDEMPOTENCY_KEY_REUSED.',
+      'to a repeat of the same request; the same key with another body, query, Prefer or If-Match is ' +
+      'IDEMPOTENCY_KEY_REUSED. On another path it is another key.',
     schema: { type: 'string', minLength: 1, maxLength: 257, pattern: patterns.idempotencyKey },
   },
   prefer: {

@@ -1,5 +1,5 @@
 import type { Database } from '../shared/database/connect.js';
-import { isInfrastructureError, reasonOf } from '../shared/database/errors.js';
+import { isInfrastructureError, isOverstay, isTimeout, reasonOf } from '../shared/database/errors.js';
 import { findDueShops } from '../shared/database/platform-syncs.js';
 import { findShop } from '../shared/database/shops.js';
 import { syncProblemMessages } from '../shared/mirror/sync-problems.js';
@@ -48,6 +48,11 @@ async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): P
     if (shop === undefined) return;
     tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal }));
   } catch (error) {
+    if (isTimeout(error) || isOverstay(error)) {
+      // The shop that was untried the longest comes first in each round: if that one ended the round, it would end all.
+      logger.warn({ err: error, shopId }, 'A platform mirror took Postgres too long; other shops go on.');
+      return;
+    }
     if (isInfrastructureError(error)) throw error;
     logger.error({ err: error, shopId }, 'A platform mirror met a fault of ours; other shops go on.');
   }

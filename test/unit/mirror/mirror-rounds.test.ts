@@ -75,6 +75,19 @@ describe('the mirrors that workers keep', () => {
     expect(platform.requests - before).to.equal(2 * 4 + 1);
   });
 
+  it('a shop whose row another session holds keeps no other out', async () => {
+    const [held, free] = [await connectedShop(), await connectedShop()];
+    const holder = await postgres.database.transaction();
+    try {
+      await holder.raw('SELECT 1 FROM shops WHERE id = ? FOR UPDATE', [held]);
+      await startWorker();
+      await untilSynced(free);
+      expect(await syncOf(held)).to.equal(undefined);
+    } finally {
+      await holder.rollback();
+    }
+  });
+
   it('a worker that is stopped in the middle of a page gives it up, and the next goes on where it stood', async () => {
     const shopId = await connectedShop();
     platform.shutAt(platform.requests + 3);

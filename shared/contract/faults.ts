@@ -95,9 +95,7 @@ function sentenceOf({ keyword, params, message = 'is not valid' }: ErrorObject):
 const sentenceByFormat: Record<string, string> = {
   text: 'Must hold neither U+0000 nor half of a surrogate pair.',
   'http-url': 'Must be an http or https address without blanks.',
-  // A plus that stands bare in a query is a blank: the client sees an offset where we see none.
-  moment:
-    'Must be an ISO 8601 date, or a time with its offset from UTC, such as 2026-01-31T13:45:00Z. In an address + is %2B.',
+  moment: 'Must be an ISO 8601 date, or a time with its offset from UTC, such as 2026-01-31T13:45:00Z.',
   uuid: 'Must be a UUID.',
 };
 

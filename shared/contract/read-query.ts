@@ -37,8 +37,13 @@ export function refuseQuery(parameters: QueryParameters, known: readonly string[
   return refuseInput('query', details);
 }
 
+interface Parameter {
+  readonly type: 'string' | 'integer' | 'boolean' | 'array';
+  readonly format?: string;
+}
+
 interface QuerySchema {
-  readonly properties: Readonly<Record<string, { readonly type: 'string' | 'integer' | 'boolean' | 'array' }>>;
+  readonly properties: Readonly<Record<string, Parameter>>;
 }
 
 /**
@@ -59,7 +64,7 @@ function queryReader<Query extends object>(schema: QuerySchema): (parameters: Qu
     }
     const valid = isQuery(query);
     if (valid && faults.length === 0) return succeed(query);
-    if (!valid) faults.push(...faultsOf(isQuery.errors ?? []).map(byName));
+    if (!valid) faults.push(...faultsOf(isQuery.errors ?? []).map((fault) => byName(fault, schema)));
     return refuseInput('query', faults);
   };
 }
@@ -74,6 +79,11 @@ function parseValue(type: 'string' | 'integer' | 'boolean', text: string): unkno
 }
 
 /** A parameter goes by its name, not by a pointer: `/vendorFilter/1` is `vendorFilter`. */
-function byName({ path, message }: ErrorDetail): ErrorDetail {
-  return { path: path.split('/')[1] ?? '', message };
+function byName({ path, message }: ErrorDetail, { properties }: QuerySchema): ErrorDetail {
+  const name = path.split('/')[1] ?? '';
+  // A plus that stands bare in a query is a blank: the client sees an offset where we see none.
+  return {
+    path: name,
+    message: properties[name]?.format === 'moment' ? `${message} In an address + is %2B.` : message,
+  };
 }

@@ -49,6 +49,8 @@ describe('POST /mcp: what is refused', () => {
         expect(error.message, name).to.not.match(/\b(body|query)\b/);
         const [, place] = / at (\/\S*): /.exec(error.message) ?? [];
         if (place !== undefined) expect(place, error.message).to.equal(paths[0]);
+        // Nor an address in which a plus is escaped: an agent would send `%2B`.
+        expect(JSON.stringify(error), name).to.not.include('%2B');
       }
       const { message } = await errorOf(client, 'get_raw_material', {}, 'INVALID_INPUT');
       expect(message).to.equal('The call has a fault at /variantId: Is required.');

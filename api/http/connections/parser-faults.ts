@@ -99,15 +99,19 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
       return path === undefined ? notHttp : refuseUnrouted(allowedMethods(path));
     }
     case 'HPE_INVALID_URL':
-      return { result: fail('INVALID_INPUT', notEscaped) };
+      return notEscaped;
     default:
       return notHttp;
   }
 }
 
 /** curl, for one, sends an address as it is typed, umlauts and all. */
-const notEscaped =
+const mustEscape =
   'The path or the query has a character that must be percent-encoded: only printable ASCII may stand there.';
+/** Named as the target that cannot be parsed is (`refuse-bad-target.ts`): which of the two it is in is not known. */
+const notEscaped: RefusalReply = {
+  result: fail('INVALID_INPUT', mustEscape, { details: [{ path: 'path', message: mustEscape }] }),
+};
 
 /**
  * A token that is no method of ours, and an address, whole or from its path on; the path is taken without what is

@@ -43,7 +43,9 @@ describe('every path: 400 for a request target in which no path can be read', ()
     const key = `Authorization: Bearer ${shop.readKey}\r\n`;
     for (const target of [`${listPath}?search=Größe`, '/v1/raw-materials/Größe', `${listPath}?search=a\u0001`]) {
       const answer = await send(target, key);
-      expect(expectError(answer, 'INVALID_INPUT').message, target).to.match(/path or the query .* percent-encoded/);
+      const { message } = expectError(answer, 'INVALID_INPUT');
+      expect(message, target).to.match(/path or the query .* percent-encoded/);
+      expectFaults(answer, ['path']);
     }
     expectData(await send(`${listPath}?search=${encodeURIComponent('Größe')}`, key), 'list');
   });

@@ -5,20 +5,20 @@ import { fail } from '../shared/domain/errors.js';
 /** Refused before anything was queued. */
 export const storageAway = fail(
   'SERVICE_UNAVAILABLE',
-  'The service cannot use its database at the moment. Nothing was applied.',
+  'The service cannot use its database at the moment. This request was not applied.',
   { retryAfterSeconds: 1 },
 );
 
 /** A read that Postgres had not answered in time: one slow statement, or a lock, beside which all else may be well. */
 export const readOverstayed = fail(
   'SERVICE_UNAVAILABLE',
-  'The database took too long to answer. Nothing was applied.',
+  'The database took too long to answer. This request was not applied.',
   { retryAfterSeconds: 1 },
 );
 
 export const internalError = fail(
   'INTERNAL_ERROR',
-  'Something went wrong on our side. Nothing was applied; quote the request id to support.',
+  'Something went wrong on our side. This request was not applied; quote the request id to support.',
 );
 
 /** A fault between a change and its answer. */

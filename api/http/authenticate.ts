@@ -91,7 +91,7 @@ async function takePlace(failures: FailedAttempts, address: string, wasGood: () 
 const placesTaken: Reply = {
   result: fail(
     'SERVICE_UNAVAILABLE',
-    'Too many API keys from this address are being looked up at the moment. Nothing was applied.',
+    'Too many API keys from this address are being looked up at the moment. This request was not applied.',
     { retryAfterSeconds: 1 },
   ),
 };

@@ -49,7 +49,7 @@ export const errorExamples: Readonly<Record<ErrorCode, object>> = {
   HEADERS_TOO_LARGE: { code: 'HEADERS_TOO_LARGE', message: 'The headers are larger than 16 KiB.' },
   INTERNAL_ERROR: {
     code: 'INTERNAL_ERROR',
-    message: 'Something went wrong on our side. Nothing was applied; quote the request id to support.',
+    message: 'Something went wrong on our side. This request was not applied; quote the request id to support.',
   },
   UPSTREAM_ERROR: { code: 'UPSTREAM_ERROR', message: "The commerce platform refused the shop's credentials." },
   SERVICE_UNAVAILABLE: {

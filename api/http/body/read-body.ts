@@ -100,9 +100,13 @@ const nothingNext = () => Promise.resolve();
 
 const tooLarge = fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesMax} bytes.`);
 
-const noMemory = fail('SERVICE_UNAVAILABLE', 'Too much data is on its way at the moment. Nothing was applied.', {
-  retryAfterSeconds: 1,
-});
+const noMemory = fail(
+  'SERVICE_UNAVAILABLE',
+  'Too much data is on its way at the moment. This request was not applied.',
+  {
+    retryAfterSeconds: 1,
+  },
+);
 
 function leaveUnread(ctx: AppContext, refusal: Refusal): Refusal {
   ctx.state.lastOfConnection = true;

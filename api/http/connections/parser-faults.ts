@@ -57,7 +57,7 @@ const tooLate = 'ERR_HTTP_REQUEST_TIMEOUT';
 const heldUp: RefusalReply = {
   result: fail(
     'SERVICE_UNAVAILABLE',
-    'What was sent before it on this connection took too long. Nothing was applied.',
+    'What was sent before it on this connection took too long. This request was not applied.',
     {
       retryAfterSeconds: 1,
     },

@@ -28,7 +28,7 @@ describe('the answer to a fault', () => {
     throw new Error('nothing was thrown');
   };
 
-  it('does not say that nothing was applied where it came between a change and its answer', () => {
+  it('does not say that it was not applied where it came between a change and its answer', () => {
     const adjusted: DispatchOutcome = {
       status: 'executed',
       replayed: false,
@@ -42,7 +42,7 @@ describe('the answer to a fault', () => {
     for (const work of [() => answerToBatch(updated, asked), () => answerToUpdate(adjusted, asked)]) {
       const { code, message } = answerTo(work);
       expect(code).to.equal('OUTCOME_UNKNOWN');
-      expect(message).not.to.match(/nothing was applied/i);
+      expect(message).not.to.match(/not applied/i);
     }
   });
 
@@ -77,11 +77,11 @@ describe('the answer to a fault', () => {
       return [message, (JSON.parse(line) as { msg: string }).msg];
     };
     expect(said(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }))).to.deep.equal([
-      'The service cannot use its database at the moment. Nothing was applied.',
+      'The service cannot use its database at the moment. This request was not applied.',
       'Postgres is away.',
     ]);
     expect(said(new Error('Query read timeout'))).to.deep.equal([
-      'The database took too long to answer. Nothing was applied.',
+      'The database took too long to answer. This request was not applied.',
       'Postgres did not answer a read in time.',
     ]);
   });

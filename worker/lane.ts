@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { applyTimeoutMsMax } from '../shared/database/apply-read.js';
+import { applyTimeoutMsMax } from '../shared/database/apply-settings.js';
 import { isRefusalOfAll, reasonOf } from '../shared/database/errors.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, renewLeases, takeMaterials } from '../shared/queue/leases.js';

@@ -3,6 +3,7 @@ import type { VersionedMaterial } from '../domain/material.js';
 import type { MaterialRef, OperationOutcome, OperationResult } from '../domain/operation.js';
 import { fromDecimal } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
+import { applySettings } from './apply-settings.js';
 import { integers, texts, uuids } from './array-literals.js';
 import { materialFieldsQuery, toVersionedMaterial } from './material-rows.js';
 import type { VersionedMaterialRow } from './material-rows.js';
@@ -69,27 +70,6 @@ export interface ExecutedRecord {
   requestHash: string;
   result: OperationResult;
 }
-
-const statementTimeoutMs = 3_000;
-const lockTimeoutMs = 2_000;
-const idleInTransactionTimeoutMs = 2_000;
-
-/** The longest that Postgres lets a transaction of the apply step stand still; asserted to be below the lease. */
-export const applyTimeoutMsMax = Math.max(statementTimeoutMs, lockTimeoutMs, idleInTransactionTimeoutMs);
-
-/**
- * SET LOCAL in one statement, so that a pooler in transaction mode stays possible. Unless told otherwise, Postgres
- * plans `unnest($1)` anew at every call (the read takes 0.39 ms instead of 0.15), and a plan made on an empty table
- * keeps its sequential scans when the table has grown (143 calls a second instead of 1,636) (pipeline §1, §5).
- */
-const settings: QueryConfig = {
-  name: 'apply-settings',
-  text: `SELECT set_config('statement_timeout', '${statementTimeoutMs}', true),
-                set_config('lock_timeout', '${lockTimeoutMs}', true),
-                set_config('idle_in_transaction_session_timeout', '${idleInTransactionTimeoutMs}', true),
-                set_config('plan_cache_mode', 'force_generic_plan', true),
-                set_config('enable_seqscan', 'off', true)`,
-};
 
 /** Locks the rows of these materials in a table, in one order; those that another session holds are skipped. */
 const lockRows = (table: 'stock' | 'materials', id: 'material_id' | 'id') => `
@@ -167,7 +147,7 @@ export function openingQueries(question: ApplyQuestion): QueryConfig[] {
   const refs = refArrays(question.materials);
   const updated = question.updated.map((index) => materialAt(question, index));
   const queries: QueryConfig[] = [
-    settings,
+    applySettings,
     { name: 'apply-lock', text: lockMaterials, values: refs },
     ...(updated.length > 0 ? [{ name: 'apply-lock-fields', text: lockFields, values: refArrays(updated) }] : []),
     {

@@ -146,6 +146,22 @@ describe('a transaction of a cycle that takes longer than it may', () => {
     });
   });
 
+  it('leaves out as many as wait for another session, and each beside them is still done in the time of the cycle', async () => {
+    const { shopId, materialIds } = (shop = await createTestShop(postgres.database, { materials: 16 }));
+    const waits = (index: number) => index % 2 === 0;
+    const update = () => operationOf({ kind: 'update', changes: { vendor: 'Held' } });
+    const operations = materialIds.map((_, index) => [waits(index) ? update() : book()]);
+    const { outcomes, leftOut } = await postgres.database.transaction(async (other) => {
+      await other.raw(`SELECT facet_of(?, 'Held', 'virtual', false)`, [shopId]);
+      return apply(operations);
+    });
+    expect([...leftOut].toSorted()).to.deep.equal(
+      materialIds.flatMap((_, index) => (waits(index) ? [queueName(ref(index))] : [])).toSorted(),
+    );
+    expect([...outcomes.values()].map(({ status }) => status)).to.deep.equal(Array(8).fill('executed'));
+    expect([...(await apply(operations)).leftOut]).to.deep.equal([]);
+  });
+
   it('is none where somebody holds the shop: nothing that a change needs refers to its row', async () => {
     const operations = [
       [operationOf({ kind: 'update', changes: { vendor: 'A new one' } })],

@@ -83,8 +83,13 @@ export function outageSentence(error: unknown): string {
 }
 
 /** Whether a statement, or its wait for a lock, took too long: a smaller one, or one without that lock, may pass. */
-export function isTimeout(error: unknown): boolean {
-  return ['57014', '55P03'].includes((error as { code?: string } | null)?.code ?? '');
+export function isTimeout(error: unknown): error is Error {
+  return isLockTimeout(error) || (error as { code?: string } | null)?.code === '57014';
+}
+
+/** Whether that was the wait for a lock, which another session holds. */
+export function isLockTimeout(error: unknown): boolean {
+  return (error as { code?: string } | null)?.code === '55P03';
 }
 
 const lostNames: ReadonlySet<unknown> = new Set(['0A000', '26000', '42P05']);

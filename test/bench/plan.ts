@@ -64,7 +64,7 @@ function partOf(part: PartName, options: BenchOptions): { title: string; ms: num
     case 'retention':
       return { title: 'full load while old operations are deleted', ms: 100_000 + matrix * 4 * roundMs };
     case 'fairness':
-      return { title: 'one shop beside another that asks for ten times its share', ms: 3_000 + rounds * 3 * roundMs };
+      return { title: 'one shop beside another that asks for ten times its share', ms: 3_000 + rounds * 4 * roundMs };
     case 'overload':
       return { title: 'five times what it can do', ms: matrix * rounds * (2 * roundMs + 23_000) };
     case 'locked':

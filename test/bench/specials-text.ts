@@ -59,11 +59,13 @@ function retentionText({ quiet, deleting, deleted }: RetentionSeen): string[] {
   ];
 }
 
-function fairnessText({ capacity, quietRate, floodRate, alone, besideBusy, beside, p99Ratio }: FairnessSeen): string {
+function fairnessText(seen: FairnessSeen): string {
+  const { capacity, quietRate, floodRate, alone, besideBusy, beside, besideYielding, p99Ratio } = seen;
   const p99 = (all: FairnessSeen['alone']) => median(all.map(({ p99Ms }) => p99Ms)).toFixed(1);
   return (
     `fairness (capacity ${whole(capacity)}/s): a shop with ${quietRate}/s has p99 ${p99(alone)} ms alone, ${p99(besideBusy)} ms beside programs that only keep ` +
-    `every core busy, and ${p99(beside)} ms beside a shop with ${floodRate}/s (${p99Ratio.toFixed(2)} of alone; must ≤ 2)`
+    `every core busy, and ${p99(beside)} ms beside a shop with ${floodRate}/s (${p99Ratio.toFixed(2)} of alone; must ≤ 2); ` +
+    `${p99(besideYielding)} ms where that shop's clients have only what the service leaves of the cores, as if they were elsewhere`
   );
 }
 

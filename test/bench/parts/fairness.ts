@@ -1,7 +1,8 @@
-import { availableParallelism } from 'node:os';
+import { availableParallelism, constants, setPriority } from 'node:os';
 import type { LatencySummary } from '../../load/histogram.js';
 import { namedScenarios } from '../../load/scenario.js';
 import type { LoadFigures } from '../../load/load-summary.js';
+import type { Generators } from '../../load/generators.js';
 import { addShopTo, checkpoint } from '../bench-database.js';
 import { startBusyPrograms } from '../busy-programs.js';
 import type { BenchContext } from '../context.js';
@@ -21,11 +22,19 @@ export interface FairnessSeen {
   /** Beside programs that only keep every core busy: how much of the wait is the machine's, and no queue's. */
   besideBusy: LatencySummary[];
   beside: LatencySummary[];
-  flood: Pick<LoadFigures, 'requestsASecond' | 'latency' | 'refusals' | 'statuses'>[];
+  flood: FloodFigures[];
+  /**
+   * Beside the same flood, whose generator has the cores only while nobody else wants them: clients on other machines
+   * take none of the service's.
+   */
+  besideYielding: LatencySummary[];
+  yieldingFlood: FloodFigures[];
   /** The median of the p99 beside the flood over the one alone (must: ≤ 2). */
   p99Ratio: number;
   problems: string[];
 }
+
+type FloodFigures = Pick<LoadFigures, 'requestsASecond' | 'latency' | 'refusals' | 'statuses'>;
 
 const materials = 1_000;
 /** Of the fair share: the quiet shop stays well within its own, the other asks ten times as much. */
@@ -43,6 +52,8 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
   const quiet = await addShopTo(ours.databaseUrl, materials);
   const quietCheck = await createLevelCheck(ours.databaseUrl, quiet);
   const generators = await stack.startGenerators();
+  const yielding = await stack.startGenerators();
+  for (const pid of yielding.pids) setPriority(pid, constants.priority.PRIORITY_LOW);
   const seen: FairnessSeen = {
     capacity: await capacityOf(context, ours, 'SPREAD'),
     quietRate: 0,
@@ -51,6 +62,8 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
     besideBusy: [],
     beside: [],
     flood: [],
+    besideYielding: [],
+    yieldingFlood: [],
     p99Ratio: 0,
     problems: [],
   };
@@ -70,6 +83,15 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
       seed,
       check: quietCheck,
     });
+  const besideFlood = async (clients: Generators, seed: number): Promise<[LatencySummary, FloodFigures]> => {
+    const load = loadOf(seen.floodRate, floodConnections);
+    const [beside, flood] = await Promise.all([
+      askQuiet(seed),
+      runLoad(clients, { ...window, catalogue: stack.catalogue, load, seed, check: ours.check }),
+    ]);
+    const { requestsASecond, latency, refusals, statuses } = flood.summary.total;
+    return [beside.summary.total.latency, { requestsASecond, latency, refusals, statuses }];
+  };
   try {
     for (let seed = 1; seed <= options.rounds; seed += 1) {
       await flush();
@@ -78,33 +100,32 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
       await flush();
       seen.besideBusy.push(await besideBusy(() => askQuiet(seed)));
       await flush();
-      const [beside, flood] = await Promise.all([
-        askQuiet(seed),
-        runLoad(stack.generators, {
-          ...window,
-          catalogue: stack.catalogue,
-          load: loadOf(seen.floodRate, floodConnections),
-          seed,
-          check: ours.check,
-        }),
-      ]);
-      seen.beside.push(beside.summary.total.latency);
-      const { requestsASecond, latency, refusals, statuses } = flood.summary.total;
-      seen.flood.push({ requestsASecond, latency, refusals, statuses });
-      say(
-        `  p99 alone ${alone.summary.total.latency.p99Ms.toFixed(1)} ms, beside busy programs ${seen.besideBusy.at(-1)?.p99Ms.toFixed(1)} ms, beside the flood ${beside.summary.total.latency.p99Ms.toFixed(1)} ms ` +
-          `(${JSON.stringify(beside.summary.statuses)}); the flood had ${Math.round(requestsASecond)}/s (${JSON.stringify(statuses)})`,
+      const [beside, flood] = await besideFlood(stack.generators, seed);
+      seen.beside.push(beside);
+      seen.flood.push(flood);
+      await flush();
+      const [besideYielding, yieldingFlood] = await besideFlood(yielding, seed);
+      seen.besideYielding.push(besideYielding);
+      seen.yieldingFlood.push(yieldingFlood);
+      const p99s = [alone.summary.total.latency, seen.besideBusy.at(-1), beside, besideYielding].map((one) =>
+        one?.p99Ms.toFixed(1),
       );
+      say(`  p99 alone, beside busy programs, a flood, one that yields: ${p99s.join(', ')} ms`);
+      say(`  the flood ${floodText(flood)}; the one that yields ${floodText(yieldingFlood)}`);
     }
     seen.problems.push(...(await quietCheck.problems({ withLedger: true })));
     seen.problems.push(...(await ours.check.problems({ withLedger: false })));
   } finally {
     await generators.close();
+    await yielding.close();
     await quietCheck.close();
   }
   seen.p99Ratio = median(seen.beside.map(({ p99Ms }) => p99Ms)) / median(seen.alone.map(({ p99Ms }) => p99Ms));
   return seen;
 }
+
+const floodText = ({ requestsASecond, statuses }: FloodFigures) =>
+  `had ${Math.round(requestsASecond)}/s (${JSON.stringify(statuses)})`;
 
 async function besideBusy(ask: () => Promise<Loaded>): Promise<LatencySummary> {
   const programs = startBusyPrograms(availableParallelism());

@@ -70,6 +70,6 @@ const instructions = [
   'Ids: `VMAT-…` is a virtual material, kept here and changeable; digits are a material of the commerce platform, which can only be read here.',
   'Find a material with list_raw_materials, then use its variantId; location ids come from get_inventory.',
   'A tool that fails answers with a JSON text `{ error: { code, message, details }, requestId }`, whose details point into the arguments.',
-  'After SERVICE_UNAVAILABLE this one call was not applied: wait and call again. After OUTCOME_UNKNOWN call again; without an idempotencyKey do what the message says. A call that had an idempotencyKey is repeated with the same one.',
+  'After SERVICE_UNAVAILABLE this one call was not applied: wait and call again, with the same idempotencyKey if it had one. After OUTCOME_UNKNOWN call again with the same idempotencyKey; without one do what the message says.',
   'Each request, also those of the protocol itself, takes a point of the budget that the shop has for REST and agents together.',
 ].join('\n');

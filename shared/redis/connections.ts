@@ -113,6 +113,12 @@ function endSilence(redis: Redis, silenceMs: number): void {
   redis.once('end', () => clearInterval(looking));
 }
 
+/**
+ * Where SELECT is refused, as of a number that this Redis does not have, ioredis goes on with number 0, which may be
+ * another installation's. Given up in its handshake, such a connection is never `ready`.
+ */
+const isRefusedNumber = (error: Error & { command?: { name?: string } }) => error.command?.name === 'select';
+
 function connect(url: string, { silenceMs = silenceMsMax, ...options }: Options, onError: OnError): Redis {
   const redis = new Redis(url, { ...options, reconnectOnError: leaveReplica() });
   endSilence(redis, silenceMs);
@@ -121,6 +127,7 @@ function connect(url: string, { silenceMs = silenceMsMax, ...options }: Options,
   redis.on('ready', () => said.clear());
   // An `error` event without a listener ends the process.
   redis.on('error', (error) => {
+    if (isRefusedNumber(error)) redis.disconnect(true);
     if (said.has(error.message)) return;
     said.add(error.message);
     onError(error);
@@ -139,7 +146,10 @@ export async function untilReady(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
   await new Promise<void>((resolve, reject) => {
     let lastError: Error | undefined;
-    const remember = (error: Error) => (lastError = error);
+    const remember = (error: Error) => {
+      // What comes after a refused number is that the connection was given up.
+      if (lastError === undefined || !isRefusedNumber(lastError)) lastError = error;
+    };
     const timer = setTimeout(() => {
       redis.off('ready', succeed).off('error', remember);
       const isThere = redis.status === 'connect';

@@ -37,6 +37,8 @@ export async function questionRedis<T>(url: string, question: (redis: Redis) => 
   redis.on('error', (error: Error) => (cause = error.message));
   try {
     await redis.connect();
+    // Where SELECT is refused, ioredis says so and goes on with database 0, which nobody asked about.
+    if (cause !== undefined) return failed(cause);
     return { ok: true, value: await question(redis) };
   } catch (error) {
     return failed(cause ?? (error as Error).message);
@@ -75,6 +77,9 @@ export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
 /** A Redis that refuses us is running, so nobody is told to start it. */
 function redisProblem(problem: string): string {
   const what = problem.replace(/\.$/, '');
+  if (/\b(DB index|SELECT)\b/.test(what)) {
+    return `The Redis of REDIS_URL refuses: ${what}. Mend the number of its database at the end of REDIS_URL.`;
+  }
   return /^(WRONGPASS|NOAUTH|NOPERM|ERR) /.test(what)
     ? `The Redis of REDIS_URL refuses: ${what}. Mend the user or the password in REDIS_URL.`
     : `The Redis of REDIS_URL does not answer: ${what}. Start it, or mend REDIS_URL.`;

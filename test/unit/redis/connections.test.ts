@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { connectProducerRedis, untilReady } from '../../../shared/redis/connections.js';
+import { Unavailable } from '../../../shared/domain/unavailable.js';
+import { connectProducerRedis, connectWorkerRedis, untilReady } from '../../../shared/redis/connections.js';
 import { startTestRedis } from '../../support/servers.js';
 import { standStill } from '../../support/stand-still.js';
 import { until } from '../../support/until.js';
@@ -87,6 +88,37 @@ describe('a connection to Redis that owes an answer', () => {
       asking.disconnect();
       idle.disconnect();
       process.kill(server.pid, 'SIGCONT');
+      await server.stop();
+    }
+  });
+});
+
+describe('a database number that Redis does not have', () => {
+  it('is never taken for number 0, where another installation may be: the connection does not come to be used', async () => {
+    const server = await startTestRedis();
+    const said: string[] = [];
+    let [tries, uses] = [0, 0];
+    const redis = connectWorkerRedis(`${server.url}/16`, ({ message }) => said.push(message));
+    redis.on('reconnecting', () => (tries += 1)).on('ready', () => (uses += 1));
+    try {
+      await until(() => tries >= 3, { deadlineMs: soonMsMax, what: 'the third try' });
+      expect(uses).to.equal(0);
+      expect(said).to.include('ERR DB index is out of range');
+    } finally {
+      redis.disconnect();
+      await server.stop();
+    }
+  });
+
+  it('ends a start, which says so', async () => {
+    const server = await startTestRedis();
+    const redis = connectWorkerRedis(`${server.url}/16`, () => undefined);
+    try {
+      const problem = await untilReady(redis).catch((error: unknown) => error);
+      expect(problem).to.be.instanceOf(Unavailable);
+      expect((problem as Error).message).to.include('ERR DB index is out of range');
+    } finally {
+      redis.disconnect();
       await server.stop();
     }
   });

@@ -123,6 +123,13 @@ describe('npm run doctor', () => {
       expect(wrong.output + none.output + output).to.not.contain('wr0ng');
     });
 
+    it('says NO to the number of a database that Redis does not have, and what to mend', async () => {
+      const { code, lines } = await doctor({ ...given, REDIS_URL: `${given.REDIS_URL}/16` });
+      expect(lines.get('Redis')).to.match(/ refuses: ERR DB index .* Mend the number of its database /);
+      expect(lines.get('Workers')).to.equal('NO unknown: Redis cannot be asked');
+      expect(code).to.equal(1);
+    });
+
     it('says that a queue without an append-only file is empty after a restart, which loses nothing', async () => {
       const redis = new Redis(given.REDIS_URL);
       await redis.config('SET', 'appendonly', 'no');

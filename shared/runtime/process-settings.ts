@@ -3,7 +3,15 @@ import type { SettingsDeclaration } from './settings.js';
 
 /** The checks of the two addresses, the same for all who read them. */
 export const databaseAddress = addressOf('postgres', 'postgresql');
-export const redisAddress = addressOf('redis', 'rediss');
+
+export function redisAddress(value: string): string | undefined {
+  const problem = anyRedisAddress(value);
+  // Of `/one` the driver asks for the number NaN, and of `/1st` for 1.
+  if (problem !== undefined || /^\/?\d*$/.test(new URL(value).pathname)) return problem;
+  return 'must end with the number of a database, as /1, or with its port';
+}
+
+const anyRedisAddress = addressOf('redis', 'rediss');
 
 /** What every process of the service reads: where the two stores are, and how much is logged. */
 export const processSettings = {

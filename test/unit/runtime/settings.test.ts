@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { databaseAddress } from '../../../shared/runtime/process-settings.js';
+import { databaseAddress, redisAddress } from '../../../shared/runtime/process-settings.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
 import type { SettingsDeclaration } from '../../../shared/runtime/settings.js';
 import { runShipped, shipped } from '../../support/run-shipped.js';
@@ -84,6 +84,16 @@ describe('settings', () => {
     ]) {
       expect(databaseAddress(url), url).to.match(/^must be an address that begins with postgres:\/\//);
     }
+  });
+
+  it('an address of Redis ends with a database as a number, or the driver would ask for another', () => {
+    for (const url of ['redis://:p@host', 'rediss://host:6380/', 'redis://host/1', 'REDIS://host:6379/15?family=6']) {
+      expect(redisAddress(url), url).to.equal(undefined);
+    }
+    for (const url of ['redis://host/one', 'redis://host/1st', 'redis://host/1/2', 'redis://host/-1']) {
+      expect(redisAddress(url), url).to.match(/^must end with the number of a database, as \/1/);
+    }
+    expect(redisAddress('host:6379/1')).to.match(/^must be an address that begins with redis:\/\//);
   });
 
   it('every bad variable is listed at once, the missing ones too', () => {

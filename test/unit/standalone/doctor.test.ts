@@ -130,6 +130,13 @@ describe('npm run doctor', () => {
       expect(code).to.equal(1);
     });
 
+    it('says NO to a database of Redis that is no number', async () => {
+      const { code, lines } = await doctor({ ...given, REDIS_URL: `${given.REDIS_URL}/one` });
+      const problem = 'must end with the number of a database, as /1, or with its port';
+      expect(lines.get('Redis')).to.equal(`NO REDIS_URL ${problem}.`);
+      expect(code).to.equal(1);
+    });
+
     it('says that a queue without an append-only file is empty after a restart, which loses nothing', async () => {
       const redis = new Redis(given.REDIS_URL);
       await redis.config('SET', 'appendonly', 'no');

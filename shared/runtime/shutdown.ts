@@ -9,7 +9,7 @@ const exitCodeForced = 1;
  * A signal within this time of the first of its kind is its echo, not a second wish. Ctrl-C under `npm run` reaches the
  * process twice: from the terminal, and passed on by npm (`@npmcli/run-script`, lib/signal-manager.js).
  */
-const echoMsMax = 500;
+export const echoMsMax = 500;
 
 type StopSignal = 'SIGINT' | 'SIGTERM';
 

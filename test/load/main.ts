@@ -3,6 +3,7 @@ import { outliveLostOutput } from '../../shared/runtime/lost-output.js';
 import { closeAll } from '../support/cleanup.js';
 import { findService, WrongUsage } from './find-service.js';
 import { startGenerators } from './generators.js';
+import { createInterrupt } from './interrupt.js';
 import { loadPage } from './load-page.js';
 import { problemsOf, progressText, reportText } from './load-text.js';
 import { loadUsage, readLoadOptions } from './options.js';
@@ -70,15 +71,17 @@ function print(text: string): Promise<boolean> {
   });
 }
 
-/** A Ctrl-C ends the load, but not the report; a second one ends everything. */
 function stopOnInterrupt(stop: () => Promise<void>): void {
   // The listener that ends the process at once is there since the first child was started.
   process.removeAllListeners('SIGINT');
-  process.once('SIGINT', () => {
-    say('ending the load');
-    process.once('SIGINT', () => process.exit(130));
-    void stop();
+  const interrupt = createInterrupt({
+    stop: () => {
+      say('ending the load');
+      void stop();
+    },
+    exit: () => process.exit(130),
   });
+  process.on('SIGINT', interrupt);
 }
 
 function progressWriter(unit: string) {

@@ -1,4 +1,4 @@
-import { problemsOf } from './load-text.js';
+import { problemsOf, remarksOf, unheldOf } from './load-text.js';
 import type { LatencySummary } from './histogram.js';
 import type { LinePlot, PageTable } from './page/render-page.js';
 import { renderPage } from './page/render-page.js';
@@ -19,9 +19,11 @@ export function loadPage(report: LoadReport): string {
     lines: [
       `${report.baseUrl}, ${report.loop} loop, ${report.connectionsMax} connections at most, ${summary.startedAt}`,
       `${summary.total.answered} full successes in ${(summary.total.ms / 1_000).toFixed(1)} s: ${summary.total.requestsASecond.toFixed(0)} requests a second, ${summary.total.rowsASecond.toFixed(0)} rows.`,
+      ...remarksOf(report),
       ...(checked === undefined ? [] : [checked]),
       ...judged,
       ...problemsOf(report).map((problem) => `WRONG: ${problem}`),
+      ...unheldOf(report),
     ],
     sections: [
       { title: 'Stages', table: stagesTable(report) },

@@ -30,18 +30,30 @@ export function reportText(report: LoadReport): string {
     `latency, ms: ${percentilesText(summary)}`,
     `answers: ${countsText(summary.statuses)}`,
   ];
-  if (summary.neverSent > 0) lines.push(`never sent, for want of a free connection: ${summary.neverSent}`);
-  if (summary.withoutRetryAfter > 0) lines.push(`429 and 503 without Retry-After: ${summary.withoutRetryAfter}`);
+  lines.push(...remarksOf(report));
   if (levels !== undefined) {
     const { wrong, acknowledged, open } = levels;
     const change = `${acknowledged} units acknowledged, ${open} of unknown outcome`;
     lines.push(`levels: ${levels.levels} held against ${change}; ${wrong} wrong; ${probes.count} read on the way`);
   }
   for (const problem of problemsOf(report)) lines.push(`WRONG: ${problem}`);
-  if (report.unheld !== undefined) lines.push(`NOT HELD against the levels, which could not be read: ${report.unheld}`);
+  lines.push(...unheldOf(report));
   for (const { text, seen, isMet } of thresholds)
     lines.push(`${isMet ? 'met   ' : 'MISSED'}  ${text}  (${seen === undefined ? 'nothing to measure' : round(seen)})`);
   return lines.join('\n');
+}
+
+/** What the figures do not show. */
+export function remarksOf({ summary: { neverSent, withoutRetryAfter } }: LoadReport): string[] {
+  return [
+    ...(neverSent > 0 ? [`never sent, for want of a free connection: ${neverSent}`] : []),
+    ...(withoutRetryAfter > 0 ? [`429 and 503 without Retry-After: ${withoutRetryAfter}`] : []),
+  ];
+}
+
+/** That nobody knows whether a level is wrong: without this line, none seems to be. */
+export function unheldOf({ unheld }: LoadReport): string[] {
+  return unheld === undefined ? [] : [`NOT HELD against the levels, which could not be read: ${unheld}`];
 }
 
 /** What must not be: each is a fault of the service, or a client beside this load that changed the same levels. */

@@ -119,7 +119,7 @@ function renderBars({ title, unit, groups }: BarPlot): string {
 }
 
 function paragraph(line: string): string {
-  return `<p${line.startsWith('WRONG') || line.startsWith('MISSED') ? ' class="wrong"' : ''}>${escape(line)}</p>`;
+  return `<p${/^(WRONG|MISSED|NOT HELD)/.test(line) ? ' class="wrong"' : ''}>${escape(line)}</p>`;
 }
 
 function isNumber(cell: Cell): boolean {

@@ -132,6 +132,18 @@ function countDispatch(registry: Registry): DispatchMetrics {
   };
 }
 
+/** What is behind this process, as `/readyz` sees it. Whether a worker lives is unknown while Redis is away. */
+export function watchReadiness(
+  registry: Registry,
+  ready: () => { postgres: boolean; redis: boolean; worker: boolean },
+): void {
+  const help = 'Whether this process is served by each part behind it: 1 or 0. At 0 every write is a 503.';
+  addGauge(registry, { name: 'raw_materials_ready', help, label: 'part' }, () => {
+    const { postgres, redis, worker } = ready();
+    return { postgres: Number(postgres), redis: Number(redis), ...(redis && { worker: Number(worker) }) };
+  });
+}
+
 /** What the dispatch last heard of the pipeline: the backlog, the workers, and what waits in this process. */
 export function watchDispatch(registry: Registry, state: () => DispatchState): void {
   const gauge = (name: string, help: string, read: () => number | undefined) =>

@@ -6,7 +6,7 @@ import type { Logger } from '../../shared/runtime/logger.js';
 import type { ApiSettings } from '../config.js';
 import type { Dispatch } from '../dispatch/dispatch.js';
 import type { Pools } from '../pools.js';
-import { watchDispatch } from './api-metrics.js';
+import { watchDispatch, watchReadiness } from './api-metrics.js';
 import type { ApiMetrics } from './api-metrics.js';
 import { createQueuePage } from './queue-page.js';
 
@@ -27,6 +27,7 @@ export async function startAdmin(deps: AdminDeps): Promise<AdminServer> {
   watchProcess(registry);
   watchPool(registry, () => pools.use());
   watchRedis(registry, () => ({ ...dispatch.state().redis, limiter: limiterRedis.status === 'ready' }));
+  watchReadiness(registry, () => dispatch.ready());
   watchDispatch(registry, () => dispatch.state());
   const page = createQueuePage({ token: settings.ADMIN_TOKEN, redisUrl: settings.REDIS_URL, logger });
   const server = await startAdminServer({

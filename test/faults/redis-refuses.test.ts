@@ -4,6 +4,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { addOne, totalOf } from '../support/change.js';
 import { startFaultProxy } from '../support/faults/fault-proxy.js';
 import { connectForTest } from '../support/database.js';
+import { scrape } from '../support/exposition.js';
 import { request } from '../support/http.js';
 import { startTestRedis } from '../support/servers.js';
 import type { TestRedis } from '../support/servers.js';
@@ -21,7 +22,7 @@ describe('a Redis that answers, and refuses what is written', () => {
   let shop: TestShop;
 
   const open = async (redisUrl: string): Promise<Service> => {
-    const service = await startService({ redisUrl });
+    const service = await startService({ redisUrl, env: { ADMIN_PORT: '0' } });
     ends.push(() => service.stop());
     database = connectForTest(service.databaseUrl);
     ends.push(() => database.destroy());
@@ -83,6 +84,15 @@ describe('a Redis that answers, and refuses what is written', () => {
     expect((await ready()).text)
       .to.contain('Redis does not answer, or takes no writes')
       .and.not.to.contain('worker');
+    // Its connections work, so that by them alone no alert would fire; of workers nothing is known.
+    const metrics = () => scrape(service.apis[0]?.adminUrl);
+    const parts = async () =>
+      (await metrics()).samples
+        .filter(({ name }) => name === 'raw_materials_ready')
+        .map(({ labels, value }) => `${labels['part']} ${value}`)
+        .join();
+    expect((await metrics()).sum('raw_materials_redis_connected')).to.equal(3);
+    await until(async () => (await parts()) === 'postgres 1,redis 0', { deadlineMs: soonMsMax, what: 'the metrics' });
     const refused = await write(service);
     expect(refused.status).to.equal(503);
     expect(refused.text).to.contain('The queue is not reachable, or takes no writes.');
@@ -92,6 +102,10 @@ describe('a Redis that answers, and refuses what is written', () => {
 
     await configure(server.url, ['CONFIG', 'SET', 'maxmemory', '0']);
     await untilServing(service);
+    await until(async () => (await metrics()).sum('raw_materials_ready') === 3, {
+      deadlineMs: soonMsMax,
+      what: 'the metrics',
+    });
     expect((await write(service)).status).to.equal(200);
     expect(await totalOf(database, shop)).to.equal(1);
   });

@@ -3,6 +3,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { exitCodes } from '../../shared/runtime/exit-codes.js';
 import { addOne, totalOf } from '../support/change.js';
 import { connectForTest } from '../support/database.js';
+import { scrape } from '../support/exposition.js';
 import { npmStart } from '../support/npm-start.js';
 import { createTestDatabase } from '../support/servers.js';
 import type { TestDatabase } from '../support/servers.js';
@@ -31,7 +32,8 @@ describe('two installations on one Redis, which is a mistake', () => {
     ours = await install(service);
     const { redisUrl } = service;
     const { materialIds } = ours.shop;
-    theirs = await install(await startService({ redisUrl, databaseUrl: theirDatabase.url, workers: 0 }), materialIds);
+    const another = { redisUrl, databaseUrl: theirDatabase.url, workers: 0, env: { ADMIN_PORT: '0' } };
+    theirs = await install(await startService(another), materialIds);
     await theirs.service.startWorker();
   });
   after(async () => {
@@ -60,6 +62,18 @@ describe('two installations on one Redis, which is a mistake', () => {
     expect([await total(ours), await total(theirs)]).to.deep.equal([20, 0]);
     const logs = [...theirs.service.apis, ...theirs.service.workers].map((process) => process.logs().join('\n'));
     for (const log of logs) expect(log).to.contain('workers of another database are alive on this Redis');
+  });
+
+  it('to its metrics no worker is there, though some are alive', async () => {
+    const [api] = theirs.service.apis;
+    const isTold = async () => {
+      const metrics = await scrape(api?.adminUrl);
+      const ready = metrics.samples.find(
+        ({ name, labels }) => name === 'raw_materials_ready' && labels['part'] === 'worker',
+      );
+      return ready?.value === 0 && metrics.sum('raw_materials_live_workers') > 0;
+    };
+    await until(isTold, { deadlineMs: soonMsMax, what: 'the metrics to say so' });
   });
 
   it('npm start with the Redis of another says so, and ends', async () => {

@@ -28,7 +28,8 @@ export async function findService(
   dataFolder: string,
   say: (line: string) => void,
 ): Promise<FoundService> {
-  const demo = readDemo(dataFolder);
+  // Not read where nothing is wanted of it: it may be another user's.
+  const demo = options.url !== undefined && options.key !== undefined ? undefined : readDemo(dataFolder);
   // Another key is another shop's.
   const known = options.key === undefined && (options.url ?? demo?.baseUrl) === demo?.baseUrl ? demo : undefined;
   const baseUrl = options.url ?? demo?.baseUrl;

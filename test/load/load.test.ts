@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { closeSync, existsSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { networkInterfaces } from 'node:os';
@@ -7,6 +7,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
+import { demoFilePath } from '../../shared/standalone/demo-file.js';
 import { rememberOpen } from '../support/cleanup.js';
 import { connectForTest } from '../support/database.js';
 import { watchRefusals } from '../support/refusals.js';
@@ -105,6 +106,14 @@ describe('npm run load', () => {
     expect(page).not.to.match(
       /\b(src|href|action|srcset)\s*=\s*["']|@import|\burl\(|\bimport\(|\bfetch\(|XMLHttpRequest/,
     );
+  });
+
+  it('reads no demo where address and key are given, whoever it is of and whatever is in it', async () => {
+    const other = join(folder.path, 'other');
+    mkdirSync(other);
+    writeFileSync(demoFilePath(other), 'not yet whole');
+    const ended = await startCommand([...target(), ...atMost(1)], other).ended;
+    expect(ended.code, ended.text).to.equal(0);
   });
 
   it('puts the figures alone on stdout for --json -, and the table beside them', async () => {

@@ -63,7 +63,10 @@ export async function createShop(database: Database, shop: NewShop): Promise<Sho
 export async function updateShop(database: Database, shopId: number, changes: ShopChanges): Promise<UpdateShopResult> {
   const columns = toColumns(changes);
   try {
-    if (Object.keys(columns).length > 0) await database('shops').where({ id: shopId }).update(columns);
+    if (Object.keys(columns).length > 0) {
+      // By itself, so that a refusal leaves the transaction of the caller as it was.
+      await database.transaction((own) => own('shops').where({ id: shopId }).update(columns));
+    }
   } catch (error) {
     if (violatedConstraint(error) === 'shops_default_location_fkey') return { ok: false, error: 'unknown-location' };
     throw error;

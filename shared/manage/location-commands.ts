@@ -1,5 +1,6 @@
 import type { Command } from 'commander';
 import { addLocation, listLocations } from '../database/locations.js';
+import { decidedTransaction } from '../database/decided-transaction.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
@@ -28,7 +29,8 @@ export function addLocationCommands(program: Command, run: RunCommand): void {
 async function add({ database }: CommandContext, { shop: shopId, id, name }: AddOptions): Promise<Outcome<Answer>> {
   const shop = await requireShop(database, shopId);
   if (!shop.ok) return shop;
-  if (!(await addLocation(database, shopId, { id, name }))) {
+  const isAdded = await decidedTransaction(database, (transaction) => addLocation(transaction, shopId, { id, name }));
+  if (!isAdded) {
     return failed(`Shop ${shopId} has a location ${id} already; nothing was changed.`);
   }
   const unread = `The location ${id} was added; only this could not be shown.`;

@@ -126,7 +126,7 @@ async function set(context: CommandContext, shopId: number, options: ShopOptions
     ...(defaultLocation !== undefined && { defaultLocationId: defaultLocation === false ? null : defaultLocation }),
     ...(platform !== undefined && { platform }),
   };
-  const updated = await updateShop(context.database, shopId, changes);
+  const updated = await decidedTransaction(context.database, (transaction) => updateShop(transaction, shopId, changes));
   if (updated.ok) return answer(updated.shop, 'changed');
   if (updated.error === 'unknown-shop') return noShop(shopId);
   return failed(`The shop has no location ${String(defaultLocation)}. Add it first: locations add.`);

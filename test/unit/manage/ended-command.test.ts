@@ -1,0 +1,56 @@
+import { expect } from 'chai';
+import { until } from '../../support/until.js';
+import { untilWaiting } from '../../support/waiting-sessions.js';
+import { openManagedShop, startManage } from './run-manage.js';
+import type { ManagedShop } from './run-manage.js';
+
+const soonMsMax = 20_000;
+
+describe('npm run manage, ended while its change waits for another session', () => {
+  let managed: ManagedShop;
+  before(async () => (managed = await openManagedShop()));
+  after(() => managed.close());
+
+  const untilGone = () =>
+    until(
+      async () => {
+        const { rows } = await managed.database.raw<{ rows: object[] }>(
+          `SELECT 1 FROM pg_stat_activity
+           WHERE datname = current_database() AND application_name = 'raw-materials-manage'`,
+        );
+        return rows.length === 0;
+      },
+      { deadlineMs: soonMsMax, what: 'the session of the command to end' },
+    );
+  /** What the shop has that a command may change. */
+  const state = async () => {
+    const { database, shopId } = managed;
+    return {
+      shop: await database('shops').where({ id: shopId }).first<object>(),
+      locations: await database('locations').where({ shop_id: shopId }).orderBy('id').pluck<string[]>('id'),
+      keys: await database('api_keys').where({ shop_id: shopId }).pluck<string[]>('id'),
+    };
+  };
+
+  for (const [name, ...args] of [
+    ['shops set', '--plan', 'basic'],
+    ['locations add', '--id', 'late', '--name', 'Late'],
+    ['keys issue', '--scope', 'read', '--label', 'late'],
+  ] as const) {
+    it(`${name} changes nothing, also once that session lets it`, async () => {
+      const { database, databaseUrl, shopId } = managed;
+      const before = await state();
+      const other = await database.transaction();
+      await other('shops').where({ id: shopId }).forUpdate();
+      const shop = name === 'shops set' ? [shopId] : ['--shop', shopId];
+      const { child, ended } = startManage([...name.split(' '), ...shop, ...args], { DATABASE_URL: databaseUrl });
+      await untilWaiting(database, 1);
+      child.kill('SIGINT');
+      const { code, stdout } = await ended;
+      await other.rollback();
+      await untilGone();
+      expect(await state()).to.deep.equal(before);
+      expect({ code, stdout }).to.deep.equal({ code: null, stdout: '' });
+    });
+  }
+});

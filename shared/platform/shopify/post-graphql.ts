@@ -19,10 +19,14 @@ export async function postGraphql(request: {
   signal: AbortSignal | undefined;
 }): Promise<Attempt> {
   const { endpoint, accessToken, document, variables, timeoutMs, bodyBytesMax, signal } = request;
+  signal?.throwIfAborted();
   const body = JSON.stringify({ query: document, variables });
   // A controller and a timer of our own, not AbortSignal.timeout: the timer must cover the body and then be gone.
   const controller = new AbortController();
   const timer = setTimeout(() => controller.abort(), timeoutMs);
+  // Nor AbortSignal.any: what it makes stays with the signals that it was made of, and a worker has one for its life.
+  const giveUp = () => controller.abort();
+  signal?.addEventListener('abort', giveUp);
   let response: Response;
   let text: string | undefined;
   try {
@@ -36,7 +40,7 @@ export async function postGraphql(request: {
       body,
       // Following a redirect would carry the token to wherever the answer says.
       redirect: 'manual',
-      signal: signal === undefined ? controller.signal : AbortSignal.any([controller.signal, signal]),
+      signal: controller.signal,
     });
     if (response.status === 200) text = await readCapped(response, bodyBytesMax);
     else await response.body?.cancel();
@@ -46,6 +50,7 @@ export async function postGraphql(request: {
     return { ok: false, error: 'unavailable', retry: true, detail: networkFault(error) };
   } finally {
     clearTimeout(timer);
+    signal?.removeEventListener('abort', giveUp);
   }
   if (response.status !== 200) return readStatus(response.status, response.headers.get('retry-after'));
   return text === undefined ? invalid(`the body is over ${bodyBytesMax} bytes or not UTF-8`) : readReply(text);

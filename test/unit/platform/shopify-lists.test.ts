@@ -122,8 +122,27 @@ describe('the lists of Shopify', () => {
     const listed = createSubject().platform.listVariants(shop, null, abort.signal);
     setTimeout(() => abort.abort(reason), 20);
     expect(await listed.catch((error: unknown) => error)).to.equal(reason);
+    const late = createSubject().platform.listVariants(shop, null, abort.signal);
+    expect(await late.catch((error: unknown) => error), 'given up before').to.equal(reason);
+  });
+
+  it('a call that is over leaves nothing with the signal of a caller that makes very many', async () => {
+    const { signal } = new AbortController();
+    const sizes: number[] = [];
+    for (let call = 0; call < 3; call++) {
+      onVariants(null).reply(200, variantsReply([]));
+      expect((await createSubject().platform.listVariants(shop, null, signal)).ok).to.equal(true);
+      sizes.push(sizeOf(signal));
+    }
+    expect(sizes, 'what the signal holds after each').to.deep.equal([sizes[0], sizes[0], sizes[0]]);
   });
 });
+
+/** How many entries a signal has in what Node keeps with it: listeners, and signals that follow it. */
+function sizeOf(signal: AbortSignal): number {
+  const kept = Object.getOwnPropertySymbols(signal).map((key) => (signal as unknown as Record<symbol, unknown>)[key]);
+  return kept.reduce<number>((sum, part) => sum + ((part as { size?: number } | null | undefined)?.size ?? 0), 0);
+}
 
 describe('throttling of the lists', () => {
   shutNetwork();

@@ -1,5 +1,6 @@
 import type { Database } from './connect.js';
 import { runReadCommitted } from './read-committed.js';
+import { readRows } from './read-rows.js';
 
 /** Which list of the platform a run is at; `ending` once it has seen the last page, `idle` between runs. */
 export type SyncPhase = 'idle' | 'locations' | 'variants' | 'ending';
@@ -151,7 +152,8 @@ export async function findDueShops(
   database: Database,
   { everyMs, limit }: { everyMs: number; limit: number },
 ): Promise<number[]> {
-  const { rows } = await database.raw<{ rows: { id: number }[] }>(
+  const rows = await readRows<{ id: number }>(
+    database,
     `SELECT s.id FROM shops s LEFT JOIN platform_syncs p ON p.shop_id = s.id
      WHERE s.platform_domain IS NOT NULL AND (p.shop_id IS NULL OR (${isFree} AND ${isDue('s.platform_domain')}))
      ORDER BY p.attempted_at NULLS FIRST, s.id LIMIT :limit`,

@@ -1,4 +1,5 @@
 import type { Database } from './connect.js';
+import { readRows } from './read-rows.js';
 import { violatedConstraint } from './violated-constraint.js';
 
 export type Plan = 'basic' | 'enhanced';
@@ -34,10 +35,10 @@ export type ShopChanges = Partial<Omit<Shop, 'id'>>;
 export type UpdateShopResult = { ok: true; shop: Shop } | { ok: false; error: 'unknown-shop' | 'unknown-location' };
 
 export async function findShop(database: Database, shopId: number): Promise<Shop | undefined> {
-  const { rows } = await database.raw<{ rows: ShopRow[] }>(`SELECT ${shopColumns} FROM shops s WHERE s.id = ?`, [
+  const [row] = await readRows<ShopRow>(database, `SELECT ${shopColumns} FROM shops s WHERE s.id = :shopId`, {
     shopId,
-  ]);
-  return rows[0] && toShop(rows[0]);
+  });
+  return row && toShop(row);
 }
 
 /** Every shop, oldest first; for operators, who are no tenant. */

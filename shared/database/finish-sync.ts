@@ -1,6 +1,6 @@
 import type { Database } from './connect.js';
 import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
-import type { PlatformSync, SyncHold, SyncRow } from './platform-syncs.js';
+import type { PlatformSync, RunPlace, SyncHold, SyncRow } from './platform-syncs.js';
 
 /** A location or variant that is in our tables and that the platform lists no more. */
 export interface Gone {
@@ -35,14 +35,15 @@ const markedPerBatch = 10_000;
  * location may have levels and a ledger, and a variant may be needed by a bill. Only with `removeGone` are materials
  * removed, those that no bill needs; locations never are.
  *
- * @returns undefined where the hold is lost: then nothing was written
+ * @returns undefined where the hold is lost, or the run does not stand at `place`: then nothing was written
  */
 export async function finishSync(
   database: Database,
   hold: SyncHold,
+  place: RunPlace,
   { removeGone }: { removeGone: boolean },
 ): Promise<FinishedSync | undefined> {
-  return whileHeld(database, hold, async (transaction, generation) => {
+  return whileHeld(database, hold, place, async (transaction) => {
     const { shopId } = hold;
     // A variant without a sighting was mirrored before sightings were kept, and no run has seen it since.
     await transaction.raw(
@@ -53,7 +54,7 @@ export async function finishSync(
        ORDER BY m.id ON CONFLICT DO NOTHING`,
       { shopId },
     );
-    await markGone(transaction, shopId, generation);
+    await markGone(transaction, shopId, place.generation);
     const removedCount = removeGone ? await removeUnused(transaction, shopId) : 0;
     const { rows } = await transaction.raw<{ rows: SyncRow[] }>(
       `UPDATE platform_syncs AS p

@@ -1,6 +1,6 @@
 import type { Database } from './connect.js';
 import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
-import type { PlatformSync, SyncHold, SyncPhase, SyncRow } from './platform-syncs.js';
+import type { PlatformSync, RunPlace, SyncHold, SyncPhase, SyncRow } from './platform-syncs.js';
 
 /** A location as it is mirrored: within the table's limits. */
 export interface MirroredLocation {
@@ -41,17 +41,19 @@ export interface RecordedPage {
  * Brings a page of locations into the shop's: new ones are added, others get the platform's name. It commits together
  * with where the run then stands, so that a page is never half in, nor in and forgotten.
  *
+ * @param place where the run stands before it
  * @param locations ids distinct
- * @returns undefined where the hold is lost: then nothing was written
+ * @returns undefined where the hold is lost, or the run does not stand there: then nothing was written
  */
 export async function recordLocations(
   database: Database,
   hold: SyncHold,
+  place: RunPlace,
   locations: readonly MirroredLocation[],
   then: SyncPosition,
 ): Promise<RecordedPage | undefined> {
   const given = JSON.stringify(locations);
-  return recordPage(database, hold, then, { locks: [], sql: writeLocations, given, kind: 'locations' });
+  return recordPage(database, hold, place, then, { locks: [], sql: writeLocations, given, kind: 'locations' });
 }
 
 /**
@@ -63,12 +65,13 @@ export async function recordLocations(
 export async function recordVariants(
   database: Database,
   hold: SyncHold,
+  place: RunPlace,
   variants: readonly MirroredVariant[],
   then: SyncPosition,
 ): Promise<RecordedPage | undefined> {
   const given = JSON.stringify(variants.map(toRecord));
   const locks = [lockMaterials, lockStock, makeFacets];
-  return recordPage(database, hold, then, { locks, sql: writeVariants, given, kind: 'variants' });
+  return recordPage(database, hold, place, then, { locks, sql: writeVariants, given, kind: 'variants' });
 }
 
 interface PageWrite {
@@ -82,11 +85,13 @@ interface PageWrite {
 async function recordPage(
   database: Database,
   hold: SyncHold,
+  place: RunPlace,
   then: SyncPosition,
   { locks, sql, given, kind }: PageWrite,
 ): Promise<RecordedPage | undefined> {
-  return whileHeld(database, hold, async (transaction, generation) => {
+  return whileHeld(database, hold, place, async (transaction) => {
     const { shopId } = hold;
+    const { generation } = place;
     for (const lock of locks) await transaction.raw(lock, { shopId, given });
     const written = await transaction.raw<{ rows: WrittenRow[] }>(sql, { shopId, generation, given });
     const { fresh = 0, added = 0, changed = 0 } = written.rows[0] ?? {};

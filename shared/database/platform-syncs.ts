@@ -40,6 +40,9 @@ export interface SyncHold {
   token: string;
 }
 
+/** Where a run stands, as its holder knows it: the number of the run, and how many pages it has brought in. */
+export type RunPlace = Pick<PlatformSync, 'generation' | 'pages'>;
+
 /** A hold that is not renewed for this long is over; so is the wait after a kill −9. */
 export const syncLeaseMs = 10_000;
 
@@ -125,13 +128,16 @@ export async function releaseSync(
 const statementTimeoutMs = 5_000;
 
 /**
- * Runs `work` in a transaction that holds the lock of the shop's sync, if the sync is still ours: whoever lost it to
- * another, by a pause longer than the lease, writes nothing. Settings are LOCAL, for PgBouncer (pipeline §4).
+ * Runs `work` in a transaction that holds the lock of the shop's sync, if the sync is still ours and stands where we
+ * know it to. Whoever lost it to another, by a pause longer than the lease, writes nothing. Nor does whoever is further
+ * than Postgres, which was restored, or failed over to a standby, beneath the run: the pages that it lost would not come
+ * again, and count as gone from the platform. Settings are LOCAL, for PgBouncer (pipeline §4).
  */
 export async function whileHeld<T>(
   database: Database,
   { shopId, token }: SyncHold,
-  work: (transaction: Database, generation: number) => Promise<T>,
+  { generation, pages }: RunPlace,
+  work: (transaction: Database) => Promise<T>,
 ): Promise<T | undefined> {
   return database.transaction(async (transaction) => {
     await transaction.raw(
@@ -139,11 +145,12 @@ export async function whileHeld<T>(
               set_config('lock_timeout', '${statementTimeoutMs}', true),
               set_config('idle_in_transaction_session_timeout', '${statementTimeoutMs}', true)`,
     );
-    const { rows } = await transaction.raw<{ rows: { generation: number }[] }>(
-      'SELECT generation FROM platform_syncs WHERE shop_id = ? AND lease_token = ? FOR UPDATE',
-      [shopId, token],
+    const { rows } = await transaction.raw<{ rows: object[] }>(
+      `SELECT 1 FROM platform_syncs
+       WHERE shop_id = ? AND lease_token = ? AND generation = ? AND pages = ? FOR UPDATE`,
+      [shopId, token, generation, pages],
     );
-    return rows[0] && (await work(transaction, rows[0].generation));
+    return rows.length === 0 ? undefined : work(transaction);
   });
 }
 

@@ -9,7 +9,8 @@ export const syncProblemMessages = {
     "The shop's platform token cannot be opened: PLATFORM_TOKEN_KEY is not the one that it was sealed with.",
   'pages-repeat': 'The commerce platform lists the same entries again and again.',
   'too-many-pages': 'The commerce platform lists more pages than a run may take.',
-  'lease-lost': 'Another process took the run over; it goes on there.',
+  'lease-lost':
+    'Another process took the run over, or Postgres went back to an earlier moment beneath it; it goes on from there.',
 } as const;
 
 export type SyncProblem = keyof typeof syncProblemMessages;

@@ -133,14 +133,14 @@ async function nextPage(run: Run, platformShop: PlatformShop): Promise<Page> {
       if (!listed.ok) return { status: 'failed', problem: listed.error };
       const { items, next } = listed.data;
       const then: SyncPosition = { phase: next === null ? 'variants' : 'locations', cursor: next };
-      const recorded = await recordLocations(database, hold, remarked(run, cleanLocations(items)), then);
+      const recorded = await recordLocations(database, hold, sync, remarked(run, cleanLocations(items)), then);
       return { status: 'recorded', recorded };
     }
     const listed = await platform.listVariants(platformShop, sync.cursor, options.signal);
     if (!listed.ok) return { status: 'failed', problem: listed.error };
     const { items, next } = listed.data;
     const then: SyncPosition = { phase: next === null ? 'ending' : 'variants', cursor: next };
-    const recorded = await recordVariants(database, hold, remarked(run, cleanVariants(items)), then);
+    const recorded = await recordVariants(database, hold, sync, remarked(run, cleanVariants(items)), then);
     return { status: 'recorded', recorded };
   } catch (error) {
     if (options.signal?.aborted === true) return { status: 'given-up' };
@@ -163,7 +163,7 @@ async function begin(run: Run): Promise<boolean> {
 async function finish(run: Run): Promise<SyncOutcome> {
   // If no variant is listed at all, we have more likely lost the right to see them than the shop its variants.
   const removeGone = run.options.removeGone === true && run.sync.variants.seen > 0;
-  const finished = await finishSync(run.deps.database, run.hold, { removeGone });
+  const finished = await finishSync(run.deps.database, run.hold, run.sync, { removeGone });
   return finished === undefined ? lost(run) : { status: 'complete', ...finished, ...told(run) };
 }
 
@@ -177,7 +177,7 @@ async function interrupt(run: Run): Promise<SyncOutcome> {
   return { status: 'interrupted', sync: run.sync, ...told(run) };
 }
 
-/** The run is the new holder's now, so nothing is written about it. */
+/** The run is the new holder's now, or not where we thought it was, so nothing is written about it. */
 function lost(run: Run): SyncOutcome {
   return { status: 'failed', problem: 'lease-lost', sync: run.sync, ...told(run) };
 }

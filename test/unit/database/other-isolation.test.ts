@@ -107,12 +107,17 @@ for (const isolation of ['repeatable read', 'serializable']) {
       const taking = { domain: 'a.myshopify.com', everyMs: 0 };
       await takeSync(database, hold, taking);
       const waiting: Promise<unknown>[] = [];
-      const page = await whileHeld(withoutTimeouts(database), hold, async (transaction) => {
-        await transaction.raw('UPDATE platform_syncs SET pages = pages + 1 WHERE shop_id = ?', [shopId]);
-        waiting.push(renewSync(database, hold), takeSync(database, { shopId, token: randomUUID() }, taking));
-        await untilWaiting(database, 2);
-        return 'written';
-      });
+      const page = await whileHeld(
+        withoutTimeouts(database),
+        hold,
+        { generation: 0, pages: 0 },
+        async (transaction) => {
+          await transaction.raw('UPDATE platform_syncs SET pages = pages + 1 WHERE shop_id = ?', [shopId]);
+          waiting.push(renewSync(database, hold), takeSync(database, { shopId, token: randomUUID() }, taking));
+          await untilWaiting(database, 2);
+          return 'written';
+        },
+      );
       expect(page).to.equal('written');
       const [, taken] = await Promise.all(waiting);
       expect(taken).to.equal(undefined);

@@ -11,8 +11,8 @@ import {
 } from '../../../shared/database/insert-materials-with-stock.js';
 import { checkLists } from '../../../shared/database/list-check.js';
 import { recordLocations, recordVariants } from '../../../shared/database/platform-mirror.js';
-import { startSyncRun, takeSync } from '../../../shared/database/platform-syncs.js';
-import type { SyncHold } from '../../../shared/database/platform-syncs.js';
+import { listSyncs, startSyncRun, takeSync } from '../../../shared/database/platform-syncs.js';
+import type { PlatformSync, SyncHold } from '../../../shared/database/platform-syncs.js';
 import { toMicros } from '../../../shared/domain/quantity.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import { useDatabase } from '../../support/database.js';
@@ -39,8 +39,9 @@ describe('a mirror beside others who write', () => {
     const unknown = { variantName: null, sku: null, unitPrice: null, unitCost: null, imageUrl: null };
     return { id, productName: `Product ${id}`, vendor, inventoryQuantity, ...unknown };
   };
-  const record = (variants: ReturnType<typeof variant>[], by: Database = withoutTimeouts(postgres.database)) =>
-    recordVariants(by, hold, variants, toVariants);
+  const place = async (by: Database) => (await listSyncs(by)).get(shop.shopId) as PlatformSync;
+  const record = async (variants: ReturnType<typeof variant>[], by: Database = withoutTimeouts(postgres.database)) =>
+    recordVariants(by, hold, await place(by), variants, toVariants);
   const bill = (name: string, ids: readonly string[], by = postgres.database) => {
     const components = ids.map((materialId) => ({ materialId, quantity: 1_000_000 }));
     return createBill(by, shop.shopId, { id: name, kind: 'bill_of_materials', name, components });
@@ -81,7 +82,8 @@ describe('a mirror beside others who write', () => {
       for (const id of ['11', '12'])
         await createMaterials(postgres.database, shop.shopId, [{ id, origin: 'platform', productName: id }]);
     });
-    const remove = () => finishSync(withoutTimeouts(postgres.database), hold, { removeGone: true });
+    const remove = async () =>
+      finishSync(withoutTimeouts(postgres.database), hold, await place(postgres.database), { removeGone: true });
 
     it('does not wait in a circle with a bill of the same materials: both take these in one order', async () => {
       const gate = await postgres.database.transaction();
@@ -109,7 +111,8 @@ describe('a mirror beside others who write', () => {
     const [materialId = ''] = shop.materialIds;
     const [locationId = ''] = shop.locationIds;
     await postgres.database.transaction(async (page) => {
-      await recordLocations(withoutTimeouts(page), hold, [{ id: locationId, name: 'Renamed' }], toVariants);
+      const names = [{ id: locationId, name: 'Renamed' }];
+      await recordLocations(withoutTimeouts(page), hold, await place(page), names, toVariants);
       await record([variant('11', 'Same', 1), variant('12', 'Same', 1)], withoutTimeouts(page));
       const [book, update] = [
         operationOf({ kind: 'adjust', rows: [{ locationId, delta: toMicros(1) }] }),

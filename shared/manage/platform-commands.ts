@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import type { Gone } from '../database/finish-sync.js';
 import { syncLeaseMs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
-import { listShops } from '../database/shops.js';
+import { findShop, listShops } from '../database/shops.js';
 import type { Shop } from '../database/shops.js';
 import type { Remark } from '../mirror/mirrored-rows.js';
 import { syncProblemMessages } from '../mirror/sync-problems.js';
@@ -54,10 +54,9 @@ async function sync(context: CommandContext, options: SyncCommandOptions): Promi
   const platform = createShopifyPlatform({ allowLoopback });
   const deps: SyncDeps = { database, platform, tokenCipher: createTokenCipher(key) };
   const reports: SyncReport[] = [];
-  for (const shop of shops.value) {
-    const onProgress = tellProgress(context, shop);
-    const outcome = await syncWhenFree(context, deps, shop, { removeGone: options.removeGone === true, onProgress });
-    reports.push(reportOf(shop, outcome));
+  for (const { id } of shops.value) {
+    const synced = await syncWhenFree(context, deps, id, { removeGone: options.removeGone === true });
+    if (synced !== undefined) reports.push(reportOf(synced.shop, synced.outcome));
   }
   const exitCode = reports.every(({ status }) => status === 'complete') ? 0 : exitCodeIncomplete;
   return { ok: true, value: { data: { shops: reports }, text: describe(reports), exitCode } };
@@ -76,17 +75,25 @@ async function findShops({ database }: CommandContext, shopId: number | undefine
   return { ok: true, value: [shop.value] };
 }
 
+/**
+ * The shop is looked up for each attempt. Those before it may have taken hours, in which it was connected to another
+ * platform: brought in from the one before, with what the new one lists removed as gone, that would be lost.
+ *
+ * @returns undefined where it has no platform any more
+ */
 async function syncWhenFree(
-  { progress }: CommandContext,
+  context: CommandContext,
   deps: SyncDeps,
-  shop: Shop,
+  shopId: number,
   options: SyncOptions,
-): Promise<SyncOutcome> {
+): Promise<{ shop: Shop; outcome: SyncOutcome } | undefined> {
   const endAtMs = performance.now() + busyMsMax;
   for (let isFirst = true; ; isFirst = false) {
-    const outcome = await syncShop(deps, shop, options);
-    if (outcome.status !== 'not-to-be-had' || performance.now() >= endAtMs) return outcome;
-    if (isFirst) progress(`Shop ${shop.id}: another process has the run, or was killed in it; waiting`);
+    const shop = await findShop(context.database, shopId);
+    if (shop === undefined || shop.platform === null) return undefined;
+    const outcome = await syncShop(deps, shop, { ...options, onProgress: tellProgress(context, shop) });
+    if (outcome.status !== 'not-to-be-had' || performance.now() >= endAtMs) return { shop, outcome };
+    if (isFirst) context.progress(`Shop ${shopId}: another process has the run, or was killed in it; waiting`);
     await delay(busyRetryMs);
   }
 }

@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
-import { createShop } from '../../../shared/database/shops.js';
+import { createShop, updateShop } from '../../../shared/database/shops.js';
 import { standInAccessToken } from '../../../shared/standalone/stand-in-platform.js';
 import { useDatabase } from '../../support/database.js';
 import { connectPlatform, platformTokenKey } from '../../support/platform.js';
 import { until } from '../../support/until.js';
+import { untilWaiting } from '../../support/waiting-sessions.js';
 import { createCli } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 import { readMirror } from '../mirror/fixtures.js';
@@ -137,6 +138,37 @@ describe('npm run manage -- platform sync', () => {
     expect((await cli.run(['shops', 'list'])).stdout)
       .to.match(/last problem/)
       .and.match(/refused the shop's credentials/);
+  });
+
+  it('takes each shop as it is connected when its turn comes, not as it was when the command began', async () => {
+    await postgres.database.raw('UPDATE shops SET platform_domain = NULL, platform_token_sealed = NULL');
+    const [first, moved, left] = [await connectedShop(), await connectedShop(), await connectedShop()];
+    const theirs = manyVariants(3).map((variant) => ({ ...variant, id: `9${variant.id}` }));
+    const other = await startGatedPlatform(theirs);
+    try {
+      const holder = await postgres.database.transaction();
+      await holder.raw('SELECT 1 FROM shops WHERE id = ? FOR UPDATE', [first]);
+      const command = cli.run(['platform', 'sync', '--remove-gone', '--json']);
+      await untilWaiting(postgres.database, 1);
+      await connectPlatform(postgres.database, moved, other.url);
+      await updateShop(postgres.database, left, { platform: null });
+      // As a worker does at its next look.
+      await sync(moved).finally(() => holder.commit());
+      const { code, stdout } = await command;
+      const { shops } = JSON.parse(stdout) as Answer;
+      expect({ code, shops: shops.map(({ shopId, status }) => [shopId, status]) }).to.deep.equal({
+        code: 0,
+        shops: [
+          [first, 'complete'],
+          [moved, 'complete'],
+        ],
+      });
+      const { materials } = await readMirror(postgres.database, moved);
+      expect(materials.map(({ id }) => id)).to.deep.equal(theirs.map(({ id }) => id));
+      expect((await readMirror(postgres.database, left)).materials).to.deep.equal([]);
+    } finally {
+      await other.stop();
+    }
   });
 
   it('refuses an unknown shop, one without a platform, and to work without the key or with a bad one', async () => {

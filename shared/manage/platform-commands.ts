@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { isTimeout } from '../database/errors.js';
 import type { Gone } from '../database/finish-sync.js';
 import { syncLeaseMs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
@@ -86,16 +87,26 @@ async function syncWhenFree(
   deps: SyncDeps,
   shopId: number,
   options: SyncOptions,
-): Promise<{ shop: Shop; outcome: SyncOutcome } | undefined> {
+): Promise<{ shop: Shop; outcome: SyncOutcome | HeldUp } | undefined> {
   const endAtMs = performance.now() + busyMsMax;
   for (let isFirst = true; ; isFirst = false) {
     const shop = await findShop(context.database, shopId);
     if (shop === undefined || shop.platform === null) return undefined;
-    const outcome = await syncShop(deps, shop, { ...options, onProgress: tellProgress(context, shop) });
+    const outcome = await syncShop(deps, shop, { ...options, onProgress: tellProgress(context, shop) }).catch(heldUp);
     if (outcome.status !== 'not-to-be-had' || performance.now() >= endAtMs) return { shop, outcome };
     if (isFirst) context.progress(`Shop ${shopId}: another process has the run, or was killed in it; waiting`);
     await delay(busyRetryMs);
   }
+}
+
+interface HeldUp {
+  status: 'held-up';
+}
+
+/** One shop's material that another session holds is no reason not to bring in the others. */
+function heldUp(error: unknown): HeldUp {
+  if (isTimeout(error)) return { status: 'held-up' };
+  throw error;
 }
 
 function tellProgress({ progress }: CommandContext, shop: Shop): (sync: PlatformSync) => void {
@@ -122,7 +133,11 @@ interface SyncReport {
 
 const nothing = { resumed: false, goneCount: 0, gone: [], removedCount: 0, remarkCount: 0, remarks: [] };
 
-function reportOf({ id: shopId, platform }: Shop, outcome: SyncOutcome): SyncReport {
+function reportOf({ id: shopId, platform }: Shop, outcome: SyncOutcome | HeldUp): SyncReport {
+  if (outcome.status === 'held-up') {
+    const message = 'Postgres took too long, as while another session holds a row of it; the next run goes on there.';
+    return { ...nothing, shopId, status: 'failed', problem: { code: 'held-up', message }, sync: null };
+  }
   if (outcome.status === 'not-to-be-had') {
     const problem = { code: 'busy', message: 'Another process is bringing in this shop right now.' };
     return { ...nothing, shopId, status: 'busy', problem, sync: null };

@@ -171,6 +171,22 @@ describe('npm run manage -- platform sync', () => {
     }
   });
 
+  it('a shop of which another session holds a material is told as such, and keeps no other out', async () => {
+    const [held, free] = [await connectedShop(), await connectedShop()];
+    await sync(held);
+    await postgres.database.transaction(async (holder) => {
+      await holder.raw('SELECT 1 FROM materials WHERE shop_id = ? LIMIT 1 FOR UPDATE', [held]);
+      const { code, stdout } = await cli.run(['platform', 'sync', '--json']);
+      expect(code).to.equal(1);
+      const reports = new Map((JSON.parse(stdout) as Answer).shops.map((report) => [report.shopId, report]));
+      expect(reports.get(held)).to.include({ status: 'failed' }).and.have.nested.property('problem.code', 'held-up');
+      expect(reports.get(free)).to.include({ status: 'complete' });
+    });
+    // It waits for the lease of the one before, whose page was given up.
+    const { stdout } = await cli.run(['platform', 'sync', '--shop', String(held), '--json']);
+    expect((JSON.parse(stdout) as Answer).shops[0]).to.include({ status: 'complete', resumed: true });
+  });
+
   it('refuses an unknown shop, one without a platform, and to work without the key or with a bad one', async () => {
     const shopId = await connectedShop();
     const { id: without } = await createShop(postgres.database, { name: 'None', plan: 'basic' });

@@ -2,6 +2,7 @@ import type { Database } from '../shared/database/connect.js';
 import { isInfrastructureError, isOverstay, isTimeout, reasonOf } from '../shared/database/errors.js';
 import { findDueShops } from '../shared/database/platform-syncs.js';
 import { findShop } from '../shared/database/shops.js';
+import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { syncProblemMessages } from '../shared/mirror/sync-problems.js';
 import { syncShop } from '../shared/mirror/sync-shop.js';
 import type { SyncDeps, SyncOutcome } from '../shared/mirror/sync-shop.js';
@@ -49,6 +50,8 @@ async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): P
     tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal }));
   } catch (error) {
     if (isTimeout(error) || isOverstay(error)) {
+      // Where commits wait for a standby that is away, each further shop would leave another session there.
+      await assertTakesWrites(database);
       // The shop that was untried the longest comes first in each round: if that one ended the round, it would end all.
       logger.warn({ err: error, shopId }, 'A platform mirror took Postgres too long; other shops go on.');
       return;

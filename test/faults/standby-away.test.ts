@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { pruneOperations } from '../../shared/database/operations.js';
+import type { SyncDeps } from '../../shared/mirror/sync-shop.js';
+import type { Logger } from '../../shared/runtime/logger.js';
 import { checkGivenPostgres } from '../../shared/standalone/given-servers.js';
 import { addOne, totalOf } from '../support/change.js';
 import { connectForTest } from '../support/database.js';
@@ -14,10 +16,15 @@ import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
 import { until } from '../support/until.js';
+import { startMirrorRounds } from '../../worker/mirror-rounds.js';
 
 const soonMsMax = 10_000;
 /** Longer than a worker waits for the answer to a commit: it has gone on to others meanwhile. */
 const waitMs = 8_000;
+/** A worker's mirrors wait 6 s; longer than a commit waits until that is known to be the standby. */
+const mirrorAnswerMsMax = 4_000;
+const onPlatform = `platform_domain = 'a.myshopify.com', platform_token_sealed = ''`;
+const onNoPlatform = 'platform_domain = NULL, platform_token_sealed = NULL';
 /** More than its lanes take at once. */
 const materialCount = 120;
 
@@ -56,10 +63,11 @@ describe('while the synchronous standby of Postgres is away, and every commit wa
     };
     await until(isSet, { deadlineMs: soonMsMax, what: 'the setting' });
   }
-  async function waitingWorkers(): Promise<number> {
+  async function waitingFor(applicationName: string): Promise<number> {
     const { rows } = await database.raw<{ rows: { count: number }[] }>(
       `SELECT count(*)::integer AS count FROM pg_stat_activity
-       WHERE application_name = 'raw-materials-worker' AND wait_event = 'SyncRep'`,
+       WHERE application_name = ? AND wait_event = 'SyncRep'`,
+      [applicationName],
     );
     return rows[0]?.count ?? 0;
   }
@@ -99,7 +107,7 @@ describe('while the synchronous standby of Postgres is away, and every commit wa
     );
     const statuses = (await Promise.all(sent)).map(({ status }) => status);
     expect(statuses).to.include(504);
-    expect(await waitingWorkers(), 'sessions of the worker, a lane each').to.be.within(1, 2);
+    expect(await waitingFor('raw-materials-worker'), 'sessions of the worker, a lane each').to.be.within(1, 2);
     const readyStatus = async () => (await request(baseUrl(), { path: '/readyz' })).status;
     await until(async () => (await readyStatus()) === 503, { deadlineMs: soonMsMax, what: 'it to be known' });
     expect(await checkGivenPostgres(testDatabase.url), 'doctor')
@@ -116,5 +124,30 @@ describe('while the synchronous standby of Postgres is away, and every commit wa
     expect(await booked()).to.be.within(1, openCount);
     expect(await addOne(baseUrl(), other)).to.have.property('status', 200);
     expect(await totalOf(database, other)).to.equal(1);
+  });
+
+  it('mirrors leave no session behind for each shop that is due', async () => {
+    await setStandbys('nobody');
+    const said: string[] = [];
+    const say = (_: object, message: string) => said.push(message);
+    const url = testDatabase.url;
+    const mirrors = connectForTest(url, { applicationName: 'test-mirror', answerMsMax: mirrorAnswerMsMax });
+    await execute(url, `SET synchronous_commit = off; UPDATE shops SET ${onPlatform}`);
+    const rounds = startMirrorRounds({
+      // None is brought in: to take the first one is not to be committed.
+      ...({ platform: undefined, tokenCipher: undefined } as unknown as SyncDeps),
+      database: mirrors,
+      everyMs: 60_000,
+      logger: { warn: say, error: say } as unknown as Logger,
+    });
+    try {
+      const isOver = () => said.length === shops.length || said.some((line) => line.includes('be looked after'));
+      await until(isOver, { deadlineMs: 4 * soonMsMax, what: 'the end of the round' });
+      expect(await waitingFor('test-mirror')).to.be.within(1, 2);
+    } finally {
+      await rounds.stop();
+      await mirrors.destroy();
+      await execute(url, `SET synchronous_commit = off; UPDATE shops SET ${onNoPlatform}`);
+    }
   });
 });

@@ -125,11 +125,12 @@ describe('npm run manage -- platform sync', () => {
     const without = await createShop(postgres.database, { name: 'None', plan: 'basic' });
     const { code, stdout } = await cli.run(['platform', 'sync', '--json']);
     expect(code).to.equal(1);
+    const refusal = "The commerce platform refused the shop's credentials, or they lack a scope that is needed.";
     const byShop = new Map((JSON.parse(stdout) as Answer).shops.map((report) => [report.shopId, report]));
     expect(byShop.get(good)).to.include({ status: 'complete' });
     expect(byShop.get(refused)).to.deep.include({
       status: 'failed',
-      problem: { code: 'unauthorized', message: "The commerce platform refused the shop's credentials." },
+      problem: { code: 'unauthorized', message: refusal },
     });
     expect(byShop.has(without.id)).to.equal(false);
     expect((await listed(refused))?.problem).to.include({ code: 'unauthorized' });

@@ -94,7 +94,11 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
       return { result: fail('HEADERS_TOO_LARGE', 'The headers are larger than 16 KiB.') };
     case tooLate:
       return { result: fail('REQUEST_TIMEOUT', 'The request took too long to arrive.') };
-    case 'HPE_INVALID_METHOD': {
+    // A line that is whole, as `requestLine` has it, is refused for its verb alone. Of the verbs that RTSP and HTTP/2
+    // have and HTTP/1 has not (PLAY, PRI), the parser says so only at the version.
+    case 'HPE_INVALID_METHOD':
+    case 'HPE_INVALID_CONSTANT':
+    case 'HPE_INVALID_VERSION': {
       const path = requestLine.exec(rawPacket?.toString('latin1') ?? '')?.[1];
       return path === undefined ? notHttp : refuseUnrouted(allowedMethods(path));
     }

@@ -22,6 +22,12 @@ const paths = [
   { path: `${inventoryPath('gid:%2F%2Fshopify%2FProductVariant%2F1')}/history`, allow: 'GET' },
 ];
 
+/** Of RTSP, and of the preface of HTTP/2: Node's parser knows them, and refuses them in HTTP/1. */
+const otherProtocolsVerbs = [
+  ...['DESCRIBE', 'ANNOUNCE', 'SETUP', 'PLAY', 'PAUSE', 'TEARDOWN', 'GET_PARAMETER', 'SET_PARAMETER'],
+  ...['REDIRECT', 'RECORD', 'FLUSH', 'PRI'],
+];
+
 describe('every path: 405', () => {
   const http = useHttpService();
   let shop: TestShop;
@@ -44,7 +50,7 @@ describe('every path: 405', () => {
     });
 
     it(`${path} answers to no made-up verb, nor to a verb in small letters`, async () => {
-      for (const method of ['BREW', 'get', 'Patch', 'X-Y!', 'GETT', 'G']) {
+      for (const method of ['BREW', 'get', 'Patch', 'X-Y!', 'GETT', 'G', ...otherProtocolsVerbs]) {
         const text = `${method} ${path}?x=1 HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer ${shop.writeKey}\r\n\r\n`;
         const answer = parseAnswer(await raw(http.port, text));
         expectError(answer, 'METHOD_NOT_ALLOWED');

@@ -119,11 +119,11 @@ const notEscaped: RefusalReply = {
 
 /**
  * A token that is no method of ours, and an address, whole or from its path on; the path is taken without what is
- * behind it (RFC 9112 §3). There is only one way to divide a text into these parts: with two, a packet of one long word
- * (64 KiB) took seconds.
+ * behind it (RFC 9112 §3). Empty lines may come before it (§2.2), as Node's parser has it too. There is only one way to
+ * divide a text into these parts: with two, a packet of one long word (64 KiB) took seconds.
  */
 const requestLine =
-  /^[!#$%&'*+.^_`|~0-9A-Za-z-]+ (?:[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]*)?(\/[^\s?#]*)(?:[?#]\S*)? HTTP\/1\.[01]\r?\n/;
+  /^[\r\n]*[!#$%&'*+.^`|~\w-]+ (?:[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]*)?(\/[^\s?#]*)(?:[?#]\S*)? HTTP\/1\.[01]\r?\n/;
 
 /** The Accept of a refused request, if the packet that the parser refused holds it. */
 function acceptOf({ rawPacket }: ParserFault): string | undefined {

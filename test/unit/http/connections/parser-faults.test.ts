@@ -37,6 +37,14 @@ describe("what Node's parser refuses", () => {
     }
   });
 
+  it('as a made-up verb is 405 behind empty lines too, which Node skips before a request', async () => {
+    for (const blank of ['\r\n', '\n', '\r\n\r\n']) {
+      const [socket, client] = duplexPair();
+      answerParserFault(fault('HPE_INVALID_METHOD', `${blank}BREW /x HTTP/1.1\r\n`), socket, deps);
+      expect(String(await client.toArray())).to.match(/^HTTP\/1\.1 405 /);
+    }
+  });
+
   it('is answered as the problem that its head asks for', async () => {
     const head = 'BREW /x HTTP/1.1\r\nHost: x\r\naccept: application/problem+json\r\n\r\n';
     const [socket, client] = duplexPair();

@@ -80,7 +80,8 @@ export function answerConnect(
 ): void {
   const last = deps.connections.get(socket)?.at(-1);
   if (last === undefined) {
-    end(socket, refuseUnrouted(deps.allowedMethods(url) ?? 'GET, PATCH'), deps, headers.accept);
+    const path = target.exec(url)?.[1] ?? '';
+    end(socket, refuseUnrouted(deps.allowedMethods(path) ?? 'GET, PATCH'), deps, headers.accept);
     return;
   }
   // A client that is gone meanwhile must not become a fault of the process.
@@ -124,6 +125,9 @@ const notEscaped: RefusalReply = {
  */
 const requestLine =
   /^[\r\n]*[!#$%&'*+.^`|~\w-]+ (?:[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]*)?(\/[^\s?#]*)(?:[?#]\S*)? HTTP\/1\.[01]\r?\n/;
+
+/** The path of an address, whole or from its path on. A tunnel's own form, `host:port`, has none. */
+const target = /^(?:https?:\/\/[^/?#]*)?(\/[^?#]*)/i;
 
 /** The Accept of a refused request, if the packet that the parser refused holds it. */
 function acceptOf({ rawPacket }: ParserFault): string | undefined {

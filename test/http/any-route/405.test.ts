@@ -60,9 +60,11 @@ describe('every path: 405', () => {
     });
 
     it(`${path} opens no tunnel: CONNECT`, async () => {
-      const answer = parseAnswer(await raw(http.port, `CONNECT ${path} HTTP/1.1\r\nHost: x\r\n\r\n`));
-      expectError(answer, 'METHOD_NOT_ALLOWED');
-      expect(answer.headers['allow']).to.equal(allow);
+      for (const target of [path, `${path}?x=1`, `http://x${path}`]) {
+        const answer = parseAnswer(await raw(http.port, `CONNECT ${target} HTTP/1.1\r\nHost: x\r\n\r\n`));
+        expectError(answer, 'METHOD_NOT_ALLOWED');
+        expect(answer.headers['allow'], target).to.equal(allow);
+      }
     });
   }
 

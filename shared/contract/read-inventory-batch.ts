@@ -22,10 +22,9 @@ import { isJsonObject } from './json-object.js';
  */
 export function readInventoryBatch(body: unknown, variantId: string): Result<AdjustmentRow[]> {
   const faults = envelopeFaults(body);
-  if (faults.length > 0) return refuseInput('body', faults);
-  const { updates } = body as { updates: unknown[] };
   const rows: AdjustmentRow[] = [];
-  for (const [index, row] of updates.entries()) {
+  // Also where something beside them is at fault: a client that had mended that alone would only hear of them next.
+  for (const [index, row] of (rowsIn(body) ?? []).entries()) {
     const found = rowFaults(row, index, variantId);
     if (found.length === 0) rows.push(toAdjustmentRow(row as InventoryRow));
     // Past the bound each bad row is still named, by its first fault.
@@ -84,6 +83,11 @@ function envelopeFaults(body: unknown): ErrorDetail[] {
     .map((key) => ({ path: pointerStep(key), message: 'Is not a known field here.' }));
   const fault = updatesFault(body);
   return fault === undefined ? faults : [...faults, { path: '/updates', message: fault }];
+}
+
+/** The rows, if there is a number of them that may be. */
+function rowsIn(body: unknown): unknown[] | undefined {
+  return isJsonObject(body) && updatesFault(body) === undefined ? (body['updates'] as unknown[]) : undefined;
 }
 
 function updatesFault(body: Record<string, unknown>): string | undefined {

@@ -35,6 +35,15 @@ const cases: { title: string; body: unknown; faults: Record<string, string> }[] 
     body: { updates: [{ locationId: 'L', delta: 1 }], dryRun: true },
     faults: { '/dryRun': 'Is not a known field here.' },
   },
+  {
+    title: 'a field beside updates, and the rows too',
+    body: { updates: [{ locationId: 'A' }, { locationId: 'A', delta: 1 }, null], dryRun: true },
+    faults: {
+      '/dryRun': 'Is not a known field here.',
+      '/updates/0': 'Must carry exactly one of delta and absolute.',
+      '/updates/2': 'Must be an object.',
+    },
+  },
   { title: 'a row that is no object', body: { updates: [7] }, faults: { '/updates/0': 'Must be an object.' } },
   {
     title: 'neither delta nor absolute',

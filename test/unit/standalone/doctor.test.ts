@@ -132,8 +132,7 @@ describe('npm run doctor', () => {
 
     it('says NO to a database of Redis that is no number', async () => {
       const { code, lines } = await doctor({ ...given, REDIS_URL: `${given.REDIS_URL}/one` });
-      const problem = 'must end with the number of a database, as /1, or with its port';
-      expect(lines.get('Redis')).to.equal(`NO REDIS_URL ${problem}.`);
+      expect(lines.get('Redis')).to.match(/^NO REDIS_URL must end with the number of a database, as \/1, /);
       expect(code).to.equal(1);
     });
 

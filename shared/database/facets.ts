@@ -1,6 +1,7 @@
 import type { Database } from './connect.js';
 import { runReadCommitted } from './read-committed.js';
 import { readRows } from './read-rows.js';
+import { commitsUnhurried } from './unhurried-commit.js';
 
 // A facet is what a list filters by, taken together: a vendor, an origin, and whether a bill uses the material. Each
 // has a number, which its materials carry in their rows and in the indexes of the list; the last two bits of it, its
@@ -104,7 +105,8 @@ export async function pruneFacets(
   const rows = await runReadCommitted<{ last_id: number | null; looked: number }>(
     database,
     `SELECT last_id, looked
-     FROM prune_facets(:after, :batchSize, statement_timestamp() - CAST(:restMs AS bigint) * interval '1 millisecond')`,
+     FROM prune_facets(:after, :batchSize, statement_timestamp() - CAST(:restMs AS bigint) * interval '1 millisecond')
+     WHERE ${commitsUnhurried}`,
     { after, batchSize, restMs },
   );
   const [{ last_id: last, looked } = { last_id: null, looked: 0 }] = rows;

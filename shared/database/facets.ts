@@ -26,6 +26,8 @@ export interface MatchedFacets {
   matchedCount: number;
   /** How many the groups have. */
   groupCount: number;
+  /** How many the shop has, whatever the filters. */
+  shopCount: number;
   /**
    * Every distinct vendor of the shop whatever the filters, sorted without regard to case (contract §2
    * `availableVendors`).
@@ -39,12 +41,13 @@ export async function readFacets(database: Database, shopId: number, filters: Li
   const { originFilter, vendorFilter } = filters;
   const [row] = await readRows<FacetsRow>(database, facetsSql(filters), { shopId, originFilter, vendorFilter });
   if (row === undefined) throw new Error('an aggregate returned no row');
-  const { ids, groups, matched_count, group_count, vendors, table_part } = row;
+  const { ids, groups, matched_count, group_count, shop_count, vendors, table_part } = row;
   return {
     ids,
     groups,
     matchedCount: Number(matched_count),
     groupCount: Number(group_count),
+    shopCount: Number(shop_count),
     vendors,
     tablePart: table_part,
   };
@@ -55,6 +58,7 @@ interface FacetsRow {
   groups: number[];
   matched_count: string;
   group_count: string;
+  shop_count: string;
   vendors: string[];
   table_part: number;
 }
@@ -82,6 +86,7 @@ function facetsSql({ usageFilter, originFilter, vendorFilter }: ListFilters): st
            coalesce(json_agg(DISTINCT id & 3) FILTER (WHERE is_in_group), '[]') AS groups,
            coalesce(sum(materials) FILTER (WHERE matches), 0) AS matched_count,
            coalesce(sum(materials) FILTER (WHERE is_in_group), 0) AS group_count,
+           coalesce(sum(materials), 0) AS shop_count,
            (SELECT coalesce(json_agg(v.vendor ORDER BY lower(v.vendor), v.vendor), '[]')
             FROM (SELECT DISTINCT vendor FROM counted WHERE vendor IS NOT NULL) v) AS vendors,
            coalesce(CAST(sum(materials) AS float8) / (

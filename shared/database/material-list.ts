@@ -49,14 +49,15 @@ export async function findMaterialPage(
 ): Promise<MaterialPage> {
   const { page, pageSize, search = '', sortOrder, vendorFilter, textBytesMax } = query;
   const facets = await readFacets(database, shopId, query);
-  const { ids, matchedCount, groupCount, vendors } = facets;
+  const { ids, matchedCount, groupCount, shopCount, vendors } = facets;
   const shape = shapeOf(query, facets);
   const bound = isMeasured(pageSize, textBytesMax) ? textBytesMax : undefined;
+  const fetching = { bound, byKey: shopCount > pageSize * pagesJoinedMax };
   if (isLongerThanAnyText(search)) return { items: [], totalCount: 0, availableVendors: vendors };
   const skipped = (page - 1) * pageSize;
   const pattern = `%${escapePattern(search)}%`;
   const bindings = { shopId, facetIds: ids, vendorFilter, pattern, pageSize, skipped, textBytesMax: bound ?? null };
-  if (shape.bySearch) return { ...(await searchPage(database, shape, bindings, bound)), availableVendors: vendors };
+  if (shape.bySearch) return { ...(await searchPage(database, shape, bindings, fetching)), availableVendors: vendors };
   const found = { totalCount: matchedCount, availableVendors: vendors };
   if (skipped >= matchedCount) return { ...found, items: [] };
   const toPageEnd = skipped + pageSize;
@@ -66,10 +67,25 @@ export async function findMaterialPage(
     : pageOfSql(`(${gatherSql(shape)}) gathered`, sortOrder);
   // With the size as a literal, the planner knows how few rows a page has, whatever the values. For vendors that is not
   // enough: how many materials they have decides how these are best found.
-  const sql = itemsSql(pageIds, shape, bound).replaceAll(':pageSize', String(pageSize));
+  const sql = itemsSql(pageIds, shape, fetching).replaceAll(':pageSize', String(pageSize));
   const rows = await readRows<PageRow>(database, sql, bindings, { planEachTime: shape.byVendor });
   return { ...found, ...itemsOf(rows, bound) };
 }
+
+/** How the rows of a page are fetched. */
+interface Fetching {
+  /** In bytes, of a page that is measured. */
+  bound: number | undefined;
+  /** One by one; otherwise the planner may as well read all of the shop's and join them. */
+  byKey: boolean;
+}
+
+/**
+ * So many pages of rows may be read for one: that is cheaper than as many look-ups (13 instead of 17 ms where a page of
+ * 1,000 is all that the shop has). Of a larger shop among thousands of small ones the planner expects no more than these
+ * have. Left to it, each page of fifty read all of a shop's stock: 150,000 rows, 121 instead of 1.4 ms.
+ */
+const pagesJoinedMax = 4;
 
 /** @param bound in bytes, of a page that is measured */
 function itemsOf(rows: PageRow[], bound: number | undefined): Pick<MaterialPage, 'items' | 'refusedBytes'> {
@@ -84,34 +100,41 @@ async function searchPage(
   database: Database,
   shape: PageShape,
   bindings: Bindings,
-  bound: number | undefined,
+  fetching: Fetching,
 ): Promise<Omit<MaterialPage, 'availableVendors'>> {
   type Row = { total_count: number } & (PageRow | { id: null });
   // How common the text is decides what is cheapest, and only a plan for this text can know that.
-  const rows = await readRows<Row>(database, searchSql(shape, bound), bindings, { planEachTime: true });
+  const rows = await readRows<Row>(database, searchSql(shape, fetching), bindings, { planEachTime: true });
   const items = rows.filter((row): row is Row & PageRow => row.id !== null);
-  return { ...itemsOf(items, bound), totalCount: rows[0]?.total_count ?? 0 };
+  return { ...itemsOf(items, fetching.bound), totalCount: rows[0]?.total_count ?? 0 };
 }
 
 /** If the page is empty, one row with the number alone. */
-const searchSql = (shape: PageShape, bound: number | undefined) => `
+const searchSql = (shape: PageShape, fetching: Fetching) => `
   WITH gathered AS MATERIALIZED (${gatherSql(shape)})
   SELECT counted.total_count, items.*
   FROM (SELECT count(*)::integer AS total_count FROM gathered) counted
-  LEFT JOIN (${itemsOfPage(pageOfSql('gathered', shape.sortOrder), bound)}) items ON ${fetched(bound)}
+  LEFT JOIN (${itemsOfPage(pageOfSql('gathered', shape.sortOrder), fetching)}) items ON ${fetched(fetching)}
   ${inPageOrder(shape)}`;
 
-const itemsSql = (pageIds: string, shape: PageShape, bound: number | undefined) =>
-  `SELECT items.* FROM (${itemsOfPage(pageIds, bound)}) items WHERE ${fetched(bound)} ${inPageOrder(shape)}`;
+const itemsSql = (pageIds: string, shape: PageShape, fetching: Fetching) =>
+  `SELECT items.* FROM (${itemsOfPage(pageIds, fetching)}) items WHERE ${fetched(fetching)} ${inPageOrder(shape)}`;
 
-const fetched = (bound: number | undefined) => (bound === undefined ? 'true' : fetchedCondition);
+const fetched = ({ bound }: Fetching) => (bound === undefined ? 'true' : fetchedCondition);
 
 /** Usage is counted for the page's rows only, not for every row that a deep page skips. */
-const itemsOfPage = (pageIds: string, bound: number | undefined) => `
+const itemsOfPage = (pageIds: string, { bound, byKey }: Fetching) => `
   SELECT page.key, ${materialColumns}${bound === undefined ? '' : `, ${measuringColumns}`}
-  FROM (${pageIds}) page
+  FROM (${pageIds}) page ${byKey ? rowsByKey : rowsJoined}`;
+
+const rowsJoined = `
   JOIN materials m ON m.shop_id = ${sameShop} AND m.id = page.id
   JOIN stock s ON s.shop_id = ${sameShop} AND s.material_id = page.id`;
+
+/** Fenced by OFFSET 0, so that each row is looked up by its whole key, whatever the planner thinks of the shop. */
+const rowsByKey = `
+  CROSS JOIN LATERAL (SELECT * FROM materials WHERE shop_id = ${sameShop} AND id = page.id OFFSET 0) m
+  CROSS JOIN LATERAL (SELECT * FROM stock WHERE shop_id = ${sameShop} AND material_id = page.id OFFSET 0) s`;
 
 const inPageOrder = ({ sortOrder }: PageShape) =>
   `ORDER BY ${pageOrder(sortOrder).replaceAll(/\b(key|id)\b/g, 'items.$1')}`;

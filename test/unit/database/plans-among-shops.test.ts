@@ -1,0 +1,73 @@
+import { expect } from 'chai';
+import { findMaterialPage } from '../../../shared/database/material-list.js';
+import type { MaterialListQuery } from '../../../shared/database/material-list.js';
+import { sortKeys } from '../../../shared/database/material-page-sql.js';
+import { useDatabase } from '../../support/database.js';
+import { planOf, sentDuring } from '../../support/sent-statements.js';
+import type { PlanNode } from '../../support/sent-statements.js';
+
+const largeShop = { id: 1, materials: 20_000 };
+const smallShops = { count: 2_000, materials: 5 };
+
+describe('the plans of a large shop among thousands of small ones', () => {
+  const test = useDatabase({ poolMax: 2 });
+
+  before(async () => {
+    await test.database.raw(
+      `INSERT INTO shops (id, name, plan) OVERRIDING SYSTEM VALUE
+       SELECT s, 'Shop ' || s, 'enhanced' FROM generate_series(1, 1 + :count) s`,
+      { count: smallShops.count },
+    );
+    await test.database.raw(
+      `INSERT INTO materials (shop_id, id, origin, product_name, variant_name, sku, vendor, unit_cost)
+       SELECT s, 'VMAT-' || md5(s || '.' || g), 'virtual', 'Oak ' || g, 'Variant ' || g % 1000, 'SKU-' || md5(g::text),
+              'Vendor', g * 7919 % 10007
+       FROM generate_series(1, 1 + :count) s
+       CROSS JOIN LATERAL generate_series(1, CASE WHEN s = :largeId THEN CAST(:ofLarge AS integer) ELSE :ofSmall END) g`,
+      {
+        ...{ count: smallShops.count, ofSmall: smallShops.materials },
+        ...{ largeId: largeShop.id, ofLarge: largeShop.materials },
+      },
+    );
+    await test.database.raw(
+      `INSERT INTO stock (shop_id, material_id, total_quantity, updated_at)
+       SELECT shop_id, id, ascii(right(id, 1)), now() - ascii(right(id, 2)) * interval '1 second' FROM materials`,
+    );
+    await test.database.raw('VACUUM (ANALYZE) materials, stock, bills, bill_components, facets, facet_counts');
+  });
+
+  /** How many rows the page's statement takes from tables and indexes, those that it throws away included. */
+  async function rowsRead(shopId: number, filter: Partial<MaterialListQuery>): Promise<number> {
+    const all = { usageFilter: 'all', originFilter: 'all', vendorFilter: [], sortBy: 'productName' } as const;
+    const query = { ...all, sortOrder: 'asc', page: 1, pageSize: 50, ...filter } as const;
+    const [, statement] = await sentDuring(test.database, () => findMaterialPage(test.database, shopId, query));
+    return rowsOf(await planOf(test.database, statement ?? expect.fail('no page was read'), { isRun: true }));
+  }
+
+  for (const pageSize of [50, 1_000]) {
+    it(`a page of ${pageSize} does not read all of the large shop`, async () => {
+      for (const sortBy of sortKeys) {
+        for (const sortOrder of ['asc', 'desc'] as const) {
+          const rows = await rowsRead(largeShop.id, { pageSize, sortBy, sortOrder });
+          expect(rows, `${sortBy} ${sortOrder}`).to.be.below(6 * pageSize);
+        }
+      }
+    });
+  }
+
+  it('a page or a search of a small shop reads that shop alone', async () => {
+    for (const search of ['', 'Oak 3', 'oa']) {
+      expect(await rowsRead(largeShop.id + 1, { search }), search).to.be.below(10 * smallShops.materials);
+    }
+  });
+});
+
+/** @param table those of this table alone */
+function rowsOf(node: PlanNode & { 'Rows Removed by Filter'?: number }, table?: string): number {
+  const isRead =
+    table === undefined
+      ? node['Relation Name'] !== undefined || node['Index Name'] !== undefined
+      : node['Relation Name'] === table;
+  const own = ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 0);
+  return (node.Plans ?? []).reduce((sum, below) => sum + rowsOf(below, table), isRead ? own : 0);
+}

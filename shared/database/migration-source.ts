@@ -10,6 +10,7 @@ import * as deleteEmptyFacets from './migrations/0008-delete-empty-facets.js';
 import * as markUsedInOrder from './migrations/0009-mark-used-in-order.js';
 import * as facetNumbersAgain from './migrations/0010-facet-numbers-again.js';
 import * as facetsBesideShops from './migrations/0011-facets-beside-shops.js';
+import * as anyShopMayBeLarge from './migrations/0012-any-shop-may-be-large.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -28,6 +29,7 @@ const migrations = [
   { name: '0009-mark-used-in-order', ...markUsedInOrder },
   { name: '0010-facet-numbers-again', ...facetNumbersAgain },
   { name: '0011-facets-beside-shops', ...facetsBesideShops },
+  { name: '0012-any-shop-may-be-large', ...anyShopMayBeLarge },
 ];
 
 type Migration = (typeof migrations)[number];

@@ -87,7 +87,10 @@ const named = (vendor: string, origin: string, isUsed: string) =>
   `concat_ws(', ', coalesce(CAST(to_json(${vendor}) AS text), 'no vendor'), ${origin},
      CASE WHEN ${isUsed} THEN 'used' ELSE 'unused' END)`;
 
-/** A material's facet stands in both tables, since each is listed by its own indexes. */
+/**
+ * A material's facet stands in both tables, since each is listed by its own indexes. Looked up, and not joined, for the
+ * same reason as in `checkTotals`.
+ */
 const facetBatch = `
   SELECT m.id, ${named('m.vendor', 'm.origin', 'u.is_used')} AS expected,
          CASE WHEN f.id IS NULL THEN 'none' WHEN s.facet_id IS DISTINCT FROM m.facet_id THEN 'another in stock'
@@ -95,7 +98,9 @@ const facetBatch = `
          (f.vendor, f.origin, f.is_used, s.facet_id)
            IS NOT DISTINCT FROM (m.vendor, m.origin, u.is_used, m.facet_id) AS is_right
   FROM materials m
-  LEFT JOIN stock s ON s.shop_id = m.shop_id AND s.material_id = m.id
+  LEFT JOIN LATERAL (
+    SELECT facet_id FROM stock WHERE stock.shop_id = m.shop_id AND stock.material_id = m.id OFFSET 0
+  ) s ON true
   LEFT JOIN facets f ON f.shop_id = m.shop_id AND f.id = m.facet_id
   CROSS JOIN LATERAL (
     SELECT EXISTS (SELECT 1 FROM bill_components c WHERE c.shop_id = m.shop_id AND c.material_id = m.id) AS is_used

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { checkLedger } from '../../../shared/database/ledger-check.js';
+import { checkLists } from '../../../shared/database/list-check.js';
 import { findMaterialPage } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
 import { sortKeys } from '../../../shared/database/material-page-sql.js';
@@ -69,6 +71,22 @@ describe('the plans of a large shop among thousands of small ones', () => {
       expect(await rowsRead(largeShop.id + 1, { search }), search).to.be.below(10 * smallShops.materials);
     }
   });
+
+  for (const [what, run, joined] of [
+    ['totals', checkLedger, 'materials'],
+    ['lists', checkLists, 'stock'],
+  ] as const) {
+    it(`verify of ${what} reads each material once, not again from the shop's first on for each batch`, async () => {
+      const sent = await sentDuring(test.database, () => run(test.database, { shopId: largeShop.id }));
+      const batches = sent.filter(({ text }) => text.includes('stock') && text.includes('LIMIT'));
+      let rows = 0;
+      // What a connection sends is told once for each time that it was taken from the pool.
+      for (const batch of new Map(batches.map((batch) => [JSON.stringify(batch.values), batch])).values()) {
+        rows += rowsOf(await planOf(test.database, batch, { isRun: true }), joined);
+      }
+      expect(rows).to.equal(largeShop.materials);
+    });
+  }
 });
 
 /** @param table those of this table alone */

@@ -56,12 +56,29 @@ describe('the check of recent changes', () => {
 
   it('finds nothing in what the apply step wrote, whether it sees the whole ledger or its end', async () => {
     const all = { materials: 4, levels: 6, mismatches: [] };
-    expect(await check([...materials, '55'])).to.deep.equal({ ...all, entries: 18 });
+    expect(await check([...materials, '55'])).to.deep.equal({ ...all, entries: 18, rowsRead: 34 });
     expect(await check([...materials, '55'], { ...bounds, entriesPerLevelMax: 2 })).to.deep.equal({
       ...all,
-      entries: 12,
+      ...{ entries: 12, rowsRead: 28 },
     });
-    expect(await check(['VMAT-there-is-none'])).to.deep.equal({ materials: 1, levels: 0, entries: 0, mismatches: [] });
+    const nothing = { levels: 0, entries: 0, mismatches: [] };
+    expect(await check(['VMAT-there-is-none'])).to.deep.equal({ ...nothing, materials: 1, rowsRead: 1 });
+  });
+
+  it('says how many rows it reads, of a material with many levels those that it does not look at as well', async () => {
+    const many = Array.from({ length: 500 }, (_, index) => ({ id: `many-${index}`, name: 'One of many' }));
+    await addLocations(database, shopId, many);
+    const levels = many.map(({ id }) => ({ locationId: id, quantity: 1_000_000 }));
+    await bookStock(database, shopId, [{ materialId: 'VMAT-c', levels }]);
+    const {
+      materials: looked,
+      levels: found,
+      entries,
+      rowsRead,
+    } = await check(['VMAT-c'], { ...bounds, levelsMax: 3 });
+    expect({ looked, found, entries }).to.deep.equal({ looked: 1, found: 3, entries: 3 });
+    // To find those that changed last, and for the sum.
+    expect(rowsRead).to.equal(1 + 2 * (500 + locations.length) + 3);
   });
 
   const of = `(SELECT id FROM levels WHERE material_id = 'VMAT-b' AND location_id = '1')`;

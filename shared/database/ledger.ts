@@ -60,7 +60,7 @@ export async function readLedger(
   const untilMs = Math.min(position?.atMs ?? Infinity, filter.toMs ?? Infinity);
   const rows = await readRows<LedgerRow>(
     database,
-    filter.requestId === undefined ? entriesOfMaterial : entriesOfRequest,
+    filter.requestId === undefined ? entriesOfMaterial(filter) : entriesOfRequest,
     {
       shopId,
       materialId,
@@ -110,8 +110,11 @@ const halve = (search: string) => `
  * each, at a depth that half of the levels need to fill a page to: the newest of these, as many as fill it, say which
  * time it goes back to at most. No level is joined to itself, since the planner would compare each with each. WITH
  * TIES, because entries that share the time of the last one are needed to order it.
+ *
+ * A location that is asked for is a condition of its own, so that its level is looked up by its key. With one for all
+ * cases (`IS NULL OR`), each level of the material was read: of 10,000, 314 buffers instead of 8.
  */
-const entriesOfMaterial = `
+const entriesOfMaterial = ({ locationId }: Pick<LedgerFilter, 'locationId'>) => `
   WITH RECURSIVE bounds (name, ms) AS (
     VALUES ('none', NULL),
            ('until', CAST(:until AS bigint)),
@@ -122,8 +125,7 @@ const entriesOfMaterial = `
     SELECT id, location_id, sequence, bounds.name, to_timestamp(bounds.ms / 1000.0), CAST(0 AS bigint),
            CASE WHEN bounds.name = 'none' THEN 0 ELSE sequence END
     FROM levels CROSS JOIN bounds
-    WHERE shop_id = :shopId AND material_id = :materialId
-      AND (CAST(:locationId AS text) IS NULL OR location_id = :locationId)
+    WHERE shop_id = :shopId AND material_id = :materialId${locationId === undefined ? '' : ' AND location_id = :locationId'}
       AND (bounds.ms IS NOT NULL OR bounds.name = 'none')${halve('bounded')}
   ),
   found AS (

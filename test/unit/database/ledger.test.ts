@@ -201,8 +201,14 @@ describe('the ledger of a material', () => {
     await useManyLevels({ levels: 400, entriesMax: 100 });
     const { next } = await read({}, 250);
     // For each of 400 levels one at a depth, some four of halving and, on later pages, seven for each of two bounds.
-    expect(await entriesRead(database, () => read({}, 250))).to.be.within(251, 4_000);
-    expect(await entriesRead(database, () => read({}, 250, next))).to.be.within(251, 10_000);
+    expect(await rowsRead(database, 'ledger', () => read({}, 250))).to.be.within(251, 4_000);
+    expect(await rowsRead(database, 'ledger', () => read({}, 250, next))).to.be.within(251, 10_000);
+  });
+
+  it('of a location looks its level up, however many levels the material has', async () => {
+    await useManyLevels({ levels: 400, entriesMax: 5 });
+    const [locationId] = shop.locationIds;
+    expect(await rowsRead(database, 'levels', () => read({ locationId }, 50))).to.equal(1);
   });
 
   /** A material with levels that have 1 to `entriesMax` entries, in turn. */
@@ -277,13 +283,14 @@ async function blocksOf(database: Database, use: () => Promise<unknown>): Promis
   return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
 }
 
-/** The entries of the ledger that Postgres takes for it, each as often as it does. */
-async function entriesRead(database: Database, use: () => Promise<unknown>): Promise<number> {
-  const taken = (node: PlanNode): number => {
-    const own = node['Relation Name'] === 'ledger' ? (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 0) : 0;
-    return (node.Plans ?? []).reduce((sum, child) => sum + taken(child), own);
+/** The rows of a table that Postgres looks at for it, each as often as it does, and also where it throws them away. */
+async function rowsRead(database: Database, table: string, use: () => Promise<unknown>): Promise<number> {
+  const looked = (node: PlanNode & { 'Rows Removed by Filter'?: number }): number => {
+    const rows = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0);
+    const own = node['Relation Name'] === table ? rows * (node['Actual Loops'] ?? 0) : 0;
+    return (node.Plans ?? []).reduce((sum, child) => sum + looked(child), own);
   };
-  return taken(await planAsRun(database, use));
+  return looked(await planAsRun(database, use));
 }
 
 async function planAsRun(database: Database, use: () => Promise<unknown>): Promise<PlanNode> {

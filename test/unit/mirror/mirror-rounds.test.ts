@@ -75,6 +75,15 @@ describe('the mirrors that workers keep', () => {
     expect(platform.requests - before).to.equal(2 * 4 + 1);
   });
 
+  it('a look that finds as many shops as it may is followed by the next at once, not a minute later', async () => {
+    // Of the hundred that a look finds, and of one more.
+    for (let count = 0; count <= 100; count += 1) await connectedShop('another-token');
+    const before = (await listSyncs(postgres.database)).size;
+    await startWorker();
+    const tried = async () => (await listSyncs(postgres.database)).size - before;
+    await until(async () => (await tried()) === 101, { what: 'all to be tried', deadlineMs });
+  });
+
   it('a shop whose row another session holds keeps no other out', async () => {
     const [held, free] = [await connectedShop(), await connectedShop()];
     const holder = await postgres.database.transaction();

@@ -109,10 +109,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
       line.calledBefore = line.called;
       line.called = new Set();
       callNext(line, roomIn(line));
-      for (const [socket, sinceMs] of line.waiting) {
-        if (sinceMs > lateMs) break;
-        call(line, socket);
-      }
+      callLate(line, lateMs);
       forgetIdle(shopId, line);
     }
     if ([...lines.values()].some(isAnyoneAbout)) return;
@@ -147,6 +144,17 @@ function isAnyoneAbout({ waiting, called, calledBefore }: Line): boolean {
 
 function callNext(line: Line, count: number): void {
   for (let left = Math.min(count, line.waiting.size); left > 0; left -= 1) call(line, firstOf(line));
+}
+
+/** Calls those that wait since then or longer. */
+function callLate(line: Line, sinceMsMax: number): void {
+  for (const [socket, sinceMs] of line.waiting) {
+    if (sinceMs > sinceMsMax) return;
+    call(line, socket);
+    // A walk keeps every table that the map has had since it stood still, with the sockets in them. While there is never
+    // room, nobody is called by it, and it would stand still for as long as the flood lasts.
+    line.next = line.waiting.keys();
+  }
 }
 
 /** @throws where nobody waits */

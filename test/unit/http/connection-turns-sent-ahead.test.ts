@@ -1,10 +1,13 @@
 import { EventEmitter } from 'node:events';
 import { setTimeout as delay } from 'node:timers/promises';
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import { createIsForwarded } from '../../../api/http/client-address.js';
 import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-turns.js';
 import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
 import { slowClock } from '../../support/slow-clock.js';
+import type { SlowClock } from '../../support/slow-clock.js';
 import { until } from '../../support/until.js';
 
 const soonMsMax = 10 * turnMsMax;
@@ -109,4 +112,43 @@ describe('a connection of a shop that has no room', () => {
       turns.close();
     });
   }
+});
+
+describe('the connections of a shop that never has room', () => {
+  let clock: SlowClock;
+  let turns: ConnectionTurns;
+  const keepAliveMs = turnMsMax / 5;
+
+  beforeEach(() => {
+    clock = slowClock(100);
+    turns = createConnectionTurns({ inHandMax: () => 0, keepAliveMs, isForwarded });
+  });
+  afterEach(() => {
+    turns.close();
+    clock.restore();
+  });
+
+  /** More than the first tables of a map hold; nobody else has them. */
+  async function waitInVain(): Promise<WeakRef<ReturnType<typeof createConnection>>[]> {
+    const connections = Array.from({ length: 20 }, () => createConnection({ writable: true }));
+    for (const connection of connections) await ask(turns, connection, nothing);
+    expect(connections.every(({ seen }) => seen.isPaused)).to.equal(true);
+    return connections.map((connection) => new WeakRef(connection));
+  }
+
+  it('are forgotten once each was called for having waited long enough', async () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    let end: () => void = () => undefined;
+    const inHand = ask(turns, createConnection({ writable: true }), () => new Promise((resolve) => (end = resolve)));
+    const left = await waitInVain();
+    clock.advance(keepAliveMs);
+    const isForgotten = () => {
+      collect();
+      return left.every((connection) => connection.deref() === undefined);
+    };
+    await until(isForgotten, { deadlineMs: keepAliveMs, what: 'nothing to be kept of them' });
+    end();
+    await inHand;
+  });
 });

@@ -24,6 +24,28 @@ export async function readDatabaseIdentity(database: Database): Promise<string |
 /** SQLSTATE: no privilege, no such function, not supported. */
 const neverTold = new Set(['42501', '42883', '0A000']);
 
+/** For who asks every second: where it is not told, Postgres logs each question as an error, statement and all. */
+const againMs = 60_000;
+
+/**
+ * Makes a question to be asked again and again: `readDatabaseIdentity`, but for a minute after one that was not
+ * answered, which the next ones would not be either.
+ *
+ * @param nowMs a monotonic clock
+ */
+export function createIdentityQuestion(
+  database: Database,
+  nowMs: () => number = () => performance.now(),
+): () => Promise<string | undefined> {
+  let nextAtMs = -Infinity;
+  return async () => {
+    if (nowMs() < nextAtMs) return undefined;
+    const identity = await readDatabaseIdentity(database);
+    if (identity === undefined) nextAtMs = nowMs() + againMs;
+    return identity;
+  };
+}
+
 /** What a process knows of its database without a question: what it was told last. */
 export interface KnownDatabase {
   now(): string | undefined;
@@ -31,11 +53,12 @@ export interface KnownDatabase {
 }
 
 export function createKnownDatabase(database: Database): KnownDatabase {
+  const askIdentity = createIdentityQuestion(database);
   let known: string | undefined;
   return {
     now: () => known,
     async ask() {
-      known = await readDatabaseIdentity(database);
+      known = await askIdentity();
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Database } from './connect.js';
-import { readDatabaseIdentity } from './database-identity.js';
+import { createIdentityQuestion } from './database-identity.js';
 import { assertMigrated } from './schema-state.js';
 
 /** A commit waits for a synchronous standby for milliseconds, if it is there. */
@@ -40,9 +40,10 @@ function refusal(message: string): Error {
 /**
  * Makes a question to be asked again and again: `assertTakesWrites`, and whether this version's schema is there. That
  * is asked until it is, and again after a failure: by then there may be another database, as one being restored. Its
- * answer is which database it is (`readDatabaseIdentity`).
+ * answer is which database it is (`createIdentityQuestion`).
  */
 export function createWriteQuestion(database: Database): () => Promise<string | undefined> {
+  const askIdentity = createIdentityQuestion(database);
   let isMigrated = false;
   return async () => {
     const wasMigrated = isMigrated;
@@ -50,6 +51,6 @@ export function createWriteQuestion(database: Database): () => Promise<string | 
     await assertTakesWrites(database);
     if (!wasMigrated) await assertMigrated(database);
     isMigrated = true;
-    return readDatabaseIdentity(database);
+    return askIdentity();
   };
 }

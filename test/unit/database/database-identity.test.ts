@@ -1,6 +1,11 @@
 import { expect } from 'chai';
 import { connectDatabase } from '../../../shared/database/connect.js';
-import { readDatabaseIdentity } from '../../../shared/database/database-identity.js';
+import {
+  createIdentityQuestion,
+  createKnownDatabase,
+  readDatabaseIdentity,
+} from '../../../shared/database/database-identity.js';
+import { createWriteQuestion } from '../../../shared/database/takes-writes.js';
 import { connectForTest, useDatabase } from '../../support/database.js';
 import { createEmptyDatabase } from '../../support/servers.js';
 
@@ -46,4 +51,45 @@ describe('which database this is', () => {
     const identity = await readDatabaseIdentity(transaction).finally(() => transaction.rollback());
     expect(identity).to.equal(undefined);
   });
+});
+
+describe('which database this is, asked every second of a Postgres that does not tell', () => {
+  const postgres = useDatabase();
+  /** How often Postgres was asked, and has logged an error. */
+  let refusals = 0;
+
+  before(async () => {
+    await postgres.database.raw('ALTER FUNCTION pg_control_system() RENAME TO not_there');
+    postgres.database.on('query', ({ sql }: { sql: string }) => {
+      if (sql.includes('pg_control_system()')) refusals += 1;
+    });
+  });
+  beforeEach(() => {
+    refusals = 0;
+  });
+
+  it('is asked again after a minute', async () => {
+    let nowMs = 0;
+    const ask = createIdentityQuestion(postgres.database, () => nowMs);
+    for (nowMs of [0, 1_000, 59_999]) expect(await ask()).to.equal(undefined);
+    expect(refusals).to.equal(1);
+    nowMs = 60_000;
+    expect(await ask()).to.equal(undefined);
+    expect(refusals).to.equal(2);
+  });
+
+  const askOfWorker = () => {
+    const known = createKnownDatabase(postgres.database);
+    return () => known.ask();
+  };
+  for (const [who, createAsk] of [
+    ['a worker', askOfWorker],
+    ['an API, which asks whether Postgres takes writes as well', () => createWriteQuestion(postgres.database)],
+  ] as const) {
+    it(`is asked once and not with every question of ${who}`, async () => {
+      const ask = createAsk();
+      for (let time = 0; time < 3; time += 1) expect(await ask()).to.equal(undefined);
+      expect(refusals).to.equal(1);
+    });
+  }
 });

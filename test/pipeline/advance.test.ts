@@ -87,6 +87,17 @@ describe('the step of a lane from one cycle to the next', () => {
     });
   });
 
+  it('leaves what an answer has no room for in its order, to come next', async () => {
+    const large = { ...operationsJob('test', []), filling: 'x'.repeat(5 * 1_024 * 1_024) };
+    const jobs = [];
+    for (let index = 0; index < 4; index += 1) jobs.push(await harness.add(ref, { job: large }));
+    const held = await takeOne();
+    expect(held.jobs.map(({ id }) => id)).to.deep.equal(jobs.slice(0, 2));
+    expect(await harness.jobs(ref, 'wait')).to.deep.equal(jobs.slice(2));
+    const [next] = (await harness.advance([workedOff(held)], many)).materials;
+    expect(next?.jobs.map(({ id, deliveries }) => [id, deliveries])).to.deep.equal(jobs.slice(2).map((id) => [id, 1]));
+  });
+
   /** Takes so many materials of shop 1, each with a job. */
   async function fill(count: number): Promise<HeldMaterial[]> {
     for (let index = 0; index < count; index += 1)

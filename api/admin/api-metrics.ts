@@ -11,7 +11,7 @@ interface AnsweredRequest {
   seconds: number;
 }
 
-/** What an API process counts (platform §3); no label names a shop or a material. */
+/** What an API process counts, for the second port (reliability §3); no label names a shop or a material. */
 export interface ApiMetrics {
   registry: Registry;
   answered: (request: AnsweredRequest) => void;

@@ -19,8 +19,8 @@ export interface QueuePageDeps {
 const queuePagePath = '/queues';
 
 /**
- * The page that shows what waits in the queues (platform §3), to whoever has the token: in a browser as the password of
- * any user name, else as a bearer token. It only reads: methods other than GET and HEAD are refused before bull-board
+ * The page that shows what waits in the queues (reliability §3), to whoever has the token: in a browser as the password
+ * of any user name, else as a bearer token. It only reads: methods other than GET and HEAD are refused before bull-board
  * sees them, whatever it would do with them.
  */
 export function createQueuePage({ token, redisUrl, logger }: QueuePageDeps): QueuePage {

@@ -3,6 +3,8 @@ import { request } from '../support/http.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
 
+const deadlineMs = 5_000;
+
 describe('the admin port', () => {
   let service: Service;
   before(async () => (service = await startService({ workers: 0, apiEnv: { ADMIN_PORT: '0' } })));
@@ -20,6 +22,13 @@ describe('the admin port', () => {
 
   it('is not the port of the API, which has no metrics', async () => {
     expect((await request(service.baseUrls[0] ?? '', { path: '/metrics' })).status).to.equal(401);
+  });
+
+  it('is on 127.0.0.1 alone unless it is told otherwise', async () => {
+    const { port } = new URL(adminUrl());
+    // Whoever listens on every address answers there too, but on macOS, where this is no address of the machine.
+    const ask = fetch(`http://127.0.0.2:${port}/healthz`, { signal: AbortSignal.timeout(deadlineMs) });
+    expect(await ask.catch(() => 'nobody')).to.equal('nobody');
   });
 
   it('is there only where it is asked for', async () => {

@@ -43,6 +43,7 @@ export function checkReply(answer: Answer, method = 'GET'): void {
     return;
   }
   expect(Number(headers['content-length']), 'Content-Length').to.equal(Buffer.byteLength(text));
+  expect(text, 'a stack trace').not.to.match(/\.[jt]s:\d+/);
   const { meta, error } = answer.body as { meta: unknown; error?: { code: ErrorCode } };
   expect(meta, 'meta').to.deep.equal({ requestId: headers['x-request-id'], apiVersion });
   if (error === undefined) {

@@ -9,7 +9,7 @@ interface ErrorCodeText {
 /** What each error code means to a client (contract §5); a code without its line here does not compile. */
 export const errorCodes: Record<ErrorCode, ErrorCodeText> = {
   INVALID_INPUT: {
-    when: 'Something about the request is not valid; `details` names each fault. Nothing was applied.',
+    when: 'Something about the request is not valid; `details` names each fault, past a hundred one of each bad row. Nothing was applied.',
     headers: ['Idempotency-Replayed'],
   },
   UNAUTHORIZED: {

@@ -89,6 +89,24 @@ describe('the server of the API, of the answers that it has given', () => {
     expect(answers).to.have.length(1);
   });
 
+  it('gives none to a client that closes its side before it, whose request was begun all the same', async () => {
+    const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
+    let text = '';
+    let isEnded = false;
+    socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+    socket.once('end', () => (isEnded = true));
+    try {
+      socket.end(request);
+      await until(() => isEnded, { deadlineMs: soonMsMax, what: 'the server to end its side' });
+      expect(answers).to.have.length(1);
+      answerNext();
+      await expectNoneKept();
+      expect(text).to.equal('');
+    } finally {
+      socket.destroy();
+    }
+  });
+
   it('says of a 417 too, while it closes, that it is the last of its connection', async () => {
     const { socket, text } = await answeredOnce();
     const closed = server.close();

@@ -11,7 +11,7 @@ import { workerCommands } from './scheduling-model/worker-commands.js';
 import { openServers, openWorld } from './scheduling-model/world.js';
 import type { Servers } from './scheduling-model/world.js';
 
-const size = sizeOf({ small: 25, long: 3_000 });
+const size = sizeOf({ small: 12, long: 3_000 });
 /** Commands of a run: up to twice as many as the mean of 40. */
 const commandsMax = 80;
 

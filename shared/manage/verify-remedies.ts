@@ -1,7 +1,7 @@
 import type { LedgerMismatch } from '../database/ledger-mismatch.js';
 import type { ListMismatch } from '../database/list-check.js';
 
-/** What an operator can do about a difference; the statements stand in the README, under "Mending what verify finds". */
+/** What an operator can do about a difference; the statements stand in README.md beside this. */
 type Remedy = 'from-ledger' | 'from-back-up' | 'lists';
 
 type Found = Pick<LedgerMismatch | ListMismatch, 'kind' | 'expected' | 'found'>;
@@ -39,5 +39,6 @@ const remedies: Record<Remedy, string> = {
 export function describeRemedies(mismatches: readonly Found[]): string {
   const found = new Set(mismatches.map(remedyOf));
   const wanted = Object.entries(remedies).filter(([remedy]) => found.has(remedy as Remedy));
-  return ['What to do (README, "Mending what verify finds"):', ...wanted.map(([, text]) => `- ${text}`)].join('\n');
+  const head = 'What to do (shared/manage/README.md, "Mending what verify finds"):';
+  return [head, ...wanted.map(([, text]) => `- ${text}`)].join('\n');
 }

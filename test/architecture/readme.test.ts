@@ -1,38 +1,65 @@
 import { existsSync, readFileSync } from 'node:fs';
+import { posix } from 'node:path';
 import { expect } from 'chai';
 import { settings as apiSettings } from '../../api/config.js';
 import type { SettingsDeclaration } from '../../shared/runtime/settings.js';
 import { settings as workerSettings } from '../../worker/config.js';
 
-const readme = readFileSync(new URL('../../README.md', import.meta.url), 'utf8');
+const root = new URL('../../', import.meta.url);
+const readme = textOf('README.md');
 
 describe('the README', () => {
   it('lists every setting of the processes, with its default and what it means', () => {
     const rows = readme.split('\n').filter((line) => /^\| `[A-Z_]+` \|/.test(line));
     expect(rows).to.deep.equal(settingsRows());
   });
-
-  it('names only npm scripts that exist', () => {
-    const { scripts } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
-      scripts: Record<string, string>;
-    };
-    const named = new Set([...readme.matchAll(/npm run ([a-z:]+)/g)].map(([, name = '']) => name));
-    expect([...named].filter((name) => scripts[name] === undefined)).to.deep.equal([]);
-    expect(named.size).to.be.greaterThan(5);
-  });
-
-  it('names only files and folders that exist', () => {
-    const named = [...readme.matchAll(/`((?:api|worker|shared|test)\/[\w./-]*)`/g)].map(([, path = '']) => path);
-    expect(named.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).to.deep.equal([]);
-    expect(named.length).to.be.greaterThan(10);
-  });
-
-  it('names only tests that exist, in a table or a sentence, in backticks or not', () => {
-    const named = [...readme.matchAll(/\btest\/[\w./-]*\.ts\b/g)].map(([path]) => path);
-    expect(named.filter((path) => !existsSync(new URL(`../../${path}`, import.meta.url)))).to.deep.equal([]);
-    expect(named.length).to.be.greaterThan(5);
-  });
 });
+
+for (const path of ['README.md', 'shared/manage/README.md', 'test/bench/README.md']) {
+  describe(path, () => {
+    const text = textOf(path);
+
+    it('names only npm scripts that exist', () => {
+      const { scripts } = JSON.parse(textOf('package.json')) as { scripts: Record<string, string> };
+      const named = new Set([...text.matchAll(/npm run ([a-z:]+)/g)].map(([, name = '']) => name));
+      expect([...named].filter((name) => scripts[name] === undefined)).to.deep.equal([]);
+      expect(named.size).to.be.greaterThan(0);
+    });
+
+    it('names only files, folders and tests that exist, in backticks or not', () => {
+      const inBackticks = [...text.matchAll(/`((?:api|worker|shared|test)\/[\w./-]*)`/g)];
+      const tests = [...text.matchAll(/\b(test\/[\w./-]*\.ts)\b/g)];
+      const named = [...inBackticks, ...tests].map(([, name = '']) => name);
+      expect(named.filter((name) => !existsSync(new URL(name, root)))).to.deep.equal([]);
+      expect(named.length).to.be.greaterThan(0);
+    });
+
+    it('links only to files and headings that exist', () => {
+      const links = [...text.matchAll(/\]\((?!\w+:)([^)#]*)(?:#([^)]*))?\)/g)];
+      const isBroken = ([, to = '', anchor]: string[]) => {
+        const target = to === '' ? path : posix.join(posix.dirname(path), to);
+        return !existsSync(new URL(target, root)) || (anchor !== undefined && !anchorsOf(target).includes(anchor));
+      };
+      expect(links.filter(isBroken).map(([link]) => link)).to.deep.equal([]);
+      expect(links.length).to.be.greaterThan(0);
+    });
+  });
+}
+
+function textOf(path: string): string {
+  return readFileSync(new URL(path, root), 'utf8');
+}
+
+/** As GitHub makes them of the headings of a page. */
+function anchorsOf(path: string): string[] {
+  const headings = [...textOf(path).matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => heading);
+  return headings.map((heading) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w\- ]/g, '')
+      .replaceAll(' ', '-'),
+  );
+}
 
 /** The table as it must stand in the README; a failing test prints it. */
 function settingsRows(): string[] {

@@ -16,7 +16,7 @@ import { createTestShop } from '../support/shop.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 import { runManage } from '../unit/manage/run-manage.js';
 
-/** The README's, for the processes and `manage`; another role owns the tables and migrates. */
+/** The handbook's, for the processes and `manage`; another role owns the tables and migrates. */
 const grants = [
   'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO',
   'GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO',
@@ -26,7 +26,7 @@ const maintain = 'GRANT MAINTAIN ON ALL TABLES IN SCHEMA public TO';
 /** From here on an import refreshes the statistics. */
 const refreshedLines = 10_000;
 
-describe('a role of Postgres with no more rights than the README says', () => {
+describe('a role of Postgres with no more rights than the handbook says', () => {
   let databaseOf: Awaited<ReturnType<typeof createTestDatabase>>;
   let owner: Database;
   let database: Database;
@@ -52,9 +52,9 @@ describe('a role of Postgres with no more rights than the README says', () => {
     await databaseOf.drop();
   });
 
-  it('has the rights that the README says', async () => {
-    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-    for (const grant of [...grants, maintain]) expect(readme).to.contain(grant);
+  it('has the rights that the handbook says', async () => {
+    const handbook = await readFile(new URL('../../shared/manage/README.md', import.meta.url), 'utf8');
+    for (const grant of [...grants, maintain]) expect(handbook).to.contain(grant);
   });
 
   it('is refused nothing: by setting a shop up, by every path of the API, by what runs beside them', async () => {

@@ -12,11 +12,11 @@ import type { Service } from '../support/service.js';
 import { createTestShop } from '../support/shop.js';
 import type { TestShop } from '../support/shop.js';
 
-/** The README's: our keys and channels, and no command that looks at or changes what belongs to others. */
+/** The handbook's: our keys and channels, and no command that looks at or changes what belongs to others. */
 const rules = '~{raw-materials}* ~raw-materials:* &{raw-materials}* +@all -@admin -@dangerous +info +client|list';
 const token = 'a-token-for-this-test';
 
-describe('a user of Redis with no more rights than the README says', () => {
+describe('a user of Redis with no more rights than the handbook says', () => {
   let own: TestRedis;
   let admin: Redis;
   let databaseOf: Awaited<ReturnType<typeof createTestDatabase>>;
@@ -46,9 +46,9 @@ describe('a user of Redis with no more rights than the README says', () => {
     return (await Promise.all(shop.materialIds.map(add))).map(({ status }) => status);
   };
 
-  it('has the rights that the README says', async () => {
-    const readme = await readFile(new URL('../../README.md', import.meta.url), 'utf8');
-    expect(readme).to.contain(`\`${rules}\``);
+  it('has the rights that the handbook says', async () => {
+    const handbook = await readFile(new URL('../../shared/manage/README.md', import.meta.url), 'utf8');
+    expect(handbook).to.contain(`\`${rules}\``);
   });
 
   it('is refused nothing: by changes, the limit, a worker that is killed, and the queue page', async () => {

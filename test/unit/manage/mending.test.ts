@@ -8,9 +8,9 @@ import { useDatabase } from '../../support/database.js';
 import { createTestShop } from '../../support/shop.js';
 import { createCli } from './run-manage.js';
 
-const readme = readFileSync(new URL('../../../README.md', import.meta.url), 'utf8');
-const [section = ''] = readme.split('### Mending what verify finds').slice(1);
-/** What the README has an operator run: by the ledger, and of what lists go by. */
+const handbook = readFileSync(new URL('../../../shared/manage/README.md', import.meta.url), 'utf8');
+const [section = ''] = handbook.split('## Mending what verify finds').slice(1);
+/** What the handbook has an operator run: by the ledger, and of what lists go by. */
 const [byLedger = '', ofLists = ''] = [...section.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, sql = '']) => sql);
 
 const material = 'VMAT-b';

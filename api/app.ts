@@ -1,3 +1,4 @@
+import type { BlockList } from 'node:net';
 import Koa from 'koa';
 import type { Logger } from '../shared/runtime/logger.js';
 import { loadAgentSurface } from './agent/load-agent-surface.js';
@@ -39,10 +40,14 @@ export function createServer(services: Services): ApiServer {
   const publicPaths = createPublicPaths(services, createReference(routes));
   const { settings, logger, metrics, dispatch } = services;
   const keepAliveMs = settings.KEEP_ALIVE_TIMEOUT_MS;
-  const isForwarded = createIsForwarded(parseTrustedProxies(settings.TRUSTED_PROXIES));
-  const turns = createConnectionTurns({ inHandMax: () => dispatch.inHandMax(), keepAliveMs, isForwarded });
+  const trustedProxies = parseTrustedProxies(settings.TRUSTED_PROXIES);
+  const turns = createConnectionTurns({
+    inHandMax: () => dispatch.inHandMax(),
+    keepAliveMs,
+    isForwarded: createIsForwarded(trustedProxies),
+  });
   const server = createApiServer({
-    handle: createApp(stack({ services, routing, publicPaths, turns, bodies }), logger).callback(),
+    handle: createApp(stack({ services, routing, publicPaths, trustedProxies, turns, bodies }), logger).callback(),
     allowedMethods: (path) => publicPaths.methods(path) ?? agentMethods(path) ?? routing.allowedMethods(path),
     onRefused: metrics.refusedUnrouted,
     logger,
@@ -82,6 +87,7 @@ interface Parts {
   services: Services;
   routing: Routing;
   publicPaths: PublicPaths;
+  trustedProxies: BlockList;
   turns: ConnectionTurns;
   bodies: Bodies;
 }
@@ -90,7 +96,7 @@ interface Parts {
  * Every layer that a request passes, outermost first; the order of the checks is the contract's (§5). Those that know
  * the route (scope, body, query) are in `routed`.
  */
-function stack({ services, routing: { routed, notRouted }, publicPaths, turns, bodies }: Parts): AppMiddleware[] {
+function stack({ services, routing, publicPaths, trustedProxies, turns, bodies }: Parts): AppMiddleware[] {
   const { settings, logger, metrics, database, reads, limiterRedis, dispatch } = services;
   const faults = { logger, isStorageReady: () => dispatch.ready().postgres };
   return [
@@ -103,7 +109,7 @@ function stack({ services, routing: { routed, notRouted }, publicPaths, turns, b
     authenticate({
       keys: createKeyRing({ database, logger }),
       failures: createFailedAttempts(),
-      clientAddress: createClientAddress(parseTrustedProxies(settings.TRUSTED_PROXIES)),
+      clientAddress: createClientAddress(trustedProxies),
     }),
     turns.take,
     rateLimit(
@@ -120,7 +126,7 @@ function stack({ services, routing: { routed, notRouted }, publicPaths, turns, b
     agent(loadAgentSurface({ services, answerFault: (error, about) => answerFault(faults, error, about) }), bodies),
     requirePlan,
     refuseBadPath,
-    routed,
-    notRouted,
+    routing.routed,
+    routing.notRouted,
   ];
 }

@@ -1,27 +1,14 @@
 import { BlockList, isIP } from 'node:net';
 
-/** The entries of the setting `TRUSTED_PROXIES`. */
-export function parseTrustedProxies(text: string): string[] {
-  return text
-    .split(',')
-    .map((entry) => entry.trim())
-    .filter((entry) => entry !== '');
-}
-
-/** What is wrong with a list of trusted proxies, as the end of a sentence about it; undefined for a good one. */
-export function trustedProxiesProblem(text: string): string | undefined {
-  try {
-    blockListOf(parseTrustedProxies(text));
-    return undefined;
-  } catch {
-    return 'must be a list of IP addresses and CIDR ranges, separated by commas';
-  }
-}
-
-/** @throws for an entry that is neither an address nor a range */
-export function blockListOf(entries: readonly string[]): BlockList {
+/**
+ * The addresses that the setting `TRUSTED_PROXIES` names; none trusts nobody.
+ *
+ * @throws for an entry that is neither an address nor a CIDR range
+ */
+export function parseTrustedProxies(text: string): BlockList {
   const list = new BlockList();
-  for (const entry of entries) {
+  for (const entry of text.split(',').map((part) => part.trim())) {
+    if (entry === '') continue;
     const [address = '', prefix, ...more] = entry.split('/');
     const family = familyOf(address);
     if (prefix === undefined) list.addAddress(address, family);
@@ -31,6 +18,21 @@ export function blockListOf(entries: readonly string[]): BlockList {
     else list.addSubnet(address, Number(prefix), family);
   }
   return list;
+}
+
+/** What is wrong with a list of trusted proxies, as the end of a sentence about it; undefined for a good one. */
+export function trustedProxiesProblem(text: string): string | undefined {
+  try {
+    parseTrustedProxies(text);
+    return undefined;
+  } catch {
+    return 'must be a list of IP addresses and CIDR ranges, separated by commas';
+  }
+}
+
+/** Whether an address is on the list; a text that is no address never is. */
+export function isTrusted(trusted: BlockList, address: string): boolean {
+  return isIP(address) !== 0 && trusted.check(address, familyOf(address));
 }
 
 /**
@@ -46,6 +48,6 @@ function isMapped(address: string): boolean {
 const mapped = new BlockList();
 mapped.addSubnet('::ffff:0.0.0.0', mappedBits, 'ipv6');
 
-export function familyOf(address: string): 'ipv4' | 'ipv6' {
+function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIP(address) === 6 ? 'ipv6' : 'ipv4';
 }

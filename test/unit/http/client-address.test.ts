@@ -1,11 +1,11 @@
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
 import { createClientAddress } from '../../../api/http/client-address.js';
-import { trustedProxiesProblem } from '../../../api/trusted-proxies.js';
+import { parseTrustedProxies, trustedProxiesProblem } from '../../../api/trusted-proxies.js';
 
 function addressOf(trusted: string[], remoteAddress: string, forwarded?: string): string {
   const req = { socket: { remoteAddress }, headers: forwarded === undefined ? {} : { 'x-forwarded-for': forwarded } };
-  return createClientAddress(trusted)(req as unknown as IncomingMessage);
+  return createClientAddress(parseTrustedProxies(trusted.join(',')))(req as unknown as IncomingMessage);
 }
 
 describe("a client's address", () => {

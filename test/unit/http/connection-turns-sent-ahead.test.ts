@@ -6,6 +6,7 @@ import { expect } from 'chai';
 import { createIsForwarded } from '../../../api/http/client-address.js';
 import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-turns.js';
 import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
+import { parseTrustedProxies } from '../../../api/trusted-proxies.js';
 import { slowClock } from '../../support/slow-clock.js';
 import type { SlowClock } from '../../support/slow-clock.js';
 import { until } from '../../support/until.js';
@@ -104,7 +105,7 @@ describe('a connection of a shop that has no room', () => {
     ['is read on where a trusted proxy forwards over it', `::ffff:${proxy}`, { via: '1.1 proxy' }, false],
   ] as const) {
     it(what, async () => {
-      const isForwarded = createIsForwarded([proxy]);
+      const isForwarded = createIsForwarded(parseTrustedProxies(proxy));
       const turns = createConnectionTurns({ inHandMax: () => 0, keepAliveMs: 10 * turnMsMax, isForwarded });
       const connection = Object.assign(createConnection({ writable: true }), { remoteAddress });
       await ask(turns, connection, nothing, headers);

@@ -10,6 +10,7 @@ import { createIsForwarded } from '../../../api/http/client-address.js';
 import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-turns.js';
 import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
 import type { RequestState } from '../../../api/http/request-state.js';
+import { parseTrustedProxies } from '../../../api/trusted-proxies.js';
 import { slowClock } from '../../support/slow-clock.js';
 import type { SlowClock } from '../../support/slow-clock.js';
 import { until } from '../../support/until.js';
@@ -28,7 +29,7 @@ interface Client {
 describe('the connections of a shop', () => {
   /** How many requests of a shop may be in hand. */
   let max: number;
-  let trustedProxies: string[];
+  let trustedProxies: string;
   let turns: ConnectionTurns;
   let server: Server;
   /** The names of the clients whose requests were read, in their order. */
@@ -53,14 +54,14 @@ describe('the connections of a shop', () => {
 
   async function start(): Promise<void> {
     max = 1;
-    trustedProxies = [];
+    trustedProxies = '';
     read = [];
     clients = [];
     held = undefined;
     turns = createConnectionTurns({
       inHandMax: () => max,
       keepAliveMs,
-      isForwarded: (req) => createIsForwarded(trustedProxies)(req),
+      isForwarded: (req) => createIsForwarded(parseTrustedProxies(trustedProxies))(req),
     });
     const app = new Koa<RequestState>();
     app.silent = true;
@@ -278,7 +279,7 @@ describe('the connections of a shop', () => {
     ['Via', { via: '1.1 proxy' }],
   ] as const) {
     it(`do not wait behind a trusted proxy, which serves others on the same connection (${what})`, async () => {
-      trustedProxies = ['127.0.0.1'];
+      trustedProxies = '127.0.0.1';
       max = 0;
       const proxy = connectClient('proxy');
       await proxy.ask({ headers });

@@ -33,7 +33,7 @@ import { routes } from './rest/routes.js';
 import type { Services } from './services.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
 
-/** The HTTP server over the app, not listening yet. */
+/** The HTTP server with the app in it, not listening yet. */
 export function createServer(services: Services): ApiServer {
   const bodies = createBodies();
   const routing = createRouting(routes, services, bodies);
@@ -49,12 +49,12 @@ export function createServer(services: Services): ApiServer {
   const server = createApiServer({
     handle: createApp(stack({ services, routing, publicPaths, trustedProxies, turns, bodies }), logger).callback(),
     allowedMethods: (path) => publicPaths.methods(path) ?? agentMethods(path) ?? routing.allowedMethods(path),
-    onRefused: metrics.refusedUnrouted,
+    onRefused: metrics.refusedBeforeApp,
     logger,
     timeouts: {
       headersMs: settings.HEADERS_TIMEOUT_MS,
       requestMs: settings.REQUEST_TIMEOUT_MS,
-      takenMs: settings.ANSWER_TIMEOUT_MS,
+      answerMs: settings.ANSWER_TIMEOUT_MS,
       keepAliveMs,
       lingerMs,
       arrivalMs: arrivalMsMax(settings),
@@ -70,11 +70,11 @@ export function createServer(services: Services): ApiServer {
   };
 }
 
-/** The app over its layers, outermost first. Opens nothing. */
+/** Koa with these layers, outermost first. Opens nothing. */
 function createApp(middlewares: AppMiddleware[], logger: Logger): Koa<RequestState> {
   const app = new Koa<RequestState>();
-  // Koa's own handler prints to the console. An error with a code is a socket that broke under an answer; all others
-  // are thrown by the layers outside of `errors`, behind the answer.
+  // Koa's own handler prints to the console. An error with a code is a socket that broke while an answer was written;
+  // any other was thrown by a layer outside of `errors`, after the answer.
   app.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== undefined) logger.debug({ err: error }, 'An answer did not reach its client.');
     else logger.error({ err: error }, 'A fault came after an answer.');

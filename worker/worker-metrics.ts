@@ -5,7 +5,7 @@ import type { RowFailureCode } from '../shared/domain/adjustment.js';
 import type { Operation } from '../shared/domain/operation.js';
 import type { ApplyReport } from '../shared/inventory/apply-operations.js';
 
-/** What a worker counts, for the second port (reliability §3); no label names a shop or a material. */
+/** What a worker counts, for the admin port (reliability §3); no label names a shop or a material. */
 export interface WorkerMetrics {
   registry: Registry;
   committed(transaction: CommittedTransaction): void;

@@ -2,21 +2,21 @@ import { Counter, Histogram, Registry } from 'prom-client';
 import { addGauge } from '../../shared/metrics/gauges.js';
 import type { DispatchMetrics, DispatchState } from '../dispatch/dispatch-metrics.js';
 
-/** How a request was dealt with, as far as its answer got. */
+/** What is counted of a request that is over, whether or not its answer reached the client. */
 interface AnsweredRequest {
   method: string;
-  /** The pattern of its path; undefined where it was refused before its route was known, or has none. */
+  /** The pattern of its path; undefined where it has no route, or was refused before that was known. */
   route: string | undefined;
   status: number;
   seconds: number;
 }
 
-/** What an API process counts, for the second port (reliability §3); no label names a shop or a material. */
+/** What an API process counts, for the admin port (reliability §3); no label names a shop or a material. */
 export interface ApiMetrics {
   registry: Registry;
   answered: (request: AnsweredRequest) => void;
-  /** What the server answered in place of the app, with this status. */
-  refusedUnrouted: (status: number) => void;
+  /** The server refused a request, with this status, before the app saw it. */
+  refusedBeforeApp: (status: number) => void;
   /** `uncounted`: neither Redis nor the insurance could count it, so it was let through. */
   limiterDecided: (decision: 'allowed' | 'limited' | 'uncounted') => void;
   /** The limiter's insurance counted so many requests in process memory, since Redis did not. */
@@ -24,7 +24,7 @@ export interface ApiMetrics {
   dispatch: DispatchMetrics;
 }
 
-/** Up to the end of the wait and its grace, 11 s unless WAIT_MS is longer. */
+/** A write is answered within its wait and its grace: 11 s, unless WAIT_MS is set higher. */
 const secondsBuckets = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 12];
 const operationBuckets = [1, 2, 4, 8, 16, 32, 64, 128];
 
@@ -58,7 +58,7 @@ export function createApiMetrics(): ApiMetrics {
   return {
     registry,
     answered: countRequests(registry),
-    refusedUnrouted: (status) => unrouted.inc({ status }),
+    refusedBeforeApp: (status) => unrouted.inc({ status }),
     limiterDecided: (decision) => decided[decision].inc(),
     limiterInsured: (requests) => insured.inc(requests),
     dispatch: countDispatch(registry),
@@ -144,7 +144,7 @@ export function watchReadiness(
   });
 }
 
-/** What the dispatch last heard of the pipeline: the backlog, the workers, and what waits in this process. */
+/** The writes in this process, and what it last heard of the pipeline: the backlog and the workers. */
 export function watchDispatch(registry: Registry, state: () => DispatchState): void {
   const gauge = (name: string, help: string, read: () => number | undefined) =>
     addGauge(registry, { name, help }, read);

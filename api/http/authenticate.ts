@@ -3,9 +3,9 @@ import type { KeyWithShop } from '../../shared/database/api-keys.js';
 import { fail } from '../../shared/domain/errors.js';
 import { parseKey } from '../../shared/keys/api-key-format.js';
 import type { KeyIdentity } from '../../shared/keys/api-key-format.js';
-import type { ClientAddress } from './client-address.js';
 import { storageAway } from '../fault-answers.js';
 import { startRunningWait } from '../running-wait.js';
+import type { ClientAddress } from './client-address.js';
 import type { FailedAttempts } from './failed-attempts.js';
 import { lookUpMsMax } from './key-ring.js';
 import type { KeyRing } from './key-ring.js';
@@ -19,8 +19,8 @@ export interface AuthenticateDeps {
 
 /**
  * `Authorization: Bearer <key>` (spec §Authentication, contract §5). Refuses without a look-up what it can: a missing
- * or malformed key, and, from an address that failed too often, every key that this process has not seen to be good. A
- * request that shows no key at all is not counted as a failure: it guesses nothing.
+ * or malformed key and, from an address that failed too often, every key that was not good when this process last
+ * looked. A request without a key is not counted as a failure, because it guesses nothing.
  */
 export function authenticate({ keys, failures, clientAddress }: AuthenticateDeps): AppMiddleware {
   async function find(identity: KeyIdentity | undefined, req: IncomingMessage): Promise<KeyWithShop | Reply> {
@@ -56,20 +56,20 @@ export function authenticate({ keys, failures, clientAddress }: AuthenticateDeps
   };
 }
 
-/** Longer than a look-up may take, which is how long its place is kept. */
+/** How long a request waits for a place: longer than a look-up may take, so that some places have come free. */
 const placeMsMax = lookUpMsMax + 100;
 
 interface Place {
   leave: () => void;
 }
 
-/** For a key that is known to be good: it is no guess. */
+/** A key that is known to be good is no guess, and needs no place. */
 const noPlace: Place = { leave: () => undefined };
 
 /**
- * Takes a place among the failures that an address may still have, or refuses if it has none left. When only finished
- * attempts counted, 3,000 guesses sent in one write were all looked up, and for nine seconds no other key could be. If
- * all places are taken, a request waits, because most that come at once have good keys.
+ * Takes one of the places of an address, of which there are as many as failures that it may still have; refuses if that
+ * is none. Without places, 3,000 guesses sent in one write were all looked up before the first was counted, and for
+ * nine seconds no other key could be. If all places are taken, a request waits: most that come at once have good keys.
  */
 async function takePlace(failures: FailedAttempts, address: string, wasGood: () => boolean): Promise<Place | Reply> {
   const wait = startRunningWait(placeMsMax);
@@ -108,7 +108,7 @@ const noKey: Reply = {
   headers: { 'WWW-Authenticate': 'Bearer realm="raw-materials"' },
 };
 
-/** One answer for a malformed, unknown, expired and revoked key alike: which it is would help only those who guess. */
+/** The same for a malformed, unknown, expired and revoked key: which of them it is would help only those who guess. */
 const badKey: Reply = {
   result: fail('UNAUTHORIZED', 'The API key is not valid.'),
   headers: { 'WWW-Authenticate': 'Bearer realm="raw-materials", error="invalid_token"' },

@@ -11,8 +11,8 @@ import { problemBody, wantsProblem } from './problem.js';
 import type { AppMiddleware, Reply } from './request-state.js';
 
 /**
- * Writes the reply that the layers inside left behind, in the envelope of the specification (spec §Success envelope,
- * contract §2). It writes to Node's response itself: headers in one call and a body that is serialised once.
+ * Writes the reply that the inner layers put into the state, in the envelope of the specification (spec §Success
+ * envelope, contract §2). It bypasses Koa's own response: headers go out in one call, and the body is serialised once.
  */
 export function envelope(logger: Logger): AppMiddleware {
   return async (ctx, next) => {
@@ -20,7 +20,7 @@ export function envelope(logger: Logger): AppMiddleware {
     await next();
     const { res, state } = ctx;
     const { requestId, headers, reply, lastOfConnection } = state;
-    // The server's own events may have answered already, for a request that never came to its end.
+    // The server may have answered already, where the rest of the request was not HTTP or came too late.
     if (res.headersSent || res.destroyed) return;
     try {
       if (reply === undefined) throw new Error('a request was left without a reply');
@@ -33,7 +33,7 @@ export function envelope(logger: Logger): AppMiddleware {
   };
 }
 
-/** Sends an answer in place of one that failed; if that one has begun, the connection is cut off. */
+/** Sends an answer in place of one that could not be written; if that one has begun, cuts the connection off. */
 function sendInPlace(res: ServerResponse, answer: Answer): void {
   if (res.headersSent) res.destroy();
   else sendReply(res, answer);
@@ -43,7 +43,7 @@ export interface Answer {
   requestId: string;
   reply: Reply;
   headers?: Readonly<Record<string, string>>;
-  /** What comes behind this request on the connection cannot be read as a request. */
+  /** Nothing that follows this request on its connection can be read as a request. */
   lastOfConnection?: boolean;
 }
 
@@ -54,22 +54,23 @@ export function sendReply(res: ServerResponse, answer: Answer): void {
   const rendered = render(requestId, reply, res.req.headers.accept);
   const { status, body } = rendered;
   const own = answerHeaders(requestId, reply, rendered);
-  // Not a literal that begins with a spread: Node 20 makes hidden classes of its own for each, which are born old.
+  // Not a literal that begins with a spread: for each one Node 20 makes new hidden classes, which are allocated in the
+  // old generation.
   res.writeHead(status, Object.assign(own, headers, reply.headers, lastOfConnection && { Connection: 'close' }));
   res.end(body);
 }
 
 /**
- * As `sendReply`, for a request that Node's parser refused: status line, headers and body as text.
+ * An answer as the text that goes over the wire, for a request that Node's parser refused and made no response for. It
+ * ends its connection.
  *
  * @param accept the request's Accept, where its headers are known
  */
-export function renderRaw({ requestId, reply, headers }: Answer, accept?: string): string {
+export function renderRaw(requestId: string, reply: Reply, accept?: string): string {
   const rendered = render(requestId, reply, accept);
   const { status, body } = rendered;
   const lines = Object.entries({
     ...answerHeaders(requestId, reply, rendered),
-    ...headers,
     ...reply.headers,
     Date: new Date().toUTCString(),
     Connection: 'close',

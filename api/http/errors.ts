@@ -11,7 +11,7 @@ export interface FaultDeps {
   isStorageReady: () => boolean;
 }
 
-/** The last resort: what is thrown, and not answered by whoever knows more, becomes a reply here. */
+/** The last resort: whatever the inner layers throw becomes a reply. */
 export function errors(deps: FaultDeps): AppMiddleware {
   return async (ctx, next) => {
     try {
@@ -24,9 +24,9 @@ export function errors(deps: FaultDeps): AppMiddleware {
 }
 
 /**
- * Logs a fault and returns its answer. Expected failures are values and never come here. Postgres being away, or
- * without the schema, or too slow for a read, is a 503: a write is dispatched last and its dispatch never throws, so it
- * is certain that nothing was applied. A fault of ours is a 500, or a 504 if it lost an answer; it is logged whole, and
+ * Logs a fault and returns its answer. Expected failures are values and never come here. If Postgres is away, has no
+ * schema, or is too slow for a read, that is a 503. Nothing was applied then: a request dispatches its write last, and
+ * `submit` never throws. A fault of ours is a 500, or a 504 if it lost the answer to a write; it is logged whole, and
  * the client learns only the request's id.
  */
 export function answerFault(
@@ -34,12 +34,12 @@ export function answerFault(
   error: unknown,
   about: { requestId: string; route: string | undefined },
 ): Refusal {
-  // One slow statement does not make Postgres away: it may answer all others, and `/readyz` say so.
+  // One slow statement does not mean that Postgres is away: it may answer all others, and `/readyz` say so.
   if (isOverstay(error)) {
     logger.warn({ err: error, ...about }, 'Postgres did not answer a read in time.');
     return readOverstayed;
   }
-  // A table that is missing is our fault, but not where nobody has migrated yet.
+  // A missing table is our fault, unless the database has not been migrated yet.
   const away = isInfrastructureError(error) || (isMissingSchema(error) && !isStorageReady());
   logger[away ? 'warn' : 'error']({ err: error, ...about }, away ? 'Postgres is away.' : 'A request met a fault.');
   if (away) return storageAway;

@@ -6,8 +6,9 @@ export interface FailedAttempts {
   /** Whole seconds until the address may show new keys again; undefined while it may. */
   blockedForSeconds(address: string): number | undefined;
   /**
-   * Begins the look-up of a key that may be bad, taking the place of one failure that the address may still have;
-   * undefined if it has none. Call the returned function when the look-up ends, after noting its failure.
+   * Takes a place for the look-up of a key that may be bad; undefined if the look-ups under way could use up all the
+   * failures that the address may still have. Call the returned function when the look-up ends, after noting its
+   * failure.
    */
   begin(address: string): (() => void) | undefined;
   /** Settles when asking again may help, because a look-up of the address has ended; at once if it has none. */
@@ -16,7 +17,7 @@ export interface FailedAttempts {
 
 const failuresMax = 60;
 const windowMs = 60_000;
-/** Some megabytes at most; beyond that, the address that was asked about longest ago is forgotten. */
+/** Some megabytes at most; beyond that, the address that was asked about the longest ago is forgotten. */
 const addressesMax = 20_000;
 
 /** The look-ups of an address that are under way, and what tells those who wait for a place. */
@@ -41,7 +42,7 @@ export function createFailedAttempts(nowMs: () => number = () => performance.now
     underWay.count -= 1;
     if (underWay.count === 0) lookUps.delete(address);
     const failures = failuresOf(address);
-    // A look-up that ended in a failure frees no place: thousands may wait, and none of them needs to hear of it.
+    // A look-up that ended in a failure frees no place. Thousands may wait for one, and none of them needs to wake.
     if (failures < failuresMax && failures + underWay.count >= failuresMax) return;
     underWay.tell();
     Object.assign(underWay, newEnd());

@@ -12,11 +12,11 @@ import { startRunningWait } from '../running-wait.js';
 
 /** The keys that this process has met. */
 export interface KeyRing {
-  /** Whether this very key was good when this process last looked. */
+  /** Whether this very key, secret included, was good when this process last looked it up. */
   wasGood(identity: KeyIdentity): boolean;
   /**
-   * The key with its shop; `refused` when unknown, expired, revoked or with another secret; `unavailable` without
-   * Postgres.
+   * The key with its shop; `refused` if it is unknown, expired, revoked or has another secret; `unavailable` if
+   * Postgres does not answer in time.
    */
   find(identity: KeyIdentity): Promise<KeyWithShop | 'refused' | 'unavailable'>;
 }
@@ -32,14 +32,14 @@ export interface KeyRingDeps {
 
 /** A revocation takes effect within a second (contract §5), counted from when the look-up was begun. */
 const freshMs = 1_000;
-/** Below `freshMs`, so that an answer in time is still fresh, and Postgres being away shows within a second. */
+/** Below `freshMs`: an answer in time is still fresh, and that Postgres is away is noticed within a second. */
 export const lookUpMsMax = 900;
 const touchEveryMs = 60_000;
 const keysMax = 10_000;
 
 interface Entry {
   askedAtMs: number;
-  /** The look-up under way, shared by all who ask meanwhile. */
+  /** The look-up under way, shared by all requests that come meanwhile. */
   asking: Promise<KeyWithShop | undefined> | undefined;
   key: KeyWithShop | undefined;
   touchedAtMs: number;
@@ -47,16 +47,22 @@ interface Entry {
 }
 
 /** What the parts of a ring share. */
-interface Ring extends KeyRingDeps {
+interface Ring extends Required<KeyRingDeps> {
   entries: LRUCache<string, Entry>;
+  /** Told how each look-up went. */
   lookUps: RecurringFault;
 }
 
-export function createKeyRing(deps: KeyRingDeps): KeyRing {
-  const { nowMs = Date.now, logger } = deps;
+export function createKeyRing({
+  database,
+  logger,
+  nowMs = Date.now,
+  lookUp = findKeyWithShop,
+  touch = touchKey,
+}: KeyRingDeps): KeyRing {
   const entries = new LRUCache<string, Entry>({ max: keysMax });
   const lookUps = logRecurring(logger, 'No key can be looked up.', reasonWithoutStatement);
-  const ring: Ring = { ...deps, entries, lookUps };
+  const ring: Ring = { database, logger, nowMs, lookUp, touch, entries, lookUps };
   return {
     wasGood(identity) {
       const entry = entries.peek(identity.id);
@@ -75,10 +81,10 @@ export function createKeyRing(deps: KeyRingDeps): KeyRing {
           lookUps.failed(late);
           return 'unavailable';
         }
-        if (!isSecretOf(key ?? nobodys, identity) || key === undefined) return 'refused';
+        if (!isSecretOf(key ?? unknownKey, identity) || key === undefined) return 'refused';
         entry.wasGood = isUsable(key, nowMs());
         if (!entry.wasGood) return 'refused';
-        noteUse(deps, entry, key, now);
+        noteUse(ring, entry, key, now);
         return key;
       } catch (error) {
         if (!isInfrastructureError(error)) throw error;
@@ -96,18 +102,17 @@ function newEntry(): Entry {
 }
 
 /**
- * What Postgres says of the key, asked at most `freshMs` before it is used. Whoever joins a look-up that began long
- * ago, or waits while this process is busy, may get an answer from before a revocation: then Postgres is asked once
- * more, within the same wait.
+ * What Postgres says of the key, by a look-up that began at most `freshMs` ago. A request that joins an older one, or
+ * waits while this process is busy, might get an answer from before a revocation: then Postgres is asked once more,
+ * within the same wait.
  */
 async function answerOf(ring: Ring, id: string, entry: Entry): Promise<KeyWithShop | undefined | 'late'> {
-  const { nowMs = Date.now } = ring;
   const { asking, askedAtMs } = entry;
   if (asking === undefined) return entry.key;
   const wait = startRunningWait(lookUpMsMax);
   try {
     const key = await wait.within(asking, 'late' as const);
-    const at = nowMs();
+    const at = ring.nowMs();
     if (key === 'late' || at - askedAtMs < freshMs) return key;
     if (entry.askedAtMs === askedAtMs) ask(ring, id, entry, at);
     return entry.asking === undefined ? entry.key : await wait.within(entry.asking, 'late' as const);
@@ -117,12 +122,7 @@ async function answerOf(ring: Ring, id: string, entry: Entry): Promise<KeyWithSh
 }
 
 /** An unknown id is not kept: a key that was just issued must work at once, and guesses must not push out good keys. */
-function ask(
-  { database, entries, lookUps, lookUp = findKeyWithShop }: Ring,
-  id: string,
-  entry: Entry,
-  now: number,
-): void {
+function ask({ database, entries, lookUps, lookUp }: Ring, id: string, entry: Entry, now: number): void {
   entry.askedAtMs = now;
   entries.set(id, entry);
   const asking = lookUp(database, id);
@@ -144,8 +144,10 @@ function ask(
   );
 }
 
-/** Compared with the secret that is shown under an unknown id: nobody knows a secret with this sum. */
-const nobodys = { secretHash: randomBytes(32) };
+/**
+ * Stands for a key that does not exist, so that comparing takes as long. No secret has this hash, as far as we know.
+ */
+const unknownKey = { secretHash: randomBytes(32) };
 
 function isSecretOf(key: Pick<KeyWithShop, 'secretHash'>, { secretHash }: KeyIdentity): boolean {
   return timingSafeEqual(key.secretHash, secretHash);
@@ -155,13 +157,8 @@ function isUsable({ revokedAt, expiresAt }: KeyWithShop, now: number): boolean {
   return revokedAt === null && (expiresAt === null || expiresAt.getTime() > now);
 }
 
-/** Beside the request, whose answer does not wait for it (contract §5: written at most once a minute). */
-function noteUse(
-  { database, logger, touch = touchKey }: KeyRingDeps,
-  entry: Entry,
-  key: KeyWithShop,
-  now: number,
-): void {
+/** Writes when the key was used, at most once a minute (contract §5). The request does not wait for it. */
+function noteUse({ database, logger, touch }: Ring, entry: Entry, key: KeyWithShop, now: number): void {
   const lastMs = Math.max(entry.touchedAtMs, key.lastUsedAt?.getTime() ?? -Infinity);
   if (now - lastMs < touchEveryMs) return;
   entry.touchedAtMs = now;

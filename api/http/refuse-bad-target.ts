@@ -2,8 +2,8 @@ import { refuseInput } from '../../shared/contract/faults.js';
 import type { AppContext, AppMiddleware, Reply } from './request-state.js';
 
 /**
- * Refuses a request target that Node's parser lets pass and in which no path can be read, such as `http://[a/` and
- * `foo://bar`: everything behind here asks for the path, which throws for the one and is null for the other.
+ * Refuses a request target that Node's parser lets pass although it has no path, such as `http://[a/` and `foo://bar`:
+ * all later layers read `ctx.path`, which throws for the first and is null for the second.
  */
 export const refuseBadTarget: AppMiddleware = (ctx, next) => {
   if (hasPath(ctx)) return next();
@@ -11,7 +11,7 @@ export const refuseBadTarget: AppMiddleware = (ctx, next) => {
   return undefined;
 };
 
-/** The parsed path is kept with the request, so that asking again costs nothing. */
+/** Koa keeps the parsed path, so the later layers read it for nothing. */
 function hasPath(ctx: AppContext): boolean {
   try {
     return typeof ctx.path === 'string';

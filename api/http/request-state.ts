@@ -20,13 +20,13 @@ export interface RequestState {
   /** Headers of the answer, whatever it will be; written in one go, which is several times cheaper than one by one. */
   headers: Record<string, string>;
   reply: Reply | undefined;
-  /** Set by authentication; every middleware and route behind it may rely on it through `callerOf`. */
+  /** Set by authentication; every later middleware, and every route, gets it from `callerOf`. */
   caller: Caller | undefined;
   /** The pattern of the path, for the log. */
   route: string | undefined;
-  /** The body was not read to its end, or was none that we could read: the connection carries no other request. */
+  /** The body was not read to its end, or could not be: no other request can follow on the connection. */
   lastOfConnection: boolean;
-  /** What a large body takes of the process's memory. */
+  /** The share of memory that a large body holds (`leaveBodyMemory` gives it back). */
   bodyPlace: BodyPlace | undefined;
 }
 
@@ -35,20 +35,21 @@ export type AppMiddleware = Koa.Middleware<RequestState>;
 
 const stateOfAnswer = Symbol('the state of the request that is answered');
 
-interface Answered {
+interface StatefulResponse {
   [stateOfAnswer]?: RequestState;
 }
 
-/** For what answers in the app's place, in the middle of a request: it knows only Node's response. */
-export function keepState(res: ServerResponse & Answered, state: RequestState): void {
+/** For the server, which has to answer in the app's place when a body breaks off, and knows only Node's response. */
+export function keepState(res: ServerResponse & StatefulResponse, state: RequestState): void {
   res[stateOfAnswer] = state;
 }
 
-/** Undefined where the app has not begun with the request. */
-export function keptState(res: ServerResponse & Answered): RequestState | undefined {
+/** Undefined if the app has not begun with the request. */
+export function keptState(res: ServerResponse & StatefulResponse): RequestState | undefined {
   return res[stateOfAnswer];
 }
 
+/** @throws before authentication, which is a programmer's error */
 export function callerOf(ctx: AppContext): Caller {
   const { caller } = ctx.state;
   if (caller === undefined) throw new Error('a route was reached without authentication');

@@ -5,7 +5,7 @@ import type { ApiServer, ApiServerDeps } from '../../api/http/connections/server
 const timeouts = {
   headersMs: 10_000,
   requestMs: 10_000,
-  takenMs: 10_000,
+  answerMs: 10_000,
   keepAliveMs: 10_000,
   lingerMs: 1_000,
   arrivalMs: 1_000,

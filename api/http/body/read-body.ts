@@ -1,7 +1,7 @@
 import bodyParser from 'koa-bodyparser';
 import { fail } from '../../../shared/domain/errors.js';
 import type { Refusal, Result } from '../../../shared/domain/errors.js';
-import { announcesBody, goOn } from '../connections/held-back-body.js';
+import { announcesBody, sendContinue } from '../connections/held-back-body.js';
 import { callerOf } from '../request-state.js';
 import type { AppContext, AppMiddleware } from '../request-state.js';
 import { createBodyMemory } from './body-memory.js';
@@ -44,7 +44,7 @@ export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<
   if (coding !== 'identity' && !isCoding(coding)) return unknownCoding;
   if (Number(ctx.req.headers['content-length']) > bodyBytesMax) return leaveUnread(ctx, tooLarge);
   if (!(await enter(ctx, bodies.memory, coding))) return leaveUnread(ctx, noMemory);
-  goOn(ctx.res);
+  sendContinue(ctx.res);
   try {
     await Promise.race([read(ctx, nothingNext), brokenOff(ctx)]);
   } catch (error) {

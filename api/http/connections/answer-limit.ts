@@ -1,15 +1,15 @@
 import type { Socket } from 'node:net';
 
 /**
- * For one connection. From a hundred on it is no longer read (`read-ahead.ts`), but Node hands over every request that
- * it has read by then: 64 KiB, which hold 430 of the shortest with a key, and 2,500 without one.
+ * For one connection. At a hundred it is no longer read (`read-ahead.ts`), but Node hands over every request that it
+ * has read by then: up to 64 KiB, which is 430 of the shortest with a key, and 2,500 without one.
  */
 const connectionMax = 600;
 
-/** For all connections, at 9 KB an answer; each connection may have one, whatever the others have. */
+/** For all connections together: 90 MB, at 9 KB an answer. Each connection may have one, whatever the others have. */
 const processMax = 10_000;
 
-/** Bounds how many answers are open at once: each takes memory, even if its client shows no key and reads no answer. */
+/** Bounds how many answers are open at once: each takes memory, though its client may have no key and read nothing. */
 export interface AnswerLimit {
   /**
    * Whether another may be open on a connection. If not, the connection is cut off: a client that sends ahead can

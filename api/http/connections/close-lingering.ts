@@ -5,16 +5,16 @@ import type { Socket } from 'node:net';
 /** Each with the answers on it that are not closed yet, in the order of their requests. */
 export type OpenConnections = Map<Socket, ServerResponse[]>;
 
-/** After so many turns of the event loop without a new connection the kernel holds none; it hands out one a turn. */
+/** The kernel hands out one connection a turn of the event loop; after this many turns without one it holds none. */
 const quietTurns = 3;
 /** The most connections that the kernel holds for the port (`net.Server.listen`); any more came after closing began. */
 const heldByKernelMax = 511;
 
 /**
- * `http.Server.close` would close idle connections at once, and reset the request that is on its way on one of them
- * (T14: no resets). So only the port is closed; who still sends is answered with `Connection: close`, and what stays
- * idle is closed after `lingerMs`. A request that drips in is cut off after `arrivalMs`: later, it could not be
- * answered within the bound of the whole stop.
+ * `http.Server.close` would close idle connections at once, and so reset a request that is on its way on one of them
+ * (T14: no resets). So only the port is closed; a request that still comes is answered with `Connection: close`, and
+ * what stays idle is closed after `lingerMs`. A request that has not arrived whole after `arrivalMs` is cut off, since
+ * it could no longer be answered before the stop is forced.
  */
 export async function closeLingering(
   server: HttpServer,
@@ -28,10 +28,10 @@ export async function closeLingering(
   });
   const closeIdle = () => {
     server.closeIdleConnections();
-    // To Node, a connection that has never sent a byte is late, not idle.
+    // Node does not count a connection that has never sent a byte as idle.
     for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
   };
-  // A process that had no CPU for that long comes to its timers first. What has arrived meanwhile is read after them.
+  // A process that had no CPU for so long runs its timers first, and only then reads what has arrived.
   const lingered = setTimeout(() => setImmediate(closeIdle), lingerMs);
   const tooLate = setTimeout(
     () => {
@@ -45,8 +45,8 @@ export async function closeLingering(
 }
 
 /**
- * Waits until Node has taken the connections that the kernel has made: closing the port would reset them. Turns are
- * counted, not timed: a connection is answered in the turn after it was taken, and that may take long.
+ * Waits until Node has accepted the connections that the kernel holds: closing the port would reset them. Counts turns
+ * of the event loop and not time, because a turn that answers requests may be long.
  */
 function untilAllAccepted(server: HttpServer, atMostMs: number): Promise<void> {
   return new Promise((resolve) => {

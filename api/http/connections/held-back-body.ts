@@ -1,9 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 
-/**
- * The answers to clients that hold the body back until they are told to go on (`Expect: 100-continue`, RFC 9110
- * §10.1.1).
- */
+// For clients that hold the body back until they are told to send it (`Expect: 100-continue`, RFC 9110 §10.1.1).
+
+/** The answers to requests whose client has not been told yet. */
 const holding = new WeakSet<ServerResponse>();
 
 export function holdBack(res: ServerResponse): void {
@@ -11,10 +10,11 @@ export function holdBack(res: ServerResponse): void {
 }
 
 /**
- * Tells a client that holds its body back to send it: all checks that need no body have passed. Not once the request is
- * answered (its time may run out while it waits for its place): Node would write the 100 behind that answer.
+ * Tells a client that holds its body back to send it, because all checks that need no body have passed. Does nothing for
+ * any other client, nor once the request is answered (its time may run out while it waits for its place): Node would
+ * write the 100 after that answer.
  */
-export function goOn(res: ServerResponse): void {
+export function sendContinue(res: ServerResponse): void {
   if (holding.delete(res) && !res.headersSent) res.writeContinue();
 }
 

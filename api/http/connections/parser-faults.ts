@@ -9,22 +9,24 @@ import type { RefusalReply } from '../request-state.js';
 import { endDraining, endDrainingAfter, isEnded } from './end-draining.js';
 import { answerBefore } from './pipelined.js';
 
-/** What Node's parser raises for a connection, which is a `Duplex` by type and a socket in fact. */
+/** What Node's parser raises for a connection, which is declared a `Duplex` and is always a socket. */
 type ParserFault = Error & { code?: string; rawPacket?: Buffer };
 
 interface ParserFaultDeps {
   /** Each with the answers on it that are not closed yet, in the order of their requests. */
   connections: ReadonlyMap<Duplex, readonly ServerResponse[]>;
-  /** Of a connection, the last request that was answered before it had arrived whole; the rest may have come since. */
+  /** The last request of a connection that was answered before it had arrived whole. The rest may have come since. */
   cutShort: WeakMap<Duplex, IncomingMessage>;
   allowedMethods: (path: string) => string | undefined;
-  /** Told the status of each answer to what the app never has: no request, or one that still waited for its turn. */
+  /**
+   * Told the status of each refusal of what the app never saw: no request at all, or one that still waited its turn.
+   */
   onRefused: (status: number) => void;
 }
 
 /**
  * Answers what Node's parser refused, in our JSON (contract §1 "Methods"). Nothing is ever written into an answer that
- * is under way, nor behind one that was given before its request had come to its end: a client would take it for the
+ * is under way, nor after one that was given before its request had arrived whole: a client would take it for the
  * answer to its next request.
  */
 export function answerParserFault(error: ParserFault, socket: Duplex, deps: ParserFaultDeps): void {
@@ -37,16 +39,16 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
     if (deps.cutShort.get(socket)?.complete === false) endDraining(socket);
     else end(socket, replyTo(error, deps), deps, acceptOf(error));
   } else if (!last.req.complete && !last.headersSent) {
-    // The fault is in the rest of this request, its body. Behind others, Node keeps this answer until theirs are given.
+    // The fault is in the body of this request. If others are still to be answered, Node keeps this answer until then.
     const isBegun = !isWaiting(last, open);
     const reply = error.code === tooLate && !isBegun ? heldUp : replyTo(error, deps);
     if (!isBegun) deps.onRefused(statusByCode[reply.result.error.code]);
     const { requestId = newRequestId(), headers } = keptState(last) ?? {};
     sendReply(last, { requestId, reply, ...(headers && { headers }), lastOfConnection: true });
-    // Node no longer emits this for a request that was answered: whoever reads its body would wait for ever.
+    // Node does not emit this for a request that was answered, and whoever reads its body would wait for ever.
     last.req.emit('aborted');
   } else {
-    // The fault is behind requests that are still being answered: they get their answers, then the connection ends.
+    // The fault comes after requests that are still being answered: they get their answers, then the connection ends.
     endDrainingAfter(last, socket);
   }
 }
@@ -70,8 +72,9 @@ function isWaiting(last: ServerResponse, open: readonly ServerResponse[]): boole
 }
 
 /**
- * CONNECT opens tunnels, and there are none here: 405 with the methods there are. Node hands over the bare socket, on
- * which this would overtake an answer under way and be taken for it: behind such an answer the connection only ends.
+ * CONNECT asks for a tunnel, and there are none here: 405 with the methods of the path. Node hands over the bare
+ * socket, so this answer would overtake one that is under way, and be taken for it. In that case the connection just
+ * ends after the other answer.
  */
 export function answerConnect(
   { url = '', headers }: IncomingMessage,
@@ -95,8 +98,8 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
       return { result: fail('HEADERS_TOO_LARGE', 'The headers are larger than 16 KiB.') };
     case tooLate:
       return { result: fail('REQUEST_TIMEOUT', 'The request took too long to arrive.') };
-    // A line that is whole, as `requestLine` has it, is refused for its verb alone. Of the verbs that RTSP and HTTP/2
-    // have and HTTP/1 has not (PLAY, PRI), the parser says so only at the version.
+    // If the request line is well-formed, only its method is at fault. Methods of RTSP and HTTP/2 (PLAY, PRI) are known
+    // to the parser, which refuses them only when it comes to the version.
     case 'HPE_INVALID_METHOD':
     case 'HPE_INVALID_CONSTANT':
     case 'HPE_INVALID_VERSION': {
@@ -113,20 +116,20 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
 /** curl, for one, sends an address as it is typed, umlauts and all. */
 const mustEscape =
   'The path or the query has a character that must be percent-encoded: only printable ASCII may stand there.';
-/** Named as the target that cannot be parsed is (`refuse-bad-target.ts`): which of the two it is in is not known. */
+/** The same `details` path as in `refuse-bad-target.ts`: whether path or query is at fault is not known. */
 const notEscaped: RefusalReply = {
   result: fail('INVALID_INPUT', mustEscape, { details: [{ path: 'path', message: mustEscape }] }),
 };
 
 /**
- * A token that is no method of ours, and an address, whole or from its path on; the path is taken without what is
- * behind it (RFC 9112 §3). Empty lines may come before it (§2.2), as Node's parser has it too. There is only one way to
- * divide a text into these parts: with two, a packet of one long word (64 KiB) took seconds.
+ * A request line: any method, and a target that is a path or a whole address, of which the path is captured without its
+ * query (RFC 9112 §3). Empty lines may come before it (§2.2), as for Node's parser. A text matches in one way only:
+ * with two, a packet of one long word (64 KiB) took seconds.
  */
 const requestLine =
   /^[\r\n]*[!#$%&'*+.^`|~\w-]+ (?:[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]*)?(\/[^\s?#]*)(?:[?#]\S*)? HTTP\/1\.[01]\r?\n/;
 
-/** The path of an address, whole or from its path on. A tunnel's own form, `host:port`, has none. */
+/** The path of a target that is a path or a whole address. `host:port`, the usual target of CONNECT, has none. */
 const target = /^(?:https?:\/\/[^/?#]*)?(\/[^?#]*)/i;
 
 /** The Accept of a refused request, if the packet that the parser refused holds it. */
@@ -143,5 +146,5 @@ function end(
   accept?: string,
 ): void {
   onRefused(statusByCode[reply.result.error.code]);
-  endDraining(socket, renderRaw({ requestId: newRequestId(), reply }, accept));
+  endDraining(socket, renderRaw(newRequestId(), reply, accept));
 }

@@ -4,12 +4,12 @@ const safeMethods = new Set(['GET', 'HEAD']);
 const isSafe = ({ method = '' }: IncomingMessage) => safeMethods.has(method);
 
 /**
- * If requests are sent without awaiting the answers before them, a server may work side by side on those that only read
- * (RFC 9112 §9.3.2). Others wait: a change could overtake the one that was sent before it, and a read could overtake
- * the change whose result it is to show.
+ * If a client sends requests without waiting for the answers, a server may work on several of them at once as long as
+ * they only read (RFC 9112 §9.3.2). Any other request waits: a change could overtake the change that was sent before
+ * it, and a read the change whose result it is to show.
  *
  * @param open the answers that are open on the request's connection, without its own, in the order of their requests
- * @returns the one that has to be closed before the request may begin, and with it all before it; undefined for none
+ * @returns the answer that must be closed before the request may begin, the last one; undefined if it may begin at once
  */
 export function answerBefore(open: readonly ServerResponse[], req: IncomingMessage): ServerResponse | undefined {
   if (isSafe(req) && open.every((res) => isSafe(res.req))) return undefined;
@@ -17,8 +17,8 @@ export function answerBefore(open: readonly ServerResponse[], req: IncomingMessa
 }
 
 /**
- * Begins a request once the answer before it is closed; not if that was the last of the connection, or the connection
- * broke, nor if this one was answered meanwhile, because its body was no HTTP or came too late.
+ * Begins a request once the answer before it is closed. It never begins if that answer ended the connection, if the
+ * connection broke, or if the request was refused meanwhile because its body was not HTTP or came too late.
  */
 export function beginAfter(before: ServerResponse | undefined, res: ServerResponse, begin: () => void): void {
   if (before === undefined) {
@@ -31,14 +31,14 @@ export function beginAfter(before: ServerResponse | undefined, res: ServerRespon
   });
 }
 
-/** Node takes a request to upgrade as the last of its packet and drops the rest: nothing may come behind it. */
+/** Node drops whatever follows such a request in the same packet, so it must be the last of its connection. */
 export function isUpgrade({ headers }: IncomingMessage): boolean {
   return headers.upgrade !== undefined;
 }
 
 /**
- * Says on the last of a connection's open answers that it ends the connection, and no longer on those before it: Node
- * would drop all answers behind the first that says so.
+ * Puts `Connection: close` on the last of a connection's open answers, and takes it off those before: Node would drop
+ * all answers after the first that has it.
  */
 export function endWithLast(open: readonly ServerResponse[]): void {
   const last = open.at(-1);

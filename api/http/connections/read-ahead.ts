@@ -10,12 +10,12 @@ export interface ReadAhead {
 const openMax = 100;
 
 /**
- * Stops reading a connection whose client keeps sending without waiting for answers. Node does so once answers are left
- * untaken; but requests that wait for the one before them have none yet, and a hundred thousand of them fit into 25 MB.
+ * Stops reading a connection whose client keeps sending without waiting for answers. Node does so only once answers are
+ * not taken; requests that wait for the one before them have none yet, and a hundred thousand of them fit into 25 MB.
  */
 export function boundReadAhead(socket: Socket, open: { readonly length: number }): ReadAhead {
   let isAhead = false;
-  // Whoever reads a body, or gives the connection its turn, resumes it.
+  // The socket is also resumed by reading a body, and when it gets its turn (`connection-turns.ts`).
   socket.on('resume', () => {
     if (isAhead) socket.pause();
   });

@@ -12,7 +12,7 @@ import type { AnswerLimit } from './answer-limit.js';
 import { closeLingering } from './close-lingering.js';
 import type { OpenConnections } from './close-lingering.js';
 import { endDrainingBehindLast } from './end-draining.js';
-import { announcesBody, goOn, holdBack } from './held-back-body.js';
+import { announcesBody, holdBack, sendContinue } from './held-back-body.js';
 import { refuseHost } from './host.js';
 import { answerConnect, answerParserFault } from './parser-faults.js';
 import { answerBefore, beginAfter, endWithLast, isUpgrade } from './pipelined.js';
@@ -35,29 +35,33 @@ export interface ApiServerDeps {
   handle: (req: IncomingMessage, res: ServerResponse) => unknown;
   /** The methods of a path as `Allow` lists them; undefined for a path that is not there. */
   allowedMethods: (path: string) => string | undefined;
-  /** Told the status of each answer that is given here, in place of the app's. */
+  /** Told the status of each request that is refused here, which the app never sees. */
   onRefused: (status: number) => void;
   logger: Logger;
   /**
-   * `takenMs`: the longest that a client may take to read an answer. `lingerMs`: an idle connection, on which a request
-   * may be on its way at this moment, is kept this long while closing. `arrivalMs`: the longest that a request may take
-   * to arrive whole, from the start of closing; at least `lingerMs`.
+   * `headersMs`, `requestMs`: the longest that the head of a request, or all of it, may take to arrive. `answerMs`: the
+   * longest that a client may take to read an answer. `lingerMs`: while closing, an idle connection is kept this long,
+   * because a request may already be on its way. `arrivalMs`: from the start of closing, a request must have arrived
+   * whole within this; at least `lingerMs`.
    */
-  timeouts: Record<'headersMs' | 'requestMs' | 'takenMs' | 'keepAliveMs' | 'lingerMs' | 'arrivalMs', number>;
+  timeouts: Record<'headersMs' | 'requestMs' | 'answerMs' | 'keepAliveMs' | 'lingerMs' | 'arrivalMs', number>;
   connectionsMax: number;
 }
 
 const headerBytesMax = 16_384;
-/** How often Node looks for connections past their timeouts: they may end this much later than said. */
+/** How often Node looks for connections past their timeouts, so they may end this much late. */
 const timeoutCheckMs = 1_000;
 const dropLogEveryMs = 10_000;
 
-/** Node's server with all limits set, its own answers in our form: none leaves without a request id (contract §1). */
+/**
+ * Node's server with all limits set. What Node would answer by itself is answered in our form, so that no answer leaves
+ * without a request id (contract §1).
+ */
 export function createApiServer(deps: ApiServerDeps): ApiServer {
   const { timeouts, connectionsMax } = deps;
   const server = createBoundedServer(timeouts, connectionsMax);
   const connections: OpenConnections = new Map();
-  // Holds only requests cut short: keeping the last one of every open connection took 4 KiB each.
+  // Only of connections with such a request: keeping the last one of every open connection took 4 KiB each.
   const cutShort = new WeakMap<Duplex, IncomingMessage>();
   const readAhead = new WeakMap<Socket, ReadAhead>();
   const answerLimit = createAnswerLimit();
@@ -88,10 +92,10 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     const before = answerBefore(open, req);
     follow(req, res, open);
     beginAfter(before, res, () => {
-      if (!announcesBody(req)) goOn(res);
+      if (!announcesBody(req)) sendContinue(res);
       const [unknownHost, unknownCoding] = [refuseHost(req), refuseTransferCoding(req)];
       if (unknownHost !== undefined) refuse(deps, res, unknownHost);
-      // Where its body ends is not agreed on, so nothing may come behind it.
+      // Client and server may disagree where this body ends, so no request may follow it.
       else if (unknownCoding !== undefined) refuse(deps, res, unknownCoding, { lastOfConnection: true });
       else deps.handle(req, res);
     });
@@ -109,7 +113,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   });
   server.on('connect', (req, socket) => answerConnect(req, socket, { ...deps, connections }));
   server.on('clientError', (error, socket) => answerParserFault(error, socket, { ...deps, connections, cutShort }));
-  server.once('close', endUntakenAnswers(connections, timeouts.takenMs));
+  server.once('close', endUntakenAnswers(connections, timeouts.answerMs));
   logDrops(server, deps);
   return {
     listen: (port, host) => listenOn(server, port, host),
@@ -167,12 +171,16 @@ interface Tracked {
   answerLimit: AnswerLimit;
 }
 
-/** For every request, by whichever event Node hands it over: notes its open answer, and whether it was cut short. */
+/**
+ * For every request, whichever event of Node brought it: keeps the list of open answers and the counts up to date, and
+ * notes a request that was answered before it had arrived whole.
+ */
 function track(req: IncomingMessage, res: ServerResponse, { open, cutShort, readAhead, answerLimit }: Tracked): void {
   open.push(res);
   answerLimit.opened();
   readAhead?.opened();
-  // If the connection breaks, Node 20 does not say so to an answer behind another; that goes with its connection.
+  // If the connection breaks, Node 20 does not tell an answer that waits for another; the connection's own listener
+  // takes it off the list.
   res.once('close', () => {
     const place = open.indexOf(res);
     if (place >= 0) answerLimit.closed(open.splice(place, 1).length);

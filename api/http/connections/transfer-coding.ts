@@ -3,8 +3,8 @@ import { refuseInput } from '../../../shared/contract/faults.js';
 import type { Refusal } from '../../../shared/domain/errors.js';
 
 /**
- * Node takes any list that ends in `chunked` and undoes only that: what a proxy would have inflated on its way was
- * taken for the body itself. Request smuggling needs two that see different bodies in the same bytes (RFC 9112 §6.1).
+ * Node accepts any list that ends in `chunked` and undoes only that, so a body that a proxy would have inflated would
+ * be taken as it is. Two that see different bodies in the same bytes are what request smuggling needs (RFC 9112 §6.1).
  */
 export function refuseTransferCoding({ headers }: IncomingMessage): Refusal | undefined {
   const coding = headers['transfer-encoding'];

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { IncomingMessage, ServerResponse } from 'node:http';
 import { Socket } from 'node:net';
-import { goOn, holdBack, isHeldBack } from '../../../../api/http/connections/held-back-body.js';
+import { sendContinue, holdBack, isHeldBack } from '../../../../api/http/connections/held-back-body.js';
 
 /** An answer, and how often its client was told to go on. */
 function answerOf({ headersSent }: { headersSent: boolean }) {
@@ -19,8 +19,8 @@ describe('a client that holds its body back', () => {
     const { res, seen } = answerOf({ headersSent: false });
     holdBack(res);
     expect(isHeldBack(res)).to.equal(true);
-    goOn(res);
-    goOn(res);
+    sendContinue(res);
+    sendContinue(res);
     expect(seen.told).to.equal(1);
     expect(isHeldBack(res)).to.equal(false);
   });
@@ -28,13 +28,13 @@ describe('a client that holds its body back', () => {
   it('is told nothing behind its answer', () => {
     const { res, seen } = answerOf({ headersSent: true });
     holdBack(res);
-    goOn(res);
+    sendContinue(res);
     expect(seen.told).to.equal(0);
   });
 
   it('and one that does not is told nothing', () => {
     const { res, seen } = answerOf({ headersSent: false });
-    goOn(res);
+    sendContinue(res);
     expect(seen.told).to.equal(0);
   });
 });

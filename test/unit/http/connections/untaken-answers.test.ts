@@ -10,7 +10,7 @@ import { until } from '../../../support/until.js';
 const large = 'x'.repeat(32 * 1_048_576);
 const soonMsMax = 10_000;
 /** As often as is looked. */
-const takenMs = 1_000;
+const answerMs = 1_000;
 
 describe('an answer that its client does not read', () => {
   let server: ApiServer;
@@ -21,7 +21,7 @@ describe('an answer that its client does not read', () => {
     answers = [];
     // When it is looked what was taken is for the test to say: how soon a client takes anything is not.
     mock.timers.enable({ apis: ['setInterval'] });
-    server = createBareServer((_, res) => answers.push(res), { timeouts: { takenMs, keepAliveMs: 60_000 } });
+    server = createBareServer((_, res) => answers.push(res), { timeouts: { answerMs, keepAliveMs: 60_000 } });
     port = await server.listen(0, '127.0.0.1');
   });
   afterEach(async () => {
@@ -49,9 +49,9 @@ describe('an answer that its client does not read', () => {
       awaited.socket.on('data', (chunk) => (late += chunk.toString())).resume();
       const isTaken = () => takenBytes > large.length && taken.answer.writableFinished;
       await until(isTaken, { deadlineMs: soonMsMax, what: 'the other to be taken' });
-      mock.timers.tick(takenMs);
+      mock.timers.tick(answerMs);
       expect(untaken.answer.req.socket.destroyed, 'before its time is over').to.equal(false);
-      mock.timers.tick(takenMs);
+      mock.timers.tick(answerMs);
       await until(() => untaken.answer.destroyed, { deadlineMs: soonMsMax, what: 'the untaken answer to be given up' });
       awaited.answer.end('late');
       await until(() => late.endsWith('late'), { deadlineMs: soonMsMax, what: 'the late answer' });

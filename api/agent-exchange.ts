@@ -1,7 +1,7 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { Caller } from './caller.js';
 
-/** What came to `/mcp` and passed the checks that every request passes: one JSON-RPC message, not looked into yet. */
+/** One JSON-RPC message that came to `/mcp` and passed the checks of every request; its content is not checked yet. */
 export interface AgentRequest {
   caller: Caller;
   message: object;
@@ -15,5 +15,5 @@ export interface AgentAnswer {
   body: string;
 }
 
-/** The AI-agent surface as `http` sees it: from one message to one answer. A fault is thrown. */
+/** The AI-agent surface as `http` sees it: answers one message. Faults are thrown. */
 export type AgentSurface = (request: AgentRequest) => Promise<AgentAnswer>;

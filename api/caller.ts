@@ -3,8 +3,8 @@ import type { Shop } from '../shared/database/shops.js';
 import type { Channel } from '../shared/domain/operation.js';
 
 /**
- * Who asks, as authentication found out; every use case takes the shop from here and from nowhere else (reliability
- * §3).
+ * Who makes a request, as authentication found out. Every use case takes the shop from here and from nowhere else
+ * (reliability §3).
  */
 export interface Caller {
   shop: Shop;

@@ -7,10 +7,10 @@ import { trustedProxiesProblem } from './trusted-proxies.js';
 /** Nobody counts attempts on the admin port, so the token must withstand guessing. */
 const adminTokenMin = 16;
 
-/** A Node timer set beyond 2^31 ms fires at once, which would cut off every query, or every stop. */
+/** The bound of all timeouts: a Node timer set beyond 2^31 ms fires at once, and would cut off every query or stop. */
 const dayMs = 86_400_000;
 
-const timeout = (defaultMs: number, description: string) =>
+const timeoutSetting = (defaultMs: number, description: string) =>
   ({ type: 'integer', default: defaultMs, minimum: 100, maximum: dayMs, description }) as const;
 
 /** The environment of the API process. */
@@ -44,19 +44,19 @@ export const settings = {
     minimum: 2,
     description: 'Postgres connections of the process: three at most for its own questions, the others for reads.',
   },
-  READ_TIMEOUT_MS: timeout(5_000, 'The longest that a query of a read may take.'),
-  HEADERS_TIMEOUT_MS: timeout(10_000, 'The longest that the head of a request may take to arrive.'),
-  REQUEST_TIMEOUT_MS: timeout(30_000, 'The longest that a whole request may take to arrive.'),
-  ANSWER_TIMEOUT_MS: timeout(
+  READ_TIMEOUT_MS: timeoutSetting(5_000, 'The longest that a query of a read may take.'),
+  HEADERS_TIMEOUT_MS: timeoutSetting(10_000, 'The longest that the head of a request may take to arrive.'),
+  REQUEST_TIMEOUT_MS: timeoutSetting(30_000, 'The longest that a whole request may take to arrive.'),
+  ANSWER_TIMEOUT_MS: timeoutSetting(
     60_000,
     'The longest that a client may take to read an answer; then its connection is ended.',
   ),
-  KEEP_ALIVE_TIMEOUT_MS: timeout(
+  KEEP_ALIVE_TIMEOUT_MS: timeoutSetting(
     65_000,
     "How long an idle connection is kept; longer than a load balancer's own 60 s.",
   ),
   MAX_CONNECTIONS: { type: 'integer', default: 5_000, minimum: 1, description: 'Client connections at once.' },
-  SHUTDOWN_TIMEOUT_MS: timeout(
+  SHUTDOWN_TIMEOUT_MS: timeoutSetting(
     20_000,
     'The longest that a stop may take before it is forced; at least `WAIT_MS` and 3 s.',
   ),
@@ -65,7 +65,7 @@ export const settings = {
 
 export type ApiSettings = SettingsValues<typeof settings>;
 
-/** The contradictions between settings that are each valid alone, a sentence each. */
+/** Contradictions between settings that are each valid alone, a sentence for each. */
 export function settingsProblems(settings: ApiSettings): string[] {
   const { HEADERS_TIMEOUT_MS, REQUEST_TIMEOUT_MS, SHUTDOWN_TIMEOUT_MS, WAIT_MS } = settings;
   const { IN_FLIGHT_SHOP_MAX, IN_FLIGHT_MAX } = settings;
@@ -89,14 +89,17 @@ export function settingsProblems(settings: ApiSettings): string[] {
   return problems;
 }
 
-/** During a stop idle connections are kept this long: a request may be on its way on them. */
+/** During a stop idle connections are kept this long, because a request may be on its way on them. */
 export const lingerMs = 1_000;
-/** Left for closing the rest after the last answer, before a stop is forced. */
+/** What closing everything else takes, after the last answer. */
 const closeMs = 1_000;
-/** What a stop takes beyond WAIT_MS if a write arrives at the end of `lingerMs`, until which all are taken. */
+/** What a stop takes at most beyond WAIT_MS: a write may come at the end of `lingerMs`, then has its wait and grace. */
 const answeringMs = lingerMs + graceMs + closeMs;
 
-/** How long after a stop begins a request may still arrive and have its whole wait before the stop is forced. */
+/**
+ * How long after the beginning of a stop a request may still arrive, in milliseconds: one that comes later could not
+ * have its whole wait before the stop is forced.
+ */
 export function arrivalMsMax({ SHUTDOWN_TIMEOUT_MS, WAIT_MS }: ApiSettings): number {
   return SHUTDOWN_TIMEOUT_MS - WAIT_MS - graceMs - closeMs;
 }

@@ -9,7 +9,7 @@ export const storageAway = fail(
   { retryAfterSeconds: 1 },
 );
 
-/** A read that Postgres had not answered in time: one slow statement, or a lock, beside which all else may be well. */
+/** A read that Postgres did not answer in time: one slow statement, or a lock. Everything else may be well. */
 export const readOverstayed = fail(
   'SERVICE_UNAVAILABLE',
   'The database took too long to answer. This request was not applied.',
@@ -21,11 +21,11 @@ export const internalError = fail(
   'Something went wrong on our side. This request was not applied; quote the request id to support.',
 );
 
-/** A fault between a change and its answer. */
+/** For a fault that came after a change and before its answer. */
 export const answerLost = fail(
   'OUTCOME_UNKNOWN',
   'Something went wrong on our side after the request was worked on: it may be applied. Quote the request id to support.',
 );
 
-/** Thrown where a fault of ours loses an answer: the outcome that it would have reported stands. */
+/** Thrown where a fault of ours makes the answer to a change impossible: the change itself may be applied. */
 export class LostAnswer extends Error {}

@@ -20,8 +20,9 @@ export interface Pools {
 const ownConnectionsMax = 3;
 
 /**
- * One of its own questions that is unanswered for this long is given up with its connection, whatever a read may take.
- * Until then no other is asked, and every write is refused. Above the two seconds that a cancellation gives Postgres.
+ * One of the process' own questions that is unanswered for this long is given up, and its connection with it. The
+ * health question waits as long before it is asked again, and meanwhile every write is refused. Must be above the two
+ * seconds that a cancellation gives Postgres.
  */
 const ownAnswerMsMax = 5_000;
 

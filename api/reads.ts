@@ -4,19 +4,21 @@ import type { Result } from '../shared/domain/errors.js';
 import { afterRunning } from './running-wait.js';
 
 /**
- * What clients read goes over connections of its own, on which shops take turns. With one pool for all, slow lists of
- * one shop held it whole: no key could be looked up, the health took Postgres for away, and every write of every shop
- * was refused. A shop that leaves its answers untaken must wait as well: 64 of 12 MB each were 800 MiB.
+ * What clients read goes over Postgres connections of its own, on which shops take turns. With one pool for everything,
+ * slow lists of one shop held all of it: no key could be looked up, Postgres counted as away, and every write of every
+ * shop was refused. A shop whose clients do not take their answers must wait as well: 64 answers of 12 MB each were 800
+ * MiB.
  */
 export interface Reads {
   /**
-   * Asks a question for a shop when its turn comes; SERVICE_UNAVAILABLE if the turn does not come in time.
+   * Asks Postgres a question for a shop when its turn comes; SERVICE_UNAVAILABLE if the turn does not come in time.
    *
-   * @param question asks its statements one after the other, so that a turn is one connection
+   * @param question must run its statements one after the other: a turn is one connection
+   * @throws what the question throws
    */
   ask: <T>(shopId: number, question: (database: Database) => Promise<T>) => Promise<Result<T>>;
-  /** Counts an answer of the shop that its client has not taken yet, until the returned function is called. */
-  answering: (shopId: number, bytes: number) => () => void;
+  /** Counts the bytes of an answer that the shop's client has not taken yet, until the returned function is called. */
+  addUntaken: (shopId: number, bytes: number) => () => void;
   /** How many wait for their turn. */
   waiting: () => number;
 }
@@ -33,10 +35,7 @@ export interface ReadsDeps {
 const waitMsMaxDefault = 3_000;
 /** Connections that one shop leaves to the others, however much it asks. */
 const leftToOthers = 2;
-/**
- * Untaken bytes from which a shop's reads wait; a page of a thousand materials is half a MiB, or up to 16 of text
- * alone.
- */
+/** At so many untaken bytes a shop's reads wait. A page of a thousand materials is usually half a MiB, at most 16. */
 const untakenBytesMax = 16 * 1_024 * 1_024;
 
 export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDefault }: ReadsDeps): Reads {
@@ -51,7 +50,7 @@ export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDef
         leave();
       }
     },
-    answering: (shopId, bytes) => turns.answering(shopId, bytes),
+    addUntaken: (shopId, bytes) => turns.addUntaken(shopId, bytes),
     waiting: () => turns.waiting(),
   };
 }
@@ -61,22 +60,24 @@ const tooManyReads = fail('SERVICE_UNAVAILABLE', 'Too many reads are under way a
 });
 
 interface Turns {
-  /** Resolves with what ends the turn, or with nothing where it did not come in time. */
+  /** Resolves with the function that ends the turn, or with undefined if the turn did not come in time. */
   take: (shopId: number) => Promise<(() => void) | undefined>;
-  answering: Reads['answering'];
+  addUntaken: Reads['addUntaken'];
   waiting: () => number;
 }
 
+/** What one shop holds, and who waits for it. */
 interface Line {
+  /** Connections. */
   held: number;
   untakenBytes: number;
-  /** Each is called when its turn comes, the first come first. */
+  /** Each is called when its turn comes, in the order of arrival. */
   waiting: Set<() => void>;
 }
 
 function createTurns(connectionsMax: number, waitMsMax: number): Turns {
   const shopMax = Math.max(1, connectionsMax - leftToOthers);
-  /** Of shops that hold anything or wait, in the order of their turns. */
+  /** Of the shops that hold anything or wait, in the order of their turns. */
   const lines = new Map<number, Line>();
   let held = 0;
 
@@ -88,7 +89,7 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
     return line;
   }
 
-  /** Moves the shop behind the others: the next turn is another's. */
+  /** Also moves the shop to the end of the order: the next turn is another's. */
   function begin(shopId: number, line: Line): void {
     held += 1;
     line.held += 1;
@@ -96,9 +97,13 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
     lines.set(shopId, line);
   }
 
-  function callNext(shopId: number, line: Line): void {
+  /**
+   * For a shop that holds less, or waits no more: forgets it if nothing is left, and gives away the turns that are
+   * free.
+   */
+  function freed(shopId: number, line: Line): void {
     if (line.held === 0 && line.untakenBytes === 0 && line.waiting.size === 0) lines.delete(shopId);
-    // A line that is called moves to the end of this very map, so the loop meets it again.
+    // `begin` moves a line to the end of this map, so the loop comes to it again, as long as it has turns.
     for (const [calledId, called] of lines) {
       const [tell] = called.waiting;
       if (tell === undefined || !hasTurn(called)) continue;
@@ -117,7 +122,7 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
       };
       const stop = afterRunning(waitMsMax, () => {
         line.waiting.delete(tell);
-        callNext(shopId, line);
+        freed(shopId, line);
         resolve(false);
       });
       line.waiting.add(tell);
@@ -132,15 +137,15 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
       return () => {
         held -= 1;
         line.held -= 1;
-        callNext(shopId, line);
+        freed(shopId, line);
       };
     },
-    answering(shopId, bytes) {
+    addUntaken(shopId, bytes) {
       const line = lineOf(shopId);
       line.untakenBytes += bytes;
       return () => {
         line.untakenBytes -= bytes;
-        callNext(shopId, line);
+        freed(shopId, line);
       };
     },
     waiting: () => [...lines.values()].reduce((count, { waiting }) => count + waiting.size, 0),

@@ -1,9 +1,9 @@
-/** A wait that goes on only while this process does. */
+/** A wait in which only the time counts that this process ran. */
 export interface RunningWait {
   /** The value of a promise, or `late` once the wait is over. A rejection before that is passed on. */
   within: <T, Late>(promise: Promise<T>, late: Late) => Promise<T | Late>;
   isOver: () => boolean;
-  /** Whoever still waits then waits for the promise alone. */
+  /** From now on the wait never ends; a `within` under way waits for its promise alone. */
   stop: () => void;
 }
 
@@ -20,15 +20,16 @@ export function startRunningWait(waitMs: number): RunningWait {
 
 const tickMs = 100;
 /**
- * What one tick counts for at most. Where a tick took longer, this process was busy or stood still, and read nothing.
+ * A tick counts for no more than this. If it took longer, this process was busy or stood still, and read nothing.
  */
 const countedMsMax = 150;
 
 /**
- * Calls back after so long, in which this process ran. A timer alone blames others for our own turns: after a long turn
- * of the event loop, or a standstill, it is due before the sockets are read in which the answer may lie. In the first
- * second of an overload, 2,592 of 7,537 good keys were a 503 that said Postgres was away. So no tick counts for more
- * than it would in a process that runs, and the sockets are read between two ticks, and before the call.
+ * Calls back when this process has run for so long. A plain timer would blame others for our own delays: after a long
+ * turn of the event loop, or a standstill, it fires before the sockets are read in which the answer may lie. In the
+ * first second of an overload, 2,592 of 7,537 good keys were a 503 that said Postgres was away. So the wait is divided
+ * into ticks, none of which counts for more than it would in a process that runs, and the sockets are read between two
+ * ticks, and before the call.
  *
  * @returns what stops the wait
  */

@@ -13,12 +13,12 @@ export interface Services {
   settings: ApiSettings;
   logger: Logger;
   metrics: ApiMetrics;
-  /** For the process' own questions; what a client reads goes by `reads`. */
+  /** For the process' own questions; what a client reads goes through `reads`. */
   database: Database;
   reads: Reads;
   dispatch: Pick<Dispatch, 'submit' | 'inHandMax' | 'ready'>;
   limiterRedis: Redis;
   platform: CommercePlatform;
-  /** Absent where no key for the platform's tokens is set: then no shop's platform can be called. */
+  /** Undefined without PLATFORM_TOKEN_KEY: then no shop's platform can be called. */
   tokenCipher: TokenCipher | undefined;
 }

@@ -19,10 +19,10 @@ export function agentMethods(asked: string): string | undefined {
 }
 
 /**
- * `POST /mcp` (contract §1). It stands behind the checks that both surfaces share and before the plan, which only REST
- * asks for. Method, content type, size and JSON are judged as on REST, and refused in the same JSON; what a message
- * means is the surface's business. Origin is not looked at: it guards servers that trust whoever reaches them, and here
- * every request shows a key, which no browser adds by itself.
+ * `POST /mcp` (contract §1). It comes after the checks that both surfaces share and before the plan, which only REST
+ * requires. Method, content type, size and JSON are checked as on REST, and refused in the same JSON; the content of a
+ * message is left to the surface. `Origin` is not checked: that protects servers that trust whoever reaches them, and
+ * here every request has a key, which no browser adds by itself.
  */
 export function agent(surface: AgentSurface, bodies: Bodies): AppMiddleware {
   const answer = async (ctx: AppContext): Promise<void> => {
@@ -57,7 +57,7 @@ function refusalOf(message: string): Reply {
   return { result: fail('INVALID_INPUT', message, { details: [{ path: '', message }] }) };
 }
 
-/** Outside of the envelope, since the protocol has its own; the headers are those of every answer. */
+/** Not in the envelope, since the protocol has its own; with the headers that every answer has. */
 function send({ res, state }: AppContext, { status, contentType, body }: AgentAnswer): void {
   if (res.headersSent || res.destroyed) return;
   res.writeHead(status, {

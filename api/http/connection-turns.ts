@@ -10,8 +10,8 @@ import type { AppContext, AppMiddleware } from './request-state.js';
  *
  * Without it, the requests of 2,400 connections were either held, parsed and copied by every garbage collection, or
  * refused. A refusal costs half as much as accepting and brings the client straight back: 0.16 of the peak got through
- * where all changed one material, and 0.38 where each changed another. The bounds of admission still hold for whoever
- * opens new connections.
+ * where all changed one material, and 0.38 where each changed another. Clients that open new connections instead still
+ * meet the bounds of admission.
  */
 export interface ConnectionTurns {
   take: AppMiddleware;
@@ -20,7 +20,7 @@ export interface ConnectionTurns {
 }
 
 export interface ConnectionTurnsDeps {
-  /** How many writes of a shop are worth having in hand now. */
+  /** How many writes of one shop are worth having in hand now. */
   inHandMax: () => number;
   /** An idle connection is closed after so long, and one that waits for its turn is idle to Node. */
   keepAliveMs: number;
@@ -28,24 +28,27 @@ export interface ConnectionTurnsDeps {
   isForwarded: (req: IncomingMessage) => boolean;
 }
 
-/** Nobody waits longer for a turn: admission then says whether there is room. */
+/** Nobody waits longer for a turn; then admission accepts or refuses the request. */
 export const turnMsMax = 1_000;
 
-/** Free turns are given away with each answer, and also this often: one that is called may have nothing to ask. */
+/** Free turns are given away with each answer, and also this often: a connection that got one may send nothing. */
 const lookEveryMs = 5;
 
 /** The connections of one shop. */
 interface Line {
   /** Requests that have arrived and whose answer is not known. */
   inHand: number;
-  /** The first come first, and since when they wait. */
+  /** In the order of arrival, each with the time since when it waits. */
   waiting: Map<Socket, number>;
-  /** Walks `waiting`, and is kept: a new one would step over the places of all that have left, a thousand of 2,400. */
-  next: Iterator<Socket>;
   /**
-   * Connections that are read again and whose request has not arrived yet, though it may be in the kernel. Their places
-   * are kept through two looks, between which the event loop has read whatever was there; without that, the 256 in hand
-   * became 640.
+   * Goes through `waiting`. Kept, because a new iterator would have to step over the places of all that have left: a
+   * thousand of 2,400.
+   */
+  walk: Iterator<Socket>;
+  /**
+   * Connections that are read again since the last look and whose request has not arrived yet, though it may be in the
+   * kernel. They move to `calledBefore` at a look and are forgotten at the next: between the two, the event loop has
+   * read whatever was there. Until then their places are kept; without that, the 256 in hand became 640.
    */
   called: Set<Socket>;
   calledBefore: Set<Socket>;
@@ -72,12 +75,12 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
   }
 
   function answered(shopId: number, socket: Socket): void {
-    // On one that is being ended no further request is read (`endDraining`).
+    // No further request is read on a connection that is being ended (`endDraining`).
     if (isClosed || !socket.writable) return;
     const line = lineOf(shopId);
     if (line.waiting.size > 0 || roomIn(line) < 1) {
       socket.pause();
-      // It may wait already, if this request came before it was paused; it keeps its time, which orders the line.
+      // It may already wait, if its client had sent ahead; then it keeps its time, by which the line is ordered.
       if (!line.waiting.has(socket)) line.waiting.set(socket, performance.now());
       looking ??= setInterval(look, lookEveryMs);
     }
@@ -94,13 +97,13 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
     try {
       await next();
     } finally {
-      // Not when its answer closes: if the connection breaks, Node 20 does not say so to an answer behind another.
+      // Not when its answer closes: if the connection breaks, Node 20 does not tell an answer that waits for another.
       decided(shop.id, line);
     }
   }
 
   function forgetIdle(shopId: number, line: Line): void {
-    if (line.inHand === 0 && !isAnyoneAbout(line) && lines.get(shopId) === line) lines.delete(shopId);
+    if (line.inHand === 0 && !hasWaitingOrCalled(line) && lines.get(shopId) === line) lines.delete(shopId);
   }
 
   function look(): void {
@@ -112,7 +115,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
       callLate(line, lateMs);
       forgetIdle(shopId, line);
     }
-    if ([...lines.values()].some(isAnyoneAbout)) return;
+    if ([...lines.values()].some(hasWaitingOrCalled)) return;
     clearInterval(looking);
     looking = undefined;
   }
@@ -130,7 +133,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
 
 function emptyLine(): Line {
   const waiting = new Map<Socket, number>();
-  return { inHand: 0, waiting, next: waiting.keys(), called: new Set(), calledBefore: new Set() };
+  return { inHand: 0, waiting, walk: waiting.keys(), called: new Set(), calledBefore: new Set() };
 }
 
 function arrived(line: Line, socket: Socket): void {
@@ -138,7 +141,7 @@ function arrived(line: Line, socket: Socket): void {
   if (!line.called.delete(socket)) line.calledBefore.delete(socket);
 }
 
-function isAnyoneAbout({ waiting, called, calledBefore }: Line): boolean {
+function hasWaitingOrCalled({ waiting, called, calledBefore }: Line): boolean {
   return waiting.size + called.size + calledBefore.size > 0;
 }
 
@@ -146,22 +149,22 @@ function callNext(line: Line, count: number): void {
   for (let left = Math.min(count, line.waiting.size); left > 0; left -= 1) call(line, firstOf(line));
 }
 
-/** Calls those that wait since then or longer. */
+/** Calls those that wait since that moment or longer. */
 function callLate(line: Line, sinceMsMax: number): void {
   for (const [socket, sinceMs] of line.waiting) {
     if (sinceMs > sinceMsMax) return;
     call(line, socket);
-    // A walk keeps every table that the map has had since it stood still, with the sockets in them. While there is never
-    // room, nobody is called by it, and it would stand still for as long as the flood lasts.
-    line.next = line.waiting.keys();
+    // An iterator that does not move keeps alive every table that its map has outgrown, with the sockets in it. While
+    // there is no room, `callNext` never moves it, so it would do so for as long as the flood lasts.
+    line.walk = line.waiting.keys();
   }
 }
 
 /** @throws where nobody waits */
 function firstOf(line: Line): Socket {
-  let first = line.next.next();
-  // An iterator stays at the end once it is there, whoever has come since.
-  if (first.done === true) first = (line.next = line.waiting.keys()).next();
+  let first = line.walk.next();
+  // An iterator that has come to the end stays there, though others may have been added since.
+  if (first.done === true) first = (line.walk = line.waiting.keys()).next();
   if (first.done === true) throw new Error('nobody waits in this line');
   return first.value;
 }

@@ -5,15 +5,15 @@ import { newRequestId } from './request-id.js';
 import { keepState } from './request-state.js';
 import type { AppContext, AppMiddleware } from './request-state.js';
 
-/** The usual status in logs if the client had gone before there was an answer. */
+/** The usual status in logs for a client that was gone before its answer. */
 const clientGone = 499;
 
 /**
- * The outermost layer: gives the request its state with its id, counts it and logs it when it is answered. A request is
- * a line only at `debug`: at thousands a second, the line would cost more than the request's own work. Server errors
- * are warnings, but in an overload not each is logged: refusing must stay cheaper than serving.
+ * The outermost layer: gives the request its state with its id, and counts and logs it when it is answered. It is
+ * logged only at `debug`: at thousands a second, a line would cost more than the request's own work. Server errors are
+ * logged as warnings, but not all of them in an overload: refusing must stay cheaper than serving.
  *
- * @param onAnswered not told of what the server's own events answer (`server.ts`)
+ * @param onAnswered not told of requests that the server refuses before the app (`connections/server.ts`)
  */
 export function observeRequests(logger: Logger, onAnswered: ApiMetrics['answered']): AppMiddleware {
   const mayWarn = createAllowance();
@@ -51,7 +51,7 @@ function isServerError({ res, state: { reply } }: AppContext): boolean {
 
 const warningsMaxPerSecond = 50;
 
-/** Says yes so many times a second. */
+/** Says yes at most `warningsMaxPerSecond` times a second. */
 function createAllowance(): () => boolean {
   let secondBeganAtMs = -Infinity;
   let given = 0;

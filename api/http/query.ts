@@ -4,7 +4,7 @@ import type { QueryParameters } from '../../shared/contract/read-query.js';
 import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 
-/** Parameters of one request; its line is at most 16 KiB long anyway. */
+/** Parameters of one request, whose head has at most 16 KiB anyway. */
 const parametersMax = 1_000;
 
 const none: Result<QueryParameters> = succeed(new Map());
@@ -47,7 +47,9 @@ function decode(part: string): string | undefined {
   return decodeText(part.replaceAll('+', ' '));
 }
 
-/** @param path the name of the parameter at fault; `query` if that cannot be read, or if the whole query is at fault */
+/**
+ * @param path the name of the parameter at fault; `query` if that cannot be decoded, or if the whole query is at fault
+ */
 function refused(path: string, message: string): Result<QueryParameters> {
   return refuseInput('query', [{ path, message }]);
 }

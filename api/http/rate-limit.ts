@@ -4,8 +4,8 @@ import type { AppMiddleware } from './request-state.js';
 import type { ShopLimiter } from './shop-limiter.js';
 
 /**
- * Takes the request's point and tells what is left on every authenticated answer, errors included (contract §6;
- * draft-ietf-httpapi-ratelimit-headers).
+ * Takes a point of the shop's budget, and says on every authenticated answer, errors included, what is left of it
+ * (contract §6; draft-ietf-httpapi-ratelimit-headers).
  */
 export function rateLimit(limiter: ShopLimiter): AppMiddleware {
   return async (ctx, next) => {
@@ -17,7 +17,7 @@ export function rateLimit(limiter: ShopLimiter): AppMiddleware {
       return;
     }
     const message = 'The shop has used up its requests for now. REST and the agent surface share one budget.';
-    // 0 where the window ends at this very moment.
+    // `resetSeconds` is 0 if the window ends at this moment.
     ctx.state.reply = { result: fail('RATE_LIMITED', message, { retryAfterSeconds: Math.max(1, resetSeconds) }) };
   };
 }

@@ -15,7 +15,7 @@ export interface Route {
   handle: (services: Services, request: RouteRequest) => Reply | Promise<Reply>;
 }
 
-/** What a handler sees of a request: no Koa, nothing unchecked but the values of query, body and headers. */
+/** What a handler sees of a request: no Koa. Only the values in query, body and headers are still to be checked. */
 export interface RouteRequest {
   caller: Caller;
   method: string;

@@ -20,8 +20,8 @@ export interface Routing {
 }
 
 /**
- * The table of routes behind @koa/router, which matches and decodes. What it would add by itself is kept out: it takes
- * HEAD for every GET, and its `allowedMethods()` answers OPTIONS with 200 and unknown verbs with 501.
+ * @koa/router over the table of routes: it matches and decodes paths. What else it does is switched off: it takes HEAD
+ *   for every GET, and its `allowedMethods()` answers OPTIONS with 200 and unknown methods with 501.
  */
 export function createRouting(routes: readonly Route[], services: Services, bodies: Bodies): Routing {
   const router = new Router<RequestState>({ sensitive: true, strict: true });

@@ -7,7 +7,7 @@ import type { AppContext } from './request-state.js';
  */
 export async function sendFile({ req, res, state }: AppContext, file: PublicFile): Promise<void> {
   const { plain, gzipped, etag } = await file.content();
-  // The server's own events may have answered meanwhile, if what came behind the head was no HTTP.
+  // The server may have answered meanwhile, if what followed the head was not HTTP.
   if (res.headersSent || res.destroyed) return;
   const common = {
     ...file.headers,

@@ -24,7 +24,7 @@ export interface Taken {
 }
 
 export interface ShopLimiterDeps {
-  /** A connection of its own: `enableOfflineQueue: false`, or the insurance would never be asked (pipeline §5). */
+  /** A connection of its own, with `enableOfflineQueue: false`, or the insurance would never be asked (pipeline §5). */
   redis: Redis;
   points: number;
   windowSeconds: number;
@@ -35,15 +35,15 @@ export interface ShopLimiterDeps {
 }
 
 interface Counting extends ShopLimiterDeps {
-  /** Is told whether Redis counts or refuses to; a Redis that is away is reported by its connection. */
+  /** Told whether Redis counts or refuses to. That Redis is away is reported by its connection. */
   attempts: RecurringFault;
 }
 
-/** What the requests of a shop in one turn are told of the budget they took from together. */
+/** What became of the points that the requests of one group asked for together. */
 interface Counted {
-  /** How many of them are admitted, the first ones. */
+  /** How many of the requests are admitted: the first ones. */
   admitted: number;
-  /** What is left after all of them. */
+  /** Points left after all of them. */
   remaining: number;
   msBeforeNext: number;
 }
@@ -62,13 +62,14 @@ interface Limit {
 }
 
 /**
- * When a used-up window ends. Redis told its rest at some moment between the question and the answer, which may lie
- * unread for long; a process that reckoned from the answer refused what the next window had room for.
+ * When a used-up window ends. Redis said how much of it is left at some moment between our question and our reading of
+ * the answer, which may be long after. Counted from the reading alone, requests were refused that the next window had
+ * room for.
  */
 interface WindowEnd {
-  /** At the earliest: from then on Redis is asked again. */
+  /** Counted from the question: from then on Redis is asked again. */
   earliestMs: number;
-  /** At the latest: what clients are told. */
+  /** Counted from the answer: what clients are told. */
   latestMs: number;
 }
 
@@ -79,12 +80,12 @@ interface Group {
   waiting: ((taken: Taken) => void)[];
 }
 
-/** Before the id of a shop. Without the hash tag of the pipeline's keys, so that a cluster spreads the shops. */
+/** The key is this and the shop's id. It has no hash tag, unlike the pipeline's keys, so that a cluster spreads it. */
 const keyPrefix = 'raw-materials:limit';
 
-/** Distinct limits for which a limiter is kept; shops with a limit of their own usually share a few round numbers. */
+/** Limiters that are kept, one for each distinct limit. Shops with a limit of their own usually share a few numbers. */
 const limitsMax = 1_000;
-/** Shops remembered for a limit as having used their window up; one that is forgotten is refused by Redis. */
+/** Shops of one limit that are remembered as having used up their window. For one that is forgotten Redis is asked. */
 const usedUpMax = 10_000;
 
 /**
@@ -120,7 +121,7 @@ export function createShopLimiter(deps: ShopLimiterDeps): ShopLimiter {
 
 async function answer(deps: Counting, { shopId, limit, waiting }: Group): Promise<void> {
   const counted = await count(deps, limit, shopId, waiting.length);
-  // Neither Redis nor the insurance could count: requests are let through rather than made errors.
+  // Neither Redis nor the insurance could count: letting requests through is better than making them errors.
   const { admitted, remaining, msBeforeNext } = counted ?? {
     admitted: waiting.length,
     remaining: limit.points,
@@ -141,7 +142,7 @@ async function count(deps: Counting, limit: Limit, shopId: number, asked: number
   const { earliestMs, latestMs } = limit.usedUp.get(shopId) ?? { earliestMs: 0, latestMs: 0 };
   if (earliestMs > askedAtMs) return { admitted: 0, remaining: 0, msBeforeNext: latestMs - askedAtMs };
   try {
-    const counted = await endInTime(deps, limit, shopId, await consume(limit.shared, shopId, asked));
+    const counted = await capWindow(deps, limit, shopId, await consume(limit.shared, shopId, asked));
     if (counted.admitted < asked) {
       const { msBeforeNext: leftMs } = counted;
       limit.usedUp.set(shopId, { earliestMs: askedAtMs + leftMs, latestMs: performance.now() + leftMs });
@@ -161,12 +162,13 @@ async function count(deps: Counting, limit: Limit, shopId: number, asked: number
 }
 
 /**
- * Redis ends a window by its clock. If that is set back, or a replica behind takes over, or if the windows were longer
- * before this process was started, one that is under way would last that much longer, and with it the refusals.
+ * Makes sure that a window ends within its length. Redis ends it by its own clock: if that is set back, if a replica
+ * with another clock takes over, or if the setting was longer before, a window under way would last longer, and with it
+ * the refusals.
  *
  * @throws where Redis does not answer
  */
-async function endInTime(
+async function capWindow(
   { redis, windowSeconds }: ShopLimiterDeps,
   { shared }: Limit,
   shopId: number,
@@ -191,7 +193,7 @@ async function consume(limiter: RateLimiterRedis | RateLimiterMemory, shopId: nu
   }
 }
 
-/** All limits count under the same key of a shop, so that a changed limit applies to the window under way. */
+/** Whatever its limit, a shop's requests are counted under one key, so a new limit applies to the window under way. */
 function createLimit({ redis, windowSeconds, instances }: ShopLimiterDeps, points: number): Limit {
   const shared = new RateLimiterRedis({
     storeClient: redis,

@@ -3,14 +3,14 @@ import { afterRunning } from '../../running-wait.js';
 /** Bounds the memory of bodies that are being read, or whose request is not answered yet. */
 export interface BodyMemory {
   /**
-   * Asks for a place of so many bytes; undefined if there is none in time. Among those for whom there is room, the
-   * first to ask comes first: small bodies pass a large one, which is refused after `waitMsMax`.
+   * Asks for a place of so many bytes; undefined if there is none in time. Of those that fit, the first to ask comes
+   * first: small bodies may overtake a large one, which is refused after `waitMsMax`.
    */
   enter(shopId: number, bytes: number): Promise<BodyPlace | undefined>;
 }
 
 export interface BodyPlace {
-  /** Keeps only what the body turned out to take; more than is held changes nothing. */
+  /** Keeps only what the body turned out to need; asking for more than is held changes nothing. */
   shrinkTo(bytes: number): void;
   leave(): void;
 }

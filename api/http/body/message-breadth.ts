@@ -1,12 +1,12 @@
 import { isJsonObject } from '../../../shared/contract/json-object.js';
 
-/** A message of the protocol has some twenty; a tool's argument may be an object of up to 32 fields. */
+/** Members and items of one message. The protocol's own have some twenty; an argument may be an object of 32 fields. */
 export const messageBreadthMax = 1_000;
 
 /**
- * Whether a message holds more members and items, over all its levels, than any that is meant: the protocol's library
- * makes a fault of each bad one, at 70 µs, and a megabyte may have half a million. The rows of a batch are not counted,
- * which the library hands on unseen, and which their own reader bounds.
+ * Whether a message holds more members and items, over all its levels, than any sensible one. The protocol's library
+ * takes 70 µs for each bad one, and a megabyte may have half a million of them. The rows of a batch are not counted:
+ * the library hands them on unseen, and their own reader bounds them.
  */
 export function isTooBroad(message: Record<string, unknown>): boolean {
   const rows = rowsOf(message);

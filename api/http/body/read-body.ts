@@ -14,7 +14,7 @@ import { parseJson } from './parse-json.js';
 /** The limit for a body, also after it was inflated (contract §5). */
 const bodyBytesMax = 1_048_576;
 
-/** A body no larger than this needs no place, so it never waits: 5,000 connections with such bodies are 80 MB. */
+/** A body up to this size needs no place, so it never waits: 5,000 connections with such bodies are 80 MB. */
 const smallBytesMax = 16_384;
 
 /** What bodies are read with, one for the process. */
@@ -24,8 +24,8 @@ export interface Bodies {
 }
 
 /**
- * Room for 12 bodies of the largest size from one shop, and for four such shops. What is made of a body takes more than
- * its bytes: 300 batches of 810 KB at once took a process to 502 MB without this, and to 254 MB with it.
+ * Room for 12 bodies of the largest size from one shop, and for four such shops. What a body is parsed into takes more
+ * than its bytes: 300 batches of 810 KB at once took a process to 502 MB without this, and to 254 MB with it.
  */
 export function createBodies(): Bodies {
   const limits = { shopBytesMax: 12 * bodyBytesMax, processBytesMax: 48 * bodyBytesMax, waitMsMax: 3_000 };
@@ -33,38 +33,38 @@ export function createBodies(): Bodies {
 }
 
 /**
- * Reads and parses the body of a request whose Content-Type is taken; the request keeps its place in memory until
- * `leaveBodyMemory`.
+ * Reads and parses the body of a request whose Content-Type was accepted. A large one keeps its place in memory until
+ * `leaveBodyMemory`. Errors: UNSUPPORTED_MEDIA_TYPE, PAYLOAD_TOO_LARGE, SERVICE_UNAVAILABLE, INVALID_INPUT.
  *
- * koa-bodyparser is used for its bounded reading only: as text, a character for each byte, since its own JSON mode lets
- * invalid UTF-8, duplicate keys and any depth pass (reliability §1). It would also inflate a body while it comes in.
+ * koa-bodyparser is used only to read a bounded number of bytes, as latin1 text: its own JSON mode lets invalid UTF-8,
+ * duplicate keys and any depth pass (reliability §1), and it would inflate a body while that comes in.
  */
 export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<unknown>> {
-  const coding = takeEncoding(ctx);
+  const coding = removeEncoding(ctx);
   if (coding !== 'identity' && !isCoding(coding)) return unknownCoding;
   if (Number(ctx.req.headers['content-length']) > bodyBytesMax) return leaveUnread(ctx, tooLarge);
   if (!(await enter(ctx, bodies.memory, coding))) return leaveUnread(ctx, noMemory);
   sendContinue(ctx.res);
   try {
-    await Promise.race([read(ctx, nothingNext), brokenOff(ctx)]);
+    await Promise.race([read(ctx, noNext), brokenOff(ctx)]);
   } catch (error) {
-    return refused(ctx, error as Error & { status?: number });
+    return refusalOf(ctx, error as Error & { status?: number });
   }
-  // Without Content-Length and Transfer-Encoding there is no body, and the parser leaves an empty object.
+  // Without Content-Length and Transfer-Encoding there is no body, and the parser returns an empty object.
   const { body } = ctx.request;
   const bytes = typeof body === 'string' ? body : '';
-  if (coding === 'identity' || bytes === '') return ofBody(parsed(ctx, bytes));
+  if (coding === 'identity' || bytes === '') return withDetail(parseAndShrink(ctx, bytes));
   try {
     const inflated = await bodies.inflate(Buffer.from(bytes, 'latin1'), coding, bodyBytesMax);
-    return ofBody(parsed(ctx, inflated.toString('latin1')));
+    return withDetail(parseAndShrink(ctx, inflated.toString('latin1')));
   } catch (error) {
-    // Nothing of it is left to read, but a client that sends such things may as well connect again.
+    // All of it was read, so another request could follow; but a client that sends this may as well connect again.
     ctx.state.lastOfConnection = true;
-    return (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : ofBody(unreadable);
+    return (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : withDetail(unreadable);
   }
 }
 
-/** Frees what the body took, whatever became of the request. */
+/** Frees what a body took when the inner layers are done, whatever became of the request. */
 export const leaveBodyMemory: AppMiddleware = async ({ state }, next) => {
   try {
     await next();
@@ -73,17 +73,17 @@ export const leaveBodyMemory: AppMiddleware = async ({ state }, next) => {
   }
 };
 
-/** Whether the body gets a place: at once if it is small and says so, otherwise within the time to wait. */
+/** Whether the body may be read: at once if it is known to be small, otherwise when there is a place for it in time. */
 async function enter(ctx: AppContext, memory: BodyMemory, coding: string): Promise<boolean> {
   const { headers } = ctx.req;
-  const isTold = coding === 'identity' && headers['content-length'] !== undefined;
-  const bytes = isTold ? Number(headers['content-length']) : bodyBytesMax;
+  const isSizeKnown = coding === 'identity' && headers['content-length'] !== undefined;
+  const bytes = isSizeKnown ? Number(headers['content-length']) : bodyBytesMax;
   if (!announcesBody(ctx.req) || bytes <= smallBytesMax) return true;
   ctx.state.bodyPlace = await memory.enter(callerOf(ctx).shop.id, bytes);
   return ctx.state.bodyPlace !== undefined;
 }
 
-function parsed({ state }: AppContext, bytes: string): Result<unknown> {
+function parseAndShrink({ state }: AppContext, bytes: string): Result<unknown> {
   state.bodyPlace?.shrinkTo(bytes.length <= smallBytesMax ? 0 : bytes.length);
   return parseJson(bytes);
 }
@@ -96,7 +96,7 @@ const read = bodyParser({
   encoding: 'binary',
 });
 
-const nothingNext = () => Promise.resolve();
+const noNext = () => Promise.resolve();
 
 const tooLarge = fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesMax} bytes.`);
 
@@ -114,10 +114,10 @@ function leaveUnread(ctx: AppContext, refusal: Refusal): Refusal {
 }
 
 /**
- * Takes the content coding off the request, because the parser would otherwise inflate the body. The name may be in any
- * case (RFC 9110 §8.4.1), gzip may have its old one, and an empty header means none.
+ * The content coding of the body, which it takes off the request: otherwise the parser would inflate it. The name may
+ * be in any case (RFC 9110 §8.4.1), `x-gzip` is an old name of gzip, and an empty header means none.
  */
-function takeEncoding({ req: { headers } }: AppContext): string {
+function removeEncoding({ req: { headers } }: AppContext): string {
   const name = headers['content-encoding']?.toLowerCase() || 'identity';
   if (headers['content-encoding'] !== undefined) headers['content-encoding'] = 'identity';
   return name === 'x-gzip' ? 'gzip' : name;
@@ -126,8 +126,8 @@ function takeEncoding({ req: { headers } }: AppContext): string {
 const unknownCoding = fail('UNSUPPORTED_MEDIA_TYPE', 'Of content encodings only gzip, deflate and br are taken.');
 
 /**
- * Rejects when the request breaks off, and for one that the server's own events have answered already: nobody may wait
- * for the rest of it, or act upon it.
+ * Rejects when the request breaks off, or at once if it did, or if the server has answered it already (its body was not
+ * HTTP, or too slow): the rest must not be waited for, nor acted upon.
  */
 function brokenOff({ req, res }: AppContext): Promise<never> {
   return new Promise((_, reject) => {
@@ -137,13 +137,13 @@ function brokenOff({ req, res }: AppContext): Promise<never> {
   });
 }
 
-function refused(ctx: AppContext, error: Error & { status?: number }): Result<unknown> {
+function refusalOf(ctx: AppContext, error: Error & { status?: number }): Result<unknown> {
   const { status } = error;
   ctx.state.lastOfConnection = true;
   if (status === 413) return tooLarge;
-  // A client that has gone before its body was read is no fault of ours, whatever the parser calls it.
+  // If the client has gone before its body was read, that is not our fault, whatever the parser calls it.
   if (status !== undefined && status >= 500 && !ctx.req.destroyed) throw error;
-  return ofBody(unreadable);
+  return withDetail(unreadable);
 }
 
 const unreadable = fail(
@@ -151,9 +151,9 @@ const unreadable = fail(
   'The body could not be read: it is cut short, or not in the encoding it claims.',
 );
 
-/** Gives a refusal of the whole body its one detail, with the empty pointer to the whole (contract §2, `details`). */
-function ofBody(read: Result<unknown>): Result<unknown> {
-  if (read.ok || read.error.details !== undefined) return read;
-  const { error } = read;
+/** Gives a refusal that has no details the one that points at the whole body, by `""` (contract §2, `details`). */
+function withDetail(result: Result<unknown>): Result<unknown> {
+  if (result.ok || result.error.details !== undefined) return result;
+  const { error } = result;
   return { ok: false, error: { ...error, details: [{ path: '', message: error.message }] } };
 }

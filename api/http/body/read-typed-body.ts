@@ -4,8 +4,8 @@ import { readBody } from './read-body.js';
 import type { Bodies } from './read-body.js';
 
 /**
- * The parsed JSON of a request, or the reply that refuses it: first for its content type and encoding (415), then for
- * its size (413) or for want of memory (503), then for what it says (400).
+ * The parsed JSON of a request, or the reply that refuses it: first for its content type or encoding (415), then for
+ * its size (413) or because there is no memory for it (503), then for its content (400).
  *
  * @param types the content types that are taken here
  */

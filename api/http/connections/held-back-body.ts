@@ -10,9 +10,9 @@ export function holdBack(res: ServerResponse): void {
 }
 
 /**
- * Tells a client that holds its body back to send it, because all checks that need no body have passed. Does nothing for
- * any other client, nor once the request is answered (its time may run out while it waits for its place): Node would
- * write the 100 after that answer.
+ * Tells a client that holds its body back to send it, because all checks that need no body have passed. Does nothing
+ * for any other client, nor once the request is answered (its time may run out while it waits for its place): Node
+ * would write the 100 after that answer.
  */
 export function sendContinue(res: ServerResponse): void {
   if (holding.delete(res) && !res.headersSent) res.writeContinue();

@@ -57,7 +57,7 @@ describe('the turns of what shops read', () => {
 
   it('wait while answers of the shop lie untaken, of that shop alone', async () => {
     open(7);
-    const taken = [10, 10].map((mebibytes) => reads.answering(1, mebibytes * 1_024 * 1_024));
+    const taken = [10, 10].map((mebibytes) => reads.addUntaken(1, mebibytes * 1_024 * 1_024));
     for (const [shopId, name] of [
       [1, 'one'],
       [1, 'two'],
@@ -73,7 +73,7 @@ describe('the turns of what shops read', () => {
 
   it('come all at once where answers of a shop that reads alone are taken', async () => {
     open(7);
-    const taken = reads.answering(1, 20 * 1_024 * 1_024);
+    const taken = reads.addUntaken(1, 20 * 1_024 * 1_024);
     for (const name of ['one', 'two', 'three']) void ask(1, name);
     await turn();
     expect(names()).to.deep.equal([]);

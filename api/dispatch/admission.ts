@@ -6,9 +6,9 @@ import type { DispatchSettings } from './settings.js';
 
 type Admitted = { ok: true; rowCount: number; bytes: number } | { ok: false; refused: DispatchOutcome };
 
-/** Back-pressure (pipeline §3): what cannot be taken on is refused at once, before anything is queued. */
+/** Back-pressure (pipeline §3): a write for which there is no room is refused at once, before anything is queued. */
 export interface Admission {
-  /** Counts an admitted request until it leaves. */
+  /** Refuses a request, or counts it until `leave`. */
   admit(shopId: number, command: Command): Admitted;
   leave(request: { ref: { shopId: number }; bytes: number }): void;
   /** Refuses everything from now on. */
@@ -18,12 +18,12 @@ export interface Admission {
 const bytesInFlightMax = 64 * 1_024 * 1_024;
 
 /**
- * The last places go only to shops below an equal share, or two floods of `IN_FLIGHT_SHOP_MAX` each shut out all
- * others.
+ * The part of the places that is kept for shops below an equal share: two floods of `IN_FLIGHT_SHOP_MAX` each would
+ * otherwise shut out all others.
  */
 const lastPart = 0.1;
 
-/** What a row takes as JSON, without its texts. */
+/** Roughly what a row takes as JSON, without its texts. */
 const rowBytes = 64;
 
 export function createAdmission(settings: DispatchSettings, health: Health): Admission {
@@ -38,7 +38,8 @@ export function createAdmission(settings: DispatchSettings, health: Health): Adm
     const ofShop = inFlightByShop.get(shopId) ?? 0;
     if (ofShop >= shopMax) return 'The shop has too many writes in flight.';
     if (inFlight >= processMax) return 'Too many writes are in flight.';
-    // One share is for whoever comes next: between two shops alone, neither would ever be above half.
+    // One share more than there are shops, for the next one to come. Otherwise neither of two shops would be above
+    // half.
     const share = processMax / (inFlightByShop.size + 1);
     if (processMax - inFlight < lastPart * processMax && ofShop >= share)
       return 'Too many writes are in flight, and the shop has its share of them.';

@@ -8,13 +8,15 @@ import type { ShopGates } from './shop-gates.js';
 import type { FormedJob, Waiter } from './waiter.js';
 
 /**
- * Combining (pipeline §2.2): each material has at most one job of this process in flight; what comes meanwhile forms
- * the next. There is no timer: if the material is idle and its shop has a place free, a job goes out at the end of this
- * turn of the event loop. It is what group commit is to a log.
+ * Combining (pipeline §2.2), which is to a queue what group commit is to a log: each material has at most one job of
+ * this process in flight, and what comes meanwhile forms the next. There is no timer: if the material is idle and its
+ * shop has a place free, a job leaves at the end of this turn of the event loop.
  */
 export interface Combiner extends Pick<ShopGates, 'inHandMax' | 'sendDue'> {
   add: (waiter: Waiter) => void;
-  /** Takes a waiter that has its answer, or never gets one, out of its job; the last one out sends the next job. */
+  /**
+   * Takes a waiter that was answered out of its job, or out of the line. After the last one the next job may be sent.
+   */
   leave: (waiter: Waiter) => void;
 }
 
@@ -29,14 +31,14 @@ const operationsPerJobMax = 128;
 const rowsPerJobMax = 2_000;
 const bytesPerJobMax = 2 * 1_024 * 1_024;
 
-/** What one shop may have in flight takes Redis 8 ms; three thousand jobs of three hundred shops took 400 ms. */
+/** As many as one shop may have in flight, which take Redis 8 ms. Three thousand, of 300 shops, took it 400 ms. */
 const jobsPerTransactionMax = jobsSentMax;
 
 export interface CombinerDeps {
-  /** Sends jobs of different materials together; what becomes of one becomes of all. */
+  /** Sends jobs of different materials in one transaction; the result is that of them all. */
   send: (jobs: FormedJob[]) => Promise<Enqueued>;
   answer: (waiter: Waiter, outcome: DispatchOutcome) => void;
-  /** For waiters whose job may or may not stand in the queue. */
+  /** For waiters whose job may or may not be in the queue. */
   cancelAtOnce: (waiters: Waiter[]) => void;
 }
 
@@ -57,7 +59,7 @@ export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Co
     if (enqueued === 'uncertain') cancelAtOnce(open);
   }
 
-  /** The next job of a line, if it is free and anything waits in it. */
+  /** The next job of a line, if none is in flight and anything waits. */
   function nextJob(queue: string): FormedJob | undefined {
     const line = lines.get(queue);
     if (line === undefined || line.inFlight !== undefined) return undefined;
@@ -102,7 +104,7 @@ export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Co
   };
 }
 
-/** Takes the oldest waiters that fit one job out of the line; always at least one. */
+/** Takes the oldest waiters that fit into one job out of the line: always at least one, if there is one. */
 function takeOneJob(waiting: Waiter[]): Waiter[] {
   let [count, rows, bytes] = [0, 0, 0];
   for (const waiter of waiting) {
@@ -115,8 +117,8 @@ function takeOneJob(waiting: Waiter[]): Waiter[] {
 }
 
 /**
- * A transaction (MULTI) holds up Redis for everybody, so each is no larger than the largest job, and has no more jobs
- * than one shop may have in flight.
+ * Divides jobs among transactions (MULTI), each no larger than the largest job and with no more jobs than one shop may
+ * have in flight: while one runs, Redis does nothing else.
  */
 function batches(jobs: FormedJob[]): FormedJob[][] {
   const cut: FormedJob[][] = [];

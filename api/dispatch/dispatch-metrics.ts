@@ -1,4 +1,4 @@
-/** What the dispatch tells of itself as it happens; each call must cost next to nothing. */
+/** What the dispatch reports as it happens; each call must cost next to nothing. */
 export interface DispatchMetrics {
   /** A job was formed of so many operations (pipeline §2.2). */
   jobFormed: (operations: number) => void;
@@ -12,7 +12,7 @@ export interface DispatchMetrics {
   leftOpen: () => void;
 }
 
-/** What the dispatch knows of itself and of the pipeline behind it, when it is asked. */
+/** What the dispatch knows of itself and of the pipeline. */
 export interface DispatchState {
   writesInFlight: number;
   /** Whether each of its Redis connections can be used. */

@@ -1,8 +1,9 @@
 import type { OperationOutcome } from '../../shared/domain/operation.js';
 
 /**
- * What the pipeline tells a use case about the request it dispatched (pipeline §3 "An honest answer"): either it is on
- * record (the executed result, a reused key, our failure), or it is certainly never applied, or nobody can tell.
+ * What the pipeline tells a use case about the request it dispatched (pipeline §3 "An honest answer"): either what is
+ * on record (the executed result, a reused key, our failure), or that it certainly never will be applied, or that
+ * nobody can tell.
  */
 export type DispatchOutcome =
   | Extract<OperationOutcome, { status: 'executed' | 'key-reused' | 'failed' }>
@@ -13,12 +14,12 @@ export type DispatchOutcome =
 
 const retryAfterSecondsMax = 3;
 
-/** Certainly not applied; told to come back after a jittered wait, so that refused clients do not return as one. */
+/** Certainly not applied. The wait until a retry is random, so that refused clients do not all come back at once. */
 export function notApplied(message: string): DispatchOutcome {
   return { status: 'not-applied', message, retryAfterSeconds: 1 + Math.floor(Math.random() * retryAfterSecondsMax) };
 }
 
-/** What stands on record, as the answer to whoever waits for it. */
+/** What is on record of an operation, as the answer to the request that waits for it. */
 export function toDispatchOutcome(outcome: OperationOutcome): DispatchOutcome {
   switch (outcome.status) {
     case 'cancelled':

@@ -27,17 +27,17 @@ export interface DispatchRequest {
   idempotency?: Idempotency | undefined;
 }
 
-/** The API's half of the pipeline: a request goes in, and what certainly became of it comes out. */
+/** The API's half of the pipeline: it takes a change, and says what certainly became of it. */
 export interface Dispatch {
-  /** Never rejects; answers within the wait and its grace. */
+  /** Never rejects; answers within `WAIT_MS` and its grace (`graceMs`). */
   submit: (ref: MaterialRef, request: DispatchRequest) => Promise<DispatchOutcome>;
-  /** How many writes of one shop are worth having in hand now. */
+  /** How many writes of one shop are worth having in hand now; any more would only wait in this process. */
   inHandMax: () => number;
   /** Which parts of the pipeline answer now. */
   ready: () => { postgres: boolean; redis: boolean; worker: boolean };
   /** What it knows of itself and of the pipeline, without asking anyone. */
   state: () => DispatchState;
-  /** Waits for the outcomes of what is in flight, then closes its connections. */
+  /** Refuses new writes, waits for the outcomes of those in flight, then closes its connections. */
   close: () => Promise<void>;
 }
 

@@ -5,17 +5,17 @@ import type { QueueLink } from './queue-link.js';
 import type { FormedJob } from './waiter.js';
 
 /**
- * What became of an enqueue. Only a command that was never written is certain not to have run: after any other error
- * the job may stand in the queue.
+ * What became of an enqueue. Only if nothing was written to Redis is it certain that the job is not in the queue; after
+ * any other error it may be.
  */
 export type Enqueued = 'queued' | 'not-queued' | 'uncertain';
 
 /**
- * Adds jobs and announces their materials in one transaction, so that no cut leaves a job that nobody looks for
- * (pipeline §2.3). Repeating it for the same jobs changes nothing. Jobs sent in one turn of the event loop share a
- * transaction: one for each job took a third of this process's time.
+ * Adds jobs and announces their materials in one transaction: a connection that breaks in between must not leave a job
+ * of which no worker hears (pipeline §2.3). Repeating it for the same jobs changes nothing. Jobs of several materials
+ * share a transaction, because one for each job took a third of this process's time.
  *
- * @param database the one they are to be applied to, as far as it is known
+ * @param database identity of the database they are meant for (`Health.database`); undefined while it is unknown
  */
 export async function enqueue(link: QueueLink, jobs: FormedJob[], database: string | undefined): Promise<Enqueued> {
   const { redis, queues, apiId, enqueuing } = link;
@@ -42,15 +42,15 @@ export async function enqueue(link: QueueLink, jobs: FormedJob[], database: stri
 }
 
 /**
- * Redis has forgotten a script that it was sent before (SCRIPT FLUSH, a fail-over behind a proxy, too many scripts of
- * others). ioredis sends the text again only if the answer to the command itself says so. In a transaction that answer
- * is QUEUED, so every transaction would fail until we connect anew.
+ * Whether Redis has forgotten a script that it was sent before (SCRIPT FLUSH, a fail-over behind a proxy, too many
+ * scripts of others). ioredis sends the text again only if the answer to the command itself says so, and within a
+ * transaction that answer is QUEUED. Every transaction would fail until we connect anew.
  */
 function isScriptGone(error: Error | null): boolean {
   return error?.message.startsWith('NOSCRIPT') === true;
 }
 
-/** Announces the materials of those jobs that still stand in their queues, and says which do not. */
+/** Announces the materials of those jobs that are still in their queues, and returns the other jobs. */
 export async function announceQueued({ redis }: QueueLink, jobs: FormedJob[]): Promise<FormedJob[]> {
   const pairs = jobs.flatMap(({ ref, id }) => [queueName(ref), id]);
   const found = (await runScript(redis, 'rmAnnounceQueued', ...pairs)) as number[];

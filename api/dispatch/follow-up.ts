@@ -14,12 +14,12 @@ import { graceMs } from './settings.js';
 import type { FormedJob, Waiter } from './waiter.js';
 
 /**
- * What happens to a request that hears no reply (pipeline §3 "An honest answer"): once a second its outcome is looked
- * up in Postgres, and its job announced or added again. At the end of the wait it is cancelled there; only if that
- * fails as well is its outcome unknown.
+ * What happens to a request without a reply (pipeline §3 "An honest answer"): once a second its outcome is looked up in
+ * Postgres, and its job is announced again, or added again if it is gone. At the end of its wait it is cancelled in
+ * Postgres; only if that fails too is its outcome unknown.
  */
 export interface FollowUp {
-  /** Cancels these at once: their enqueue may or may not have happened, or a worker of another database took them. */
+  /** Cancels these at once: they may or may not have been queued, or a worker of another database took them. */
   cancelAtOnce: (waiters: Waiter[]) => void;
   stop: () => void;
 }
@@ -54,7 +54,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     const due = all.filter((waiter) => hasJob(waiter) && !isBeingCancelled(waiter) && waiter.nextLookUpMs <= nowMs);
     if (isLookingUp || due.length === 0) return;
     isLookingUp = true;
-    // Those beyond the batch stay due, so that the next tick comes to them.
+    // Those beyond the batch stay due, and the next tick comes to them.
     const batch = due.slice(0, batchSize);
     for (const waiter of batch) waiter.nextLookUpMs = nowMs + lookUpEveryMs;
     await lookUp(deps, batch).catch((error: unknown) =>
@@ -66,7 +66,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
   async function cancelDue(all: Waiter[], nowMs: number): Promise<void> {
     const due = all.filter((waiter) => hasJob(waiter) && (isBeingCancelled(waiter) || waiter.waitEndsMs <= nowMs));
     for (const waiter of due) {
-      // From now: if this process stood still, a grace that begins at the end of the wait would be over already.
+      // Counted from now, not from the end of the wait: that may be long ago if this process stood still.
       waiter.graceEndsMs ??= nowMs + graceMs;
       if (nowMs <= waiter.graceEndsMs) continue;
       deps.metrics.leftOpen();
@@ -75,7 +75,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     const open = due.filter(({ operation }) => deps.waiters.has(operation.id));
     if (isCancelling || open.length === 0) return;
     isCancelling = true;
-    // Not only the first batch: its materials may be locked for as long as the grace lasts.
+    // All of them, not only the first batch: its materials may be locked for as long as the grace lasts.
     for (let start = 0; start < open.length; start += batchSize) {
       await cancel(deps, open.slice(start, start + batchSize)).catch((error: unknown) =>
         deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be cancelled.'),
@@ -104,7 +104,7 @@ function isBeingCancelled({ graceEndsMs }: Waiter): boolean {
   return graceEndsMs !== undefined;
 }
 
-/** What never left this process needs no cancellation. */
+/** Answers a request whose wait is over and whose operation was never sent, so that nothing is to be cancelled. */
 function endUnformed({ answer }: FollowUpDeps, waiter: Waiter, nowMs: number): void {
   if (hasJob(waiter) || waiter.waitEndsMs > nowMs) return;
   answer(waiter, notApplied('The operation waited too long behind others of its material or shop.'));
@@ -120,7 +120,7 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   }
   if (jobs.size === 0) return;
   const missing = await announceQueued(deps.link, [...jobs]);
-  // Redis was flushed or lost the job: add it again. What was applied meanwhile is on record, and answered from there.
+  // Redis was flushed or lost the job, so it is added again. A worker finds on record what was applied meanwhile.
   for (const job of missing) {
     if (job.open.size === 0) continue;
     deps.logger.warn({ queue: queueName(job.ref), operations: job.open.size }, 'A job was lost and is added again.');

@@ -9,26 +9,26 @@ import { keepAsking } from './keep-asking.js';
 import { startRunningClock } from './running-clock.js';
 
 /**
- * What the API knows of the pipeline behind it: each part is asked twice a second, and more often while it is away or
- * did not answer, so that a refusal costs a request nothing.
+ * What the API knows of Postgres, Redis and the workers. It asks them twice a second, and more often while one is away
+ * or did not answer, so that refusing a request costs nothing.
  */
 export interface Health {
   /** Why nothing of this shop can be queued now, or undefined. */
   refusal(shopId: number): string | undefined;
-  /** Which database we write to (`readDatabaseIdentity`), as far as it is known. */
+  /** Identity of the database that this process writes to (`readDatabaseIdentity`); undefined while it is unknown. */
   database(): string | undefined;
-  /** Milliseconds of Redis' clock. */
+  /** The time by Redis' clock, in milliseconds since the epoch. */
   redisNowMs(): number;
   parts(): { postgres: boolean; redis: boolean; worker: boolean };
   pipeline(): DispatchState['pipeline'];
   stop(): void;
 }
 
-/** While a part is away every write is refused, so its return is looked for more often. */
+/** While a part is away every write is refused, so it is asked more often. */
 const askEvery = { wellMs: 500, unwellMs: 100 };
 /**
- * An answer older than this counts for nothing: a part, or the last worker, may fail for a moment, or take a moment to
- * answer, before it counts as away. By the running clock: nobody goes away while this process stands still.
+ * A part counts as away when its last good answer is older than this, so a short failure or a slow answer does no harm.
+ * Measured by the running clock: nobody goes away while this process stands still.
  */
 const answerLastsMs = 1_500;
 /** A shop's oldest ready material may wait this long before its new work is refused (pipeline §2 "Limits"). */
@@ -41,8 +41,8 @@ interface QueueStatus {
   oldestReadyMs: number;
   readyMaterials: number;
   lateShops: Set<number>;
-  /** Whether those workers write to another database than ours. */
-  isOfAnother: boolean;
+  /** Whether the live workers write to another database than this process. */
+  servesAnotherDatabase: boolean;
 }
 
 type StatusAnswer = [
@@ -65,7 +65,10 @@ export async function startHealth(
   let workerSeenMs = -Infinity;
   let postgresAnsweredMs = -Infinity;
   let database: string | undefined;
-  /** Added to the monotonic clock: one that can be set would misdate what is accepted until the next question. */
+  /**
+   * What Redis' clock is ahead of `performance.now()`, not of `Date.now()`: that can be set, and would misdate what is
+   * accepted until the next question.
+   */
   let redisOffsetMs = 0;
   let status: QueueStatus | undefined;
 
@@ -73,12 +76,12 @@ export async function startHealth(
     async () => {
       const sentMs = performance.now();
       status = await readStatus(redis, database);
-      const { nowMs, liveWorkers, isOfAnother } = status;
-      // Redis read its clock between the question and now, which may be hours apart where this process was stopped: the
-      // offset lies between these two bounds, and within them the earlier estimate is kept.
+      const { nowMs, liveWorkers, servesAnotherDatabase } = status;
+      // Redis read its clock at some moment between `sentMs` and now, which are hours apart if this process was
+      // stopped. The offset lies between these two bounds, and within them the earlier estimate is kept.
       redisOffsetMs = Math.min(Math.max(redisOffsetMs, nowMs - performance.now()), nowMs - sentMs);
       redisAnsweredMs = clock.nowMs();
-      if (isOfAnother) {
+      if (servesAnotherDatabase) {
         workerSeenMs = -Infinity;
         throw new ServesAnotherDatabase();
       }
@@ -88,7 +91,7 @@ export async function startHealth(
     askEvery,
     logRecurring(logger, 'Redis does not serve the queue.', reasonOf),
   );
-  // What was heard before the connection broke says nothing of the Redis behind the next one, nor of its workers.
+  // The next connection may lead to another Redis: what this one said of itself and of its workers no longer counts.
   const forget = () => (redisAnsweredMs = workerSeenMs = -Infinity);
   const askAfresh = () => void redisQuestion.now();
   redis.on('close', forget).on('ready', askAfresh);
@@ -102,7 +105,7 @@ export async function startHealth(
     askEvery,
     logRecurring(logger, 'Postgres takes no writes of ours.', reasonWithoutStatement),
   );
-  // In this order: workers are of another database than ours only once ours is known.
+  // In this order: only when our database is known can Redis tell whether the workers serve another.
   await postgresQuestion.now();
   await redisQuestion.now();
 
@@ -139,5 +142,5 @@ async function readStatus(redis: Redis, database = ''): Promise<QueueStatus> {
   const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax, database)) as StatusAnswer;
   const [nowMs, liveWorkers, oldestReadyMs, readyMaterials, other, ...late] = answer;
   const lateShops = new Set(late.map(Number));
-  return { nowMs, liveWorkers, oldestReadyMs, readyMaterials, lateShops, isOfAnother: other !== '' };
+  return { nowMs, liveWorkers, oldestReadyMs, readyMaterials, lateShops, servesAnotherDatabase: other !== '' };
 }

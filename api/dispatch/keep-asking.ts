@@ -1,23 +1,23 @@
 import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
 
-export interface KeptAsking {
-  /** Asks at once and resolves when it is answered; if a question is under way, resolves at once without asking. */
+export interface RecurringQuestion {
+  /** Asks at once and resolves when that is answered; if a question is under way already, does nothing. */
   now(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Asks again and again, one question at a time: seldom while all is well, often while it is not. A question that failed
- * counts as not well, so that a fault that is over by the next question is seen to be over before anyone hears of it.
+ * Asks the same question again and again, one at a time: seldom while all is well, often while it is not. A question
+ * that failed counts as not well, so a short fault is over before its last good answer is too old.
  *
- * @param ask resolves with whether all is well; where it throws, it is not
- * @param fault told of each question whether it threw
+ * @param ask resolves with whether all is well; if it rejects, it is not
+ * @param fault told for each question whether it failed
  */
 export function keepAsking(
   ask: () => Promise<boolean>,
   every: { wellMs: number; unwellMs: number },
   fault?: RecurringFault,
-): KeptAsking {
+): RecurringQuestion {
   let timer: NodeJS.Timeout | undefined;
   let isAsking = false;
   let isStopped = false;

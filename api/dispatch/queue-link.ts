@@ -14,17 +14,18 @@ import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
 import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
 
-/** The two connections of an API process to the pipeline: one on which it adds jobs, one on which it hears replies. */
+/** The connections of an API process to the queues: one adds jobs, the other hears replies. */
 export interface QueueLink {
+  /** The connection that adds jobs. */
   redis: Redis;
   queues: MaterialQueues;
-  /** Of the connection that adds jobs. */
+  /** Begins a transaction on the connection that adds jobs. */
   transaction: () => Transaction;
-  /** This API process, as the workers address it. */
+  /** The name of this API process, to which workers send replies. */
   apiId: string;
-  /** Told how each enqueue went: Redis may allow us everything else and refuse this. */
+  /** Told how each enqueue went: Redis may refuse only this, and allow everything else. */
   enqueuing: RecurringFault;
-  /** From now on the listener is told the outcomes of this process's operations, those of a worker's cycle together. */
+  /** Calls the listener with outcomes of this process's operations, those of one cycle of a worker together. */
   onReplies: (listener: (replies: Replies) => void) => void;
   /** Whether each connection can be used now. */
   connected: () => { producer: boolean; replies: boolean };
@@ -63,7 +64,7 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
 }
 
 /**
- * Subscribes anew on each connection. Without replies the service is slower but not away: each outcome is looked up in
+ * Subscribes again on each new connection. Without replies the service is only slower: each outcome is looked up in
  * Postgres after a second.
  */
 async function keepListening(replies: Redis, channel: string, logger: Logger) {
@@ -84,7 +85,7 @@ async function keepListening(replies: Redis, channel: string, logger: Logger) {
   const onClose = () => (isHeard = false);
   const keepAlive = setInterval(() => {
     if (replies.status !== 'ready') return;
-    // A subscription owes nobody an answer, so only a ping finds out that its connection is half open.
+    // A subscriber sends nothing else, so only a ping finds out that its other end is gone.
     if (isHeard) replies.ping().catch(() => undefined);
     else void subscribe();
   }, keepAliveMs);

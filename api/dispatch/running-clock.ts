@@ -1,6 +1,6 @@
-/** A clock that runs only while this process does. */
+/** A clock that runs only while this process does (`running-wait.ts` is a timer of the same kind). */
 export interface RunningClock {
-  /** Milliseconds since its start, to one tick. */
+  /** Milliseconds since its start, in steps of one tick. */
   nowMs: () => number;
   stop: () => void;
 }
@@ -8,9 +8,9 @@ export interface RunningClock {
 const tickMs = 100;
 
 /**
- * Measures how long others are silent. A process that stood still (stopped, throttled, or its machine was) finds all
- * timers due at once, before it has read its sockets: by the time of day everyone would have been silent. Here each
- * tick counts once, however late it comes, and the sockets are read between two ticks.
+ * Measures how long others are silent. If a process stood still (stopped, throttled, or with its machine), its timers
+ * fire before it reads its sockets: by any other clock, everyone would have been silent. Here each tick counts once,
+ * however late it comes, and the sockets are read between two ticks.
  */
 export function startRunningClock(): RunningClock {
   let ticks = 0;

@@ -5,7 +5,10 @@ import type { SettingsDeclaration, SettingsValues } from '../../shared/runtime/s
 const waitMsDefault = 10_000;
 assertTimeLimits({ leaseMs, waitMs: waitMsDefault });
 
-/** After the wait: for a cancellation while a worker holds the material or Postgres is away (pipeline §2 "Limits"). */
+/**
+ * How long a cancellation is tried after the wait, in milliseconds, while a worker holds the material or Postgres is
+ * away (pipeline §2 "Limits").
+ */
 export const graceMs = 1_000;
 
 /** The settings of the API's half of the pipeline, spread into the API's declaration. */

@@ -1,53 +1,54 @@
 import type { FormedJob } from './waiter.js';
 
 /**
- * Jobs in flight at once of a shop that has this process to itself: what two worker processes hold (2 lanes of 32
- * materials each). That keeps the workers busy; more would only stand in line there.
+ * Jobs in flight at once of a shop that has this process to itself: as many as two worker processes hold (2 lanes of 32
+ * materials each). That keeps the workers busy; any more would only wait there.
  */
 export const jobsSentMax = 128;
 
 /**
- * Jobs in flight at once of a shop that has others beside it. The more go round together, the longer each turn of this
- * process and of a lane, which all other shops wait for. Beside a flood of 700 connections with 128 jobs in flight, the
- * other shop's p99 was 107 ms. Now that full collections of garbage are rare, it is 17 ms with 16, and 10 ms with 10;
- * the flood still has half of what it has alone, its fair share of two. Two floods have a tenth less together.
+ * Jobs in flight at once of a shop that shares this process with others. The more there are, the longer is each turn of
+ * this process's event loop and each cycle of a lane, for which all other shops wait. Beside a flood of 700 connections
+ * with 128 jobs in flight, another shop's p99 was 107 ms. Now that full collections of garbage are rare, it is 17 ms
+ * with 16, and 10 ms with 10. The flood still gets half of what it would have alone, its fair share of two. Two floods
+ * get a tenth less together.
  */
-export const jobsSentBesideMax = 10;
+export const jobsSentSharedMax = 10;
 
-/** Writes worth holding of a shop that has this process to itself: those in flight, and as many again to come next. */
+/** Writes worth holding of a shop that has this process to itself: those in flight, and as many again to follow. */
 export const writesInHandMax = 2 * jobsSentMax;
 
 /**
- * Likewise beside others. Every garbage collection copies what is held, and all shops wait meanwhile: with 256 in hand
- * it took 7 ms, 18 times a second. Not fewer, because writes of one material go together, and the more the better: with
- * 32 a flood of one material gets half of what it would have alone, with 24 two fifths.
+ * Writes worth holding of a shop that shares this process. Every garbage collection copies what is held, while all
+ * shops wait: with 256 in hand it took 7 ms, 18 times a second. Not fewer than this, because writes of one material are
+ * combined: with 32 a flood of one material gets half of what it would have alone, with 24 two fifths.
  */
-export const writesInHandBesideMax = 32;
+export const writesInHandSharedMax = 32;
 
-/** A shop counts as beside the others from its first write until this long after its last. */
-export const besideMs = 1_000;
+/** A shop counts as one that shares the process from its first write until this long after its last. */
+export const shopActiveMs = 1_000;
 
-/** Lets out as many of a shop's jobs at once as are allowed; the others wait here, where waiting costs nothing. */
+/** Sends at most so many of a shop's jobs at once; the others wait here, where waiting costs next to nothing. */
 export interface ShopGates {
-  /** A material, named by its queue, may have a job to send; `form` makes it when its turn comes. */
+  /** The material of this queue may have a job to send. When there is a place for it, `form` makes it. */
   markDue: (shopId: number, queue: string) => void;
-  /** A job that was sent needs its place no longer. */
+  /** A job that was sent has come to its end: its place is free. */
   leave: (shopId: number) => void;
   /**
-   * Sends what is due now. At the end of the turn it would go out behind the answers to a reply: a hundred answers take
-   * milliseconds, in which the workers have nothing to do.
+   * Sends what is due, now and not at the end of this turn of the event loop. After a reply that would be after its
+   * answers are written: a hundred take milliseconds, in which the workers would have nothing to do.
    */
   sendDue: () => void;
-  /** Writes of one shop that are worth holding now; more would only wait here. */
+  /** How many writes of one shop are worth holding now; any more would only wait here. */
   inHandMax: () => number;
 }
 
 interface Gate {
-  /** Jobs in flight; jobs and not operations, so that a material that is locked takes one place. */
+  /** Jobs in flight. Jobs and not operations, so that a material that is locked takes only one place. */
   sent: number;
   /** Materials by their queues, the one that has waited longest first. */
   due: Set<string>;
-  /** Of the monotonic clock, the last time that a material was due. */
+  /** When a material was last marked due, by `performance.now()`. */
   usedMs: number;
 }
 
@@ -59,9 +60,9 @@ export interface ShopGatesDeps {
 
 export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
   const gates = new Map<number, Gate>();
-  /** The shops that may have a job to send at the end of this turn. */
+  /** The shops that may have a job to send by the end of this turn of the event loop. */
   let dueShops = new Set<number>();
-  let lookedMs = 0;
+  let forgotAtMs = 0;
 
   function gateOf(shopId: number): Gate {
     const gate = gates.get(shopId) ?? { sent: 0, due: new Set(), usedMs: 0 };
@@ -70,8 +71,8 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
   }
 
   function flushSoon(shopId: number): void {
-    // After this turn of the event loop, so that what arrived in one read of the sockets goes as one job a material,
-    // and all of these jobs in one transaction.
+    // Not before the end of this turn of the event loop, so that all requests that it reads from the sockets are
+    // combined into one job for each material, and all of these jobs into one transaction.
     if (dueShops.size === 0) setImmediate(flush);
     dueShops.add(shopId);
   }
@@ -84,11 +85,12 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
     send([...shops].flatMap(nextJobs));
   }
 
-  const isOneBesideOthers = () => gates.size > 1;
+  /** Whether more than one shop uses this process. */
+  const isShared = () => gates.size > 1;
 
   function nextJobs(shopId: number): FormedJob[] {
     const gate = gateOf(shopId);
-    const max = isOneBesideOthers() ? jobsSentBesideMax : jobsSentMax;
+    const max = isShared() ? jobsSentSharedMax : jobsSentMax;
     const jobs: FormedJob[] = [];
     for (const queue of gate.due) {
       if (gate.sent >= max) break;
@@ -101,13 +103,13 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
     return jobs;
   }
 
-  /** Called by a flush alone: without one, nobody waits for the places that an idle shop leaves free. */
+  /** Called by a flush only: if nothing is to be sent, it does not matter that idle shops still count. */
   function forgetIdle(): void {
     const nowMs = performance.now();
-    if (nowMs - lookedMs < besideMs / 4) return;
-    lookedMs = nowMs;
+    if (nowMs - forgotAtMs < shopActiveMs / 4) return;
+    forgotAtMs = nowMs;
     for (const [shopId, { sent, due, usedMs }] of gates) {
-      if (sent === 0 && due.size === 0 && nowMs - usedMs > besideMs) gates.delete(shopId);
+      if (sent === 0 && due.size === 0 && nowMs - usedMs > shopActiveMs) gates.delete(shopId);
     }
   }
 
@@ -123,6 +125,6 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
       flushSoon(shopId);
     },
     sendDue: flush,
-    inHandMax: () => (isOneBesideOthers() ? writesInHandBesideMax : writesInHandMax),
+    inHandMax: () => (isShared() ? writesInHandSharedMax : writesInHandMax),
   };
 }

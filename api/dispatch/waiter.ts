@@ -8,22 +8,20 @@ export interface Waiter {
   rowCount: number;
   /** What it takes in memory and in the queue, roughly. */
   bytes: number;
-  /** The end of its wait, in the monotonic clock of this process. */
+  /** The end of its wait, by `performance.now()` as all times here. */
   waitEndsMs: number;
   nextLookUpMs: number;
-  /**
-   * The job that carries it; undefined until it is formed: while its material has one in flight, or its shop's gate is
-   * full.
-   */
+  /** The job that carries it; undefined while another of its material is in flight, or its shop's gate is full. */
   job: FormedJob | undefined;
   /**
-   * Set once it is being cancelled: until when that is tried. It is no longer looked up. Its job may be sent again for
-   * the others in it; a worker then finds on record what was cancelled.
+   * Set once it is being cancelled: until when that is tried. It is not looked up any more. Its job may still be sent
+   * again for the others in it; a worker then finds on record that this one was cancelled.
    */
   graceEndsMs: number | undefined;
   resolve: (outcome: DispatchOutcome) => void;
 }
 
+/** A job that was made and is to be sent, or was. */
 export interface FormedJob {
   id: string;
   ref: MaterialRef;

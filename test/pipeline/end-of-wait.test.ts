@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { graceMs } from '../../api/dispatch/settings.js';
-import { jobsSentBesideMax } from '../../api/dispatch/shop-gates.js';
+import { jobsSentSharedMax } from '../../api/dispatch/shop-gates.js';
 import type { Database } from '../../shared/database/connect.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, recordOf, totalOf } from '../support/change.js';
@@ -199,7 +199,7 @@ describe('the end of the wait', () => {
 
   it('cancels also what stands behind a thousand others that cannot be cancelled', async () => {
     // No more jobs of one shop beside others would leave the API process.
-    const materials = jobsSentBesideMax;
+    const materials = jobsSentSharedMax;
     const many: TestShop[] = [];
     while (many.length * materials < 1_050) many.push(await createTestShop(database, { materials }));
     const last = await createTestShop(database);

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { jobsSentBesideMax } from '../../api/dispatch/shop-gates.js';
+import { jobsSentSharedMax } from '../../api/dispatch/shop-gates.js';
 import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { findChromium, startChromium } from '../support/browser.js';
@@ -151,7 +151,7 @@ describe('the queue page', () => {
     await Promise.all(Array.from({ length: 10 }, () => queues()));
     expect(await connections()).to.equal(1);
     // No more jobs of one shop beside others would leave the API process.
-    const materials = jobsSentBesideMax;
+    const materials = jobsSentSharedMax;
     const enough = { length: Math.ceil((1.2 * shownMax) / materials) };
     const shops = await Promise.all(Array.from(enough, () => createTestShop(database, { materials })));
     await holdWorkers(service, redis);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { besideMs, jobsSentBesideMax, jobsSentMax } from '../../api/dispatch/shop-gates.js';
+import { shopActiveMs, jobsSentSharedMax, jobsSentMax } from '../../api/dispatch/shop-gates.js';
 import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/change.js';
@@ -80,14 +80,14 @@ describe('the jobs that a shop has in flight', () => {
     const waiting = addOne(baseUrl(), other);
     await untilQueued(other, 1);
     const beside = changeAll();
-    await untilQueued(large, jobsSentBesideMax);
+    await untilQueued(large, jobsSentSharedMax);
     const passing = addOne(baseUrl(), another);
     await untilQueued(another, 1);
-    expect(await queued(large)).to.equal(jobsSentBesideMax);
+    expect(await queued(large)).to.equal(jobsSentSharedMax);
     service.workers[0]?.kill('SIGCONT');
     const answers = await Promise.all([waiting, ...beside, passing]);
 
-    await delay(besideMs);
+    await delay(shopActiveMs);
     await hold(large);
     const alone = changeAll();
     await untilQueued(large, jobsSentMax);

@@ -1,11 +1,11 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import {
-  besideMs,
+  shopActiveMs,
   createShopGates,
-  jobsSentBesideMax,
+  jobsSentSharedMax,
   jobsSentMax,
-  writesInHandBesideMax,
+  writesInHandSharedMax,
   writesInHandMax,
 } from '../../../api/dispatch/shop-gates.js';
 import type { ShopGates } from '../../../api/dispatch/shop-gates.js';
@@ -17,9 +17,9 @@ describe('the writes that are worth holding of a shop', () => {
     gates.markDue(1, 'one');
     expect(gates.inHandMax()).to.equal(writesInHandMax);
     gates.markDue(2, 'another');
-    expect(gates.inHandMax()).to.equal(writesInHandBesideMax);
-    // Quiet for `besideMs` since its write, and a quarter of that until the next look.
-    await delay(1.3 * besideMs);
+    expect(gates.inHandMax()).to.equal(writesInHandSharedMax);
+    // Quiet for `shopActiveMs` since its write, and a quarter of that until the next look.
+    await delay(1.3 * shopActiveMs);
     gates.markDue(1, 'one');
     await turn();
     expect(gates.inHandMax()).to.equal(writesInHandMax);
@@ -44,7 +44,7 @@ describe('the gate of a shop', () => {
 
   const namesOf = (count: number) => Array.from({ length: count }, (_, index) => `queue ${index}`);
   /** As after a time in which nothing of this process ran. */
-  const standStill = () => (performance.now = () => now() + 2 * besideMs);
+  const standStill = () => (performance.now = () => now() + 2 * shopActiveMs);
 
   it('lets so many jobs out, the material that has waited longest first, and another for each that comes back', async () => {
     const names = namesOf(jobsSentMax + 2);
@@ -93,24 +93,24 @@ describe('the gate of a shop', () => {
     empty.add('another');
     gates.markDue(2, 'another');
     await turn();
-    clockMs += besideMs;
+    clockMs += shopActiveMs;
     for (const name of namesOf(jobsSentMax)) gates.markDue(1, name);
     await turn();
-    expect(sent).to.have.length(jobsSentBesideMax);
+    expect(sent).to.have.length(jobsSentSharedMax);
     // The next look is a quarter of that time later.
-    clockMs += besideMs / 4;
+    clockMs += shopActiveMs / 4;
     gates.markDue(1, 'one more');
     await turn();
     expect(sent).to.have.length(jobsSentMax);
   });
 
-  it('remembers a shop whose jobs are in flight, however long they take, as one that is beside the others', async () => {
+  it('remembers a shop whose jobs are in flight, however long they take, as one that shares the process', async () => {
     gates.markDue(2, 'slow');
     await turn();
     standStill();
     gates.markDue(1, 'one');
     await turn();
-    expect(gates.inHandMax()).to.equal(writesInHandBesideMax);
+    expect(gates.inHandMax()).to.equal(writesInHandSharedMax);
     expect(sent).to.deep.equal(['slow', 'one']);
   });
 });

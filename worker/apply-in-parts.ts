@@ -5,28 +5,28 @@ import { queueName } from '../shared/queue/names.js';
 
 export interface AppliedJobs {
   outcomes: Map<string, Reply>;
-  /** Queues of the materials left out: their jobs come again, though some of the operations may be on record. */
+  /** Queues of the materials left out: their jobs come again, though some of their operations may be on record. */
   leftOut: Set<string>;
 }
 
 export interface ApplyInPartsDeps {
   /** One transaction. */
   apply: (groups: OperationGroup[]) => Promise<AppliedJobs>;
-  /** Whether the lane goes on; one that stops gives back what overstayed. */
-  goesOn: () => boolean;
-  /** By `performance.now()`: what is not begun by then is left out and comes again. */
+  /** Whether the lane is to stop; then what overstays is not divided but thrown, and its materials given back. */
+  isStopping: () => boolean;
+  /** By `performance.now()`: what has not begun by then is left out. */
   endMs: number;
 }
 
 /**
- * Applies operations in one transaction; if that overstays its time, in halves, and so on. At the same size, all of it
- * would overstay again: sixteen batches of 1,000 rows, on a Postgres that wrote 2,900 a second, were all answered 503
- * or 504. An operation that overstays alone is left out, for as long as somebody waits for it.
+ * Applies operations in one transaction; if that overstays its time, in halves, and so on. At the same size it would
+ * overstay again: sixteen batches of 1,000 rows, on a Postgres that wrote 2,900 a second, were all answered 503 or 504.
+ * An operation that overstays alone is left out, and so comes again until its API cancels it.
  *
- * It first halves the materials, the largest parts first, so that those who are not at fault wait as little as may be;
- * then the operations, in their order, of each material that overstays alone. If something waited for another session,
- * half the work would wait as long: each material then goes by itself at once, and only those that wait are waited for.
- * Beside 24 changes behind such a session, others took 1.8 s at most instead of 7.2.
+ * First the materials are halved, the largest parts first, so that those that are not to blame wait as little as
+ * possible; then, of each material that overstays alone, the operations, in their order. If the transaction had to wait
+ * for another session, half of it might wait as long. Each material is then applied by itself at once, and only those
+ * that the session blocks wait for it: beside 24 changes that were blocked, others took 1.8 s at most instead of 7.2.
  *
  * @throws whatever else `apply` throws; what earlier parts have done is on record
  */
@@ -44,7 +44,7 @@ export async function applyInParts(groups: OperationGroup[], deps: ApplyInPartsD
   for (const group of large) {
     const runs = halvesOf(group.operations);
     for (let run = runs.shift(); run !== undefined; run = runs.shift()) {
-      // The later operations of a material must not overtake the one that was left out.
+      // Later operations of a material must not overtake the one that was left out.
       if (done.leftOut.has(queueName(group))) break;
       if ((await overstayOf(deps, [{ ...group, operations: run }], done)) === undefined) continue;
       if (run.length > 1) runs.unshift(...halvesOf(run));
@@ -54,9 +54,11 @@ export async function applyInParts(groups: OperationGroup[], deps: ApplyInPartsD
   return done;
 }
 
-/** Applies a part, or leaves it out where the time for all is over; returns the error where it has to be divided. */
+/**
+ * Applies a part, or leaves it out if there is no time left; returns its error if it overstayed and must be divided.
+ */
 async function overstayOf(
-  { apply, goesOn, endMs }: ApplyInPartsDeps,
+  { apply, isStopping, endMs }: ApplyInPartsDeps,
   part: OperationGroup[],
   done: AppliedJobs,
 ): Promise<Error | undefined> {
@@ -70,7 +72,7 @@ async function overstayOf(
     for (const queue of applied.leftOut) done.leftOut.add(queue);
     return undefined;
   } catch (error) {
-    if (!isTimeout(error) || !goesOn()) throw error;
+    if (!isTimeout(error) || isStopping()) throw error;
     return error;
   }
 }
@@ -79,7 +81,7 @@ function leaveOut(part: OperationGroup[], { leftOut }: AppliedJobs): void {
   for (const group of part) leftOut.add(queueName(group));
 }
 
-/** A single thing is one part. */
+/** Two parts, or one if there is only one thing. */
 function halvesOf<T>(all: readonly T[]): T[][] {
   const half = Math.ceil(all.length / 2);
   return [all.slice(0, half), all.slice(half)].filter((part) => part.length > 0);

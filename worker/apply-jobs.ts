@@ -11,37 +11,46 @@ import type { AppliedJobs, ApplyInPartsDeps } from './apply-in-parts.js';
 import type { WorkerDeps } from './deps.js';
 import type { Job } from './read-jobs.js';
 
-/** When the jobs were taken: in Redis' clock, and in this process's; and for how long the lane is at them. */
-export interface CycleClock extends Pick<Held, 'nowMs' | 'sinceSentMs'>, Pick<ApplyInPartsDeps, 'goesOn' | 'endMs'> {}
+/** The times that a cycle keeps to: when its jobs were taken (`Held`), and until when it may work on them. */
+export type CycleTimes = Pick<Held, 'nowMs' | 'sinceSentMs'> & Pick<ApplyInPartsDeps, 'isStopping' | 'endMs'>;
 
 /**
- * How often a transaction that meets passing faults runs in all, before its materials are given back. A lane that is
- * being stopped gives them back after the first run: beside a silent Postgres each takes seconds.
+ * How often a transaction runs at most that meets passing faults, before its materials are given back. If the lane is
+ * to stop, it runs once: while Postgres is silent, each run takes seconds.
  */
 const attemptsMax = 3;
 
-/** A job with more deliveries has killed its workers or met endless faults; it is recorded as failed, never dropped. */
+/**
+ * A job with more has killed its workers or met endless faults. Its operations are recorded as failed, never dropped.
+ */
 const deliveriesMax = 25;
 
 /**
- * Applies the operations of these jobs in one transaction, in their order (pipeline §2.6), or in several where one
- * takes longer than it may. If that fails and the infrastructure is not to blame, one of the operations is. Then each
- * runs alone; one that fails alone, twice, is recorded as failed, and its neighbours go on (pipeline §3 "Poison").
+ * Applies the operations of these jobs in one transaction, in their order (pipeline §2.6), or in several if one takes
+ * too long. If that fails and the infrastructure is not to blame, one of the operations is. Then each runs alone: one
+ * that fails twice is recorded as failed, and the others are applied (pipeline §3 "Poison").
  *
- * @throws an infrastructure error that did not pass; nothing is lost, the jobs stand where they stood
+ * @throws an infrastructure error that did not pass; nothing is lost, because the jobs are still in their queues
  */
-export async function applyJobs(deps: WorkerDeps, jobs: Job[], clock: CycleClock): Promise<AppliedJobs> {
-  const ours = jobs.filter(hasContent);
-  for (const { queue, id } of jobs.filter((job) => !hasContent(job))) {
-    deps.logger.error({ queue, job: id }, 'A job holds nothing of ours and is removed.');
+export async function applyJobs(deps: WorkerDeps, jobs: Job[], times: CycleTimes): Promise<AppliedJobs> {
+  const misdirected: JobOfOurs[] = [];
+  const exhausted: JobOfOurs[] = [];
+  const sound: JobOfOurs[] = [];
+  for (const job of jobs) {
+    if (!hasContent(job))
+      deps.logger.error({ queue: job.queue, job: job.id }, 'A job holds nothing of ours and is removed.');
+    else if (job.isMisdirected) misdirected.push(job);
+    else if (isSound(job)) sound.push(job);
+    else exhausted.push(job);
   }
-  const directed = ours.filter(({ isMisdirected }) => !isMisdirected);
-  const sound = directed.filter(isSound);
   const groups = groupByMaterial(sound);
-  const exhausted = groupByMaterial(directed.filter((job) => !isSound(job)));
-  const slice: Slice = { ...clock, jobsIn: (part) => (part === groups ? sound.length : countJobs(sound, part)) };
-  const refused = refuseMisdirected(deps, ours);
-  const failed = await failGroups(deps, exhausted, 'its deliveries are exhausted, or its version is unknown');
+  const slice: Slice = { ...times, jobsIn: (part) => (part === groups ? sound.length : countJobs(sound, part)) };
+  const refused = refuse(deps, misdirected);
+  const failed = await failGroups(
+    deps,
+    groupByMaterial(exhausted),
+    'its deliveries are exhausted, or its version is unknown',
+  );
   try {
     return merge([refused, failed, await applyInTime(deps, groups, slice)]);
   } catch (error) {
@@ -51,9 +60,9 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], clock: CycleClock
   }
 }
 
-/** What the transactions that apply one slice of a cycle's jobs have in common. */
-interface Slice extends CycleClock {
-  /** How many jobs have an operation among these. */
+/** What all transactions share that apply one slice of a cycle's jobs. */
+interface Slice extends CycleTimes {
+  /** How many jobs have an operation in these groups. */
   jobsIn: (groups: OperationGroup[]) => number;
 }
 
@@ -67,9 +76,8 @@ function isSound({ content, deliveries }: JobOfOurs): boolean {
   return content.version === jobVersion && deliveries <= deliveriesMax;
 }
 
-/** Nothing is on record of these: whoever waits for one cancels it, in the database that it was meant for. */
-function refuseMisdirected(deps: WorkerDeps, jobs: JobOfOurs[]): AppliedJobs {
-  const misdirected = jobs.filter(({ isMisdirected }) => isMisdirected);
+/** Nothing of these goes on record here: their API is told, and cancels them in the database they are meant for. */
+function refuse(deps: WorkerDeps, misdirected: JobOfOurs[]): AppliedJobs {
   for (const { queue, id } of misdirected) {
     deps.logger.error({ queue, job: id }, 'A job is meant for another database and is removed.');
   }
@@ -87,20 +95,23 @@ function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {
   return [...groups.values()];
 }
 
-/** For a part of a slice: of a whole one the number is known, and looking up each operation would cost every cycle. */
+/**
+ * Only for a part of a slice: for a whole one the number is known, and looking at each operation would cost too much.
+ */
 function countJobs(jobs: JobOfOurs[], part: OperationGroup[]): number {
   const ids = new Set(part.flatMap(({ operations }) => operations.map(({ id }) => id)));
   return jobs.filter(({ content }) => content.operations.some(({ id }) => ids.has(id))).length;
 }
 
 function applyInTime(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): Promise<AppliedJobs> {
-  return applyInParts(groups, { ...slice, apply: (part) => apply(deps, part, slice) });
+  return applyInParts(groups, { ...slice, apply: (part) => applyWithRetries(deps, part, slice) });
 }
 
-async function apply(
+/** One transaction, which runs again if it meets a passing fault. */
+async function applyWithRetries(
   deps: WorkerDeps,
   groups: OperationGroup[],
-  { nowMs, sinceSentMs, goesOn, jobsIn }: Slice,
+  { nowMs, sinceSentMs, isStopping, jobsIn }: Slice,
 ): Promise<AppliedJobs> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -120,8 +131,8 @@ async function apply(
     } catch (error) {
       if (isTimeout(error))
         deps.logger.warn({ err: error, materials: groups.length }, 'A transaction overstayed its time.');
-      if (attempt >= attemptsMax || !goesOn() || !mayPassAtOnce(error)) throw error;
-      // Where commits wait for a standby that is away, each further one would leave another session there.
+      if (attempt >= attemptsMax || isStopping() || !mayPassAtOnce(error)) throw error;
+      // If commits wait for a standby that is away, each further one would leave another waiting session in Postgres.
       if (isOverstay(error)) await assertTakesWrites(deps.database);
       deps.metrics.retried();
       deps.logger.warn({ err: error, attempt }, 'A transaction met a passing fault and runs again.');
@@ -129,10 +140,10 @@ async function apply(
   }
 }
 
-/** Whether an error says nothing against the operations. */
+/** Whether an error is not the fault of the operations. */
 const mayPass = (error: unknown) => isInfrastructureError(error) || isLostName(error);
 
-/** What overstayed its time would overstay it again. */
+/** Likewise, and it makes sense to run again at once: what overstayed its time would overstay it again. */
 const mayPassAtOnce = (error: unknown) => mayPass(error) && !isTimeout(error);
 
 async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): Promise<AppliedJobs[]> {
@@ -142,7 +153,7 @@ async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], slice: 
       const alone = [{ ...group, operations: [operation] }];
       const result = await applyAlone(deps, alone, slice);
       results.push(result);
-      // Its later operations must not overtake the one that was left out.
+      // Later operations of the material must not overtake the one that was left out.
       if (result.leftOut.size > 0) break;
     }
   }
@@ -150,8 +161,9 @@ async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], slice: 
 }
 
 /**
- * One that overstays its time, or the cycle's, is left out here as well. Thrown, it would end the cycle before the one
- * that is at fault had its turn, in every delivery, and hold up all that come after it.
+ * Applies one operation; one that fails twice is recorded as failed. One that overstays its time, or the cycle's, is
+ * left out here too: thrown, it would end the cycle, in every delivery, before the operation that is at fault had its
+ * turn.
  */
 async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], slice: Slice): Promise<AppliedJobs> {
   try {
@@ -173,7 +185,7 @@ async function failGroups(deps: WorkerDeps, groups: OperationGroup[], cause: unk
   return merge(results);
 }
 
-/** What cannot even be recorded as failed is left out, as if another held its material: its neighbours go on. */
+/** A material whose operations cannot even be recorded as failed is left out, so that the others are applied. */
 async function failGroup(deps: WorkerDeps, group: OperationGroup, cause: unknown): Promise<AppliedJobs> {
   const { shopId, materialId } = group;
   const operations = group.operations.map(({ id }) => ({ shopId, materialId, id }));

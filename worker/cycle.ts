@@ -11,35 +11,33 @@ import { publishRepliesIn } from './reply.js';
 /** Materials a cycle holds at most (pipeline §2 "Limits"). */
 export const materialsPerCycleMax = 32;
 
-/**
- * Rows, or their weight in other operations, after which a transaction takes no further job; it always takes at least
- * one.
- */
+/** At this weight (`Job.weight`) a transaction takes no further job. It always takes at least one. */
 const rowsPerTransactionMax = 10_000;
 
 /**
- * A cycle begins no further transaction after this long; the rest comes again, before its lane looks stuck (`stuckMs`).
- * It is reached only if Postgres is slow and transactions overstay their time.
+ * After this long a cycle begins no further transaction, and leaves the rest out: its lane must not look stuck
+ * (`stuckMs`). It takes this long only if Postgres is slow and transactions overstay their time.
  */
 export const cycleMsMax = 20_000;
 
-/** A material that was left out is left alone for this long; then the next sweep makes it ready. */
+/** A material that was left out becomes ready again after this, with the next sweep. */
 const leftOutRetryMs = 100;
 
 /**
  * One cycle over the materials that a lane holds (pipeline §2.5–2.8): apply their jobs in one transaction (in several
- * where they have more rows than one takes) → reply → finish them, let idle materials go, keep those with more, take
- * others while there is room, and fetch the jobs of all.
+ * if they have more rows than one takes) → reply → finish the jobs, let go of materials without more, keep the others,
+ * take new ones while there is room, and fetch the jobs of all.
  *
- * Everything after the last transaction is one round trip, in this order. Finishing, letting go and taking more are one
- * script, so that nothing can come between finishing a job and looking for the next.
+ * Everything after the last transaction is one round trip, in this order. From finishing the jobs on it is one script,
+ * so that nothing can happen between finishing a job and looking for the next.
  *
- * @param goesOn whether the lane goes on after this cycle; asked anew each time, because a transaction may take long
+ * @param isStopping whether the lane ends after this cycle; asked each time it matters, since a transaction may take
+ *   long
  * @returns what the lane holds after it
- * @throws what Redis or Postgres answers; nothing that was acknowledged is lost by it, and the leases run out
+ * @throws errors of Redis or Postgres; nothing that was acknowledged is lost by them, and the leases run out
  */
-export async function runCycle(deps: WorkerDeps, held: Held, goesOn: () => boolean): Promise<Held> {
-  /** Queues of the materials left out so far. */
+export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => boolean): Promise<Held> {
+  /** Queues of the materials that were left out so far. */
   const leftOut = new Set<string>();
   const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
   const endMs = performance.now() + cycleMsMax;
@@ -49,9 +47,9 @@ export async function runCycle(deps: WorkerDeps, held: Held, goesOn: () => boole
       await answersOf(batch);
       batch = createBatch(deps.redis);
     }
-    // A material that an earlier slice left out must wait whole, or its later jobs would overtake its earlier ones.
+    // All jobs of a material that an earlier slice left out must wait, or they would overtake that slice's.
     const jobs = slice.filter(({ queue }) => !leftOut.has(queue));
-    const applied = await applyJobs(deps, jobs, { ...held, goesOn, endMs });
+    const applied = await applyJobs(deps, jobs, { ...held, isStopping, endMs });
     // fail-point: after-commit
     for (const queue of applied.leftOut) leftOut.add(queue);
     const done = jobs.filter(({ queue }) => !leftOut.has(queue));
@@ -68,7 +66,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, goesOn: () => boole
     .filter(({ queue }) => !leftOut.has(queue))
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
   deps.watchLeftOut(leftOut, worked);
-  const sent = advanceIn(batch, deps.presence, worked, goesOn() ? materialsPerCycleMax : 0);
+  const sent = advanceIn(batch, deps.presence, worked, isStopping() ? 0 : materialsPerCycleMax);
   const answers = await answersOf(batch);
   // fail-point: after-reply
   const { lost, ...next } = readAdvanced(sent, worked, answers.pop());
@@ -85,7 +83,7 @@ async function answersOf(batch: Batch): Promise<unknown[]> {
   });
 }
 
-/** Jobs in their order, cut so that no transaction grows much beyond its bound of rows. */
+/** The jobs of each transaction, in their order: none weighs much more than the bound. */
 function slices(jobs: Job[]): Job[][] {
   const cut: Job[][] = [];
   let rows = rowsPerTransactionMax;

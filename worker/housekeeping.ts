@@ -22,8 +22,8 @@ interface Deps {
 }
 
 /**
- * What every worker does for the queue beside its lanes: says that it lives, and makes ready the materials whose lease
- * or turn has run out (pipeline §2.9) or whose owner is gone.
+ * What every worker does for the queue beside its lanes: says that it lives, and makes materials ready again whose
+ * lease, delay or place in line has run out (pipeline §2.9), or whose worker is gone.
  */
 export function startHousekeeping({ redis, presence, logger }: Deps): Housekeeping {
   const fault = (what: string) => logRecurring(logger, what, reasonOf);
@@ -34,7 +34,7 @@ export function startHousekeeping({ redis, presence, logger }: Deps): Housekeepi
   ];
   return {
     async stop() {
-      // Side by side: a Redis that is silent is waited for once.
+      // All at once, so that a silent Redis is waited for only once.
       await Promise.all([presence.leave().catch(() => undefined), ...rounds.map((round) => round.stop())]);
     },
   };

@@ -20,32 +20,30 @@ export interface Lane {
 
 const nothingHeld: Held = { nowMs: 0, sinceSentMs: () => 0, materials: [] };
 
-/**
- * Pause after a fault of Redis or Postgres, before the next attempt; well below the five seconds of recovery
- * (reliability §2 T5).
- */
+/** Pause before each attempt after a fault of Redis or Postgres; recovery may take five seconds (reliability §2 T5). */
 const faultPauseMs = 200;
 
 /**
- * A cycle longer than all of its timeouts is stuck: its leases are left to run out, so that another worker takes its
- * materials instead of waiting for the end of this process. What it may still commit is on record.
+ * A cycle that takes longer than its timeouts allow is stuck. Its leases are not renewed any more, so that another
+ * worker takes its materials and need not wait for the end of this process. If it still commits, that is on record.
  */
 const stuckMs = 30_000;
 assert(cycleMsMax + applyTimeoutMsMax < stuckMs, 'a cycle may take longer than one that is stuck');
 
-/** Materials given back after a fault come back after this, through the sweep. */
+/** After a fault, materials become ready again this much later, by the sweep. */
 const faultRetryMs = 250;
 
 /**
- * One line of work in a worker process: take materials, run cycles until they are worked off, wait for more. A fault
- * never stops a lane: it gives back what it holds and tries anew once Redis and Postgres take writes.
+ * A worker process works in several lanes. Each takes materials, runs cycles until nothing is left to do for them, and
+ * waits for more. A fault never stops a lane: it gives back what it holds, and takes again once Redis and Postgres
+ * accept writes.
  */
 export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   let isStopping = false;
   let held = nothingHeld;
   let steppedAtMs = performance.now();
 
-  // A third of the lease: two renewals may be lost before it is.
+  // Three times a lease: two renewals may fail before it is lost.
   const renewal = setInterval(() => {
     const { materials } = held;
     if (materials.length === 0 || performance.now() - steppedAtMs > stuckMs) return;
@@ -60,7 +58,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     if (held.materials.length === 0) held = await takeMaterials(deps.redis, deps.presence, materialsPerCycleMax);
     if (held.materials.length === 0) return waker.wait();
     // fail-point: after-take
-    held = await runCycle(deps, held, () => !isStopping);
+    held = await runCycle(deps, held, () => isStopping);
   }
 
   async function recoverFrom(error: unknown): Promise<void> {
@@ -68,7 +66,8 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     deps.metrics.faulted();
     const { materials } = held;
     held = nothingHeld;
-    // A disk that is full for ten seconds would use up every delivery, and operations would fail that have no fault.
+    // Not counted where the operations are not to blame: a disk that is full for ten seconds would use up all of a
+    // job's deliveries, and its operations would be recorded as failed.
     const isNobodysFault = isRefusalOfAll(error) || error instanceof ServesAnotherDatabase;
     const delivery = isNobodysFault ? 'uncounted' : 'counted';
     const giveAllBack = () => giveBack(deps.redis, materials, faultRetryMs, delivery);
@@ -77,7 +76,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
       () => false,
     );
     await untilBothTakeWrites();
-    // A Redis that comes back from its file still has our leases: without this their materials would wait them out.
+    // A Redis that was started again from its file still has our leases; their materials would wait until they run out.
     if (!isGivenBack) await giveAllBack().catch(() => undefined);
   }
 
@@ -86,13 +85,13 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     while (!isStopping) {
       await sleep(faultPauseMs);
       try {
-        // A replica would answer a question. A Redis with a full memory takes this write, and a lane frees memory.
+        // Writes, because a replica would answer a read. DEL is accepted even by a Redis whose memory is full, and
+        // should be: lanes free its memory.
         deps.presence.assertServes();
         await Promise.all([deps.redis.del(keys.nothing), assertTakesWrites(deps.database)]);
         return;
       } catch (error) {
-        // Nothing is taken while either is away: a fetch that leads nowhere would only count as a delivery, and fill
-        // the log.
+        // Nothing is taken meanwhile: it would only count as a delivery, and fill the log.
         waits.failed(error);
       }
     }
@@ -100,7 +99,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
 
   async function run(): Promise<void> {
     while (!isStopping) await step().catch(recoverFrom);
-    // Nothing of what is held now was tried: repeated stops must not use up its deliveries.
+    // What is held now was not tried, so it does not count: repeated stops must not use up its deliveries.
     await giveBack(deps.redis, held.materials, 0, 'uncounted').catch(() => undefined);
     held = nothingHeld;
     clearInterval(renewal);

@@ -13,7 +13,9 @@ import { createRowAllowance } from './row-allowance.js';
 import type { WorkerMetrics } from './worker-metrics.js';
 
 export interface LedgerWatch extends Rounds {
-  /** These materials were written to. Those beyond what is remembered are left to a later change, or to `verify`. */
+  /**
+   * Tells which materials were written to. If too many wait already, they are left to a later change, or to `verify`.
+   */
   changed(materials: readonly MaterialRef[]): void;
 }
 
@@ -27,11 +29,11 @@ export interface LedgerWatchDeps {
 
 const roundEveryMs = 1_000;
 const roundsPerMinute = 60_000 / roundEveryMs;
-/** One statement's worth: at most 5,000 entries, some 10 ms of Postgres. */
+/** Small enough for one statement: at most 5,000 entries, some 10 ms of Postgres. */
 const materialsPerRoundMax = 20;
 const levelsPerRoundMax = 50;
 const entriesPerLevelMax = 100;
-/** 10,000 names of 60 bytes; a worker that changes more is watched in samples. */
+/** 10,000 names of 60 bytes. Of a worker that changes more than it may check, only some materials are checked. */
 const rememberedMax = 10_000;
 const knownMax = 1_000;
 
@@ -44,7 +46,7 @@ export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: L
   if (rowsPerMinute === 0) return { changed: () => undefined, stop: () => Promise.resolve() };
   /** Kept by queue name, because the materials that are given hold their operations as well. */
   const waiting = new Set<string>();
-  /** A material in motion is looked at again and again; each difference is told once. */
+  /** The differences that were reported: a busy material is checked again and again, and each is to be told once. */
   const known = new Set<string>();
   const allowance = createRowAllowance(rowsPerMinute / roundsPerMinute);
 
@@ -57,7 +59,7 @@ export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: L
       levelsMax: levelsPerRoundMax,
       entriesPerLevelMax,
     });
-    // Not what it recomputed: of a material with 10,000 levels it looks at 50, and reads all of them, twice.
+    // Not the rows that it recomputed: of a material with 10,000 levels it checks 50, but reads all of them, twice.
     allowance.spend(rowsRead);
     metrics.ledgerChecked(found);
     for (const mismatch of mismatches) tell(mismatch);

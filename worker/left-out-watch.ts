@@ -4,11 +4,11 @@ import type { Logger } from '../shared/runtime/logger.js';
 /** Told which queues each cycle left out, as when another session holds a material's row, and which it worked on. */
 export type LeftOutWatch = (leftOut: ReadonlySet<string>, worked: readonly { queue: string }[]) => void;
 
-/** A transaction that takes this long is none of ours, and whoever waits for its material feels it. */
+/** No transaction of ours takes this long, and clients of the material notice it. */
 const longMs = 2_000;
-/** What is left out is retried several times a second; after a gap this long, another process has worked on it. */
+/** What is left out is retried several times a second; after a gap this long, another worker must have applied it. */
 const gapMsMax = 5_000;
-/** A session may hold every material there is: one line then, and not one each. */
+/** One line for all materials and not one for each: a session may hold every material there is. */
 const sayEveryMs = 30_000;
 const namedMax = 10;
 

@@ -32,16 +32,18 @@ import { createWorkerMetrics } from './worker-metrics.js';
 
 // The composition root of a worker process: settings, connections, lanes; closed in reverse.
 
-/** Ends a connection to a Postgres that has fallen silent; above the statement timeout of the apply step. */
+/** A connection on which Postgres is silent for this long is ended; above the statement timeout of the apply step. */
 const silenceMsMax = 5_000;
-/** Connections of the pruning and of the ledger watch, which run beside the lanes. */
-const besideLanes = 2;
-/** How often Postgres is asked which database it is: as often as the worker's heartbeat tells it. */
+/** Connections for the pruning and the ledger watch, which run beside the lanes. */
+const besideLanesMax = 2;
+/** How often Postgres is asked which database it is: as often as the heartbeat announces the answer. */
 const askEveryMs = 1_000;
-/** A page's transaction and the renewal of its lease beside it; a statement's own timeout is 5 s. */
+/** One connection for a page's transaction, one for renewing the lease meanwhile. A statement's own timeout is 5 s. */
 const mirrorPoolMax = 2;
 const mirrorSilenceMsMax = 6_000;
-/** On a stop all work ends side by side, after such a silence at the latest; the operating system ends the rest. */
+/**
+ * A stop waits for all work at once, and each part ends after its silence at the latest. Later, the process is forced.
+ */
 const forceMs = 2_000 + Math.max(silenceMsMax, mirrorSilenceMsMax);
 
 takeNoArguments('npm run worker', 'Applies what the APIs have queued; several may run side by side.', declared);
@@ -57,7 +59,7 @@ const onRedisError = (error: Error) => logger.warn({ err: error }, 'The queue ca
 
 const database = connectDatabase({
   url: DATABASE_URL,
-  poolMax: WORKER_LANES + besideLanes,
+  poolMax: WORKER_LANES + besideLanesMax,
   applicationName: 'raw-materials-worker',
   pipeline: true,
   answerMsMax: silenceMsMax,
@@ -88,7 +90,7 @@ const ledgerWatch = startLedgerWatch({
 const admin = await openAdmin(settings.ADMIN_PORT);
 
 const pruning = startPruning({ database, logger });
-const asking = periodically(
+const identityRounds = periodically(
   askEveryMs,
   () => knownDatabase.ask(),
   logRecurring(logger, 'Postgres does not say which database it is.', reasonWithoutStatement),
@@ -109,18 +111,17 @@ const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker))
 shutdown.register('lanes, mirror, ledger watch and pruning', async () => {
   for (const lane of lanes) lane.stop();
   waker.close();
-  // Side by side: while Postgres is silent each waits as long as its statement may take, and the lanes give back what
-  // they held.
+  // All at once: while Postgres is silent, each waits as long as its statement may take.
   await Promise.all([
     mirror?.stop(),
     ledgerWatch.stop(),
     pruning.stop(),
-    asking.stop(),
+    identityRounds.stop(),
     ...lanes.map(({ done }) => done),
   ]);
 });
 
-// It goes on: whatever is queued waits for the schema, and the API refuses writes until it is there.
+// The worker goes on without the schema: what is queued waits for it, and the API refuses writes until it is there.
 assertMigrated(database).catch((error: unknown) => logger.warn({ err: error }, 'The database cannot be used yet.'));
 
 shutdown.started();

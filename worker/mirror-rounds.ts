@@ -11,7 +11,7 @@ import { periodically } from '../shared/runtime/periodically.js';
 import type { Rounds } from '../shared/runtime/periodically.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
 
-/** A shop that was connected, or whose run was cut off with its process, is found within this. */
+/** A shop that was just connected, or whose run ended with its process, is found within this. */
 const lookEveryMs = 60_000;
 const shopsPerLookMax = 100;
 /** A shop with a long catalogue, or a slow platform, lets others go first after this. */
@@ -25,8 +25,8 @@ interface MirrorDeps extends SyncDeps {
 
 /**
  * Keeps the mirrors of the shops' platforms fresh (contract §8): looks every minute which shops are due and brings them
- * in, one after the other, each held by one worker at a time. On a pool of its own, so that the lanes never wait for
- * it. A stop gives up a page under way, so that it takes no longer than a statement of Postgres.
+ * in, one after the other; a shop is brought in by one worker at a time. Uses a pool of its own, so that the lanes
+ * never wait for it. A stop gives up the page under way, and so takes no longer than a statement of Postgres.
  */
 export function startMirrorRounds(deps: MirrorDeps): Rounds {
   const fault = logRecurring(deps.logger, 'The platform mirrors could not be looked after.', reasonOf);
@@ -34,48 +34,56 @@ export function startMirrorRounds(deps: MirrorDeps): Rounds {
 }
 
 /**
- * Where Postgres is away it fails as a whole: no other shop would fare better, and the next look tries again.
+ * Brings in all shops that are due. If a look finds as many as it may, the next one follows at once: with a pause after
+ * each, a worker brought in no more than a hundred shops a minute, and took more than three hours for 20,000 that are
+ * due each hour.
  *
- * While a look finds as many as it may, the next one follows at once. With the pause after each, a worker brought in no
- * more than a hundred shops a minute, however quickly: 20,000 shops that are due each hour took it more than three.
+ * @throws where Postgres is away: no other shop would fare better, and the next round tries again
  */
 async function runRound(deps: MirrorDeps, signal: AbortSignal): Promise<void> {
   const { database, everyMs } = deps;
-  /** They may be due as before, and would be found again by each look of this round. */
-  const untried = new Set<number>();
+  /** These may still be due, and each look of this round would find them again. */
+  const failed = new Set<number>();
   for (;;) {
     const found = await findDueShops(database, { everyMs, limit: shopsPerLookMax });
-    const due = found.filter((shopId) => !untried.has(shopId));
+    const due = found.filter((shopId) => !failed.has(shopId));
     for (const shopId of due) {
       if (signal.aborted) return;
-      if (!(await syncOne(deps, shopId, signal))) untried.add(shopId);
+      if ((await syncOne(deps, shopId, signal)) === 'failed') failed.add(shopId);
     }
     if (due.length === 0 || found.length < shopsPerLookMax) return;
   }
 }
 
-/** @returns whether it was tried, or need not be, so that it is not due any more or comes after all others that are */
-async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): Promise<boolean> {
+/**
+ * Brings in one shop.
+ *
+ * @returns `failed` if Postgres or we failed, maybe before the attempt was put on record: then the shop may still be
+ *   due
+ * @throws where Postgres is away
+ */
+async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): Promise<'done' | 'failed'> {
   const { database, everyMs, logger } = deps;
   try {
     const shop = await findConnected(database, shopId);
     if (shop !== undefined) tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal }));
-    return true;
+    return 'done';
   } catch (error) {
     if (isTimeout(error) || isOverstay(error)) {
-      // Where commits wait for a standby that is away, each further shop would leave another session there.
+      // If commits wait for a standby that is away, each further shop would leave another waiting session in Postgres.
       await assertTakesWrites(database);
-      // The shop that was untried the longest comes first in each round: if that one ended the round, it would end all.
+      // The shop that was tried the longest ago comes first in each round: if it ended this round, it would end them
+      // all.
       logger.warn({ err: error, shopId }, 'A platform mirror took Postgres too long; other shops go on.');
-      return false;
+      return 'failed';
     }
     if (isInfrastructureError(error)) throw error;
     logger.error({ err: error, shopId }, 'A platform mirror met a fault of ours; other shops go on.');
-    return false;
+    return 'failed';
   }
 }
 
-/** Its platform may have been taken away since the look. */
+/** Undefined if the shop was disconnected from its platform since the look. */
 async function findConnected(database: Database, shopId: number): ReturnType<typeof findShop> {
   const shop = await findShop(database, shopId);
   return shop === undefined || shop.platform === null ? undefined : shop;

@@ -11,10 +11,10 @@ import { logRecurring } from '../shared/runtime/recurring-fault.js';
 
 const operationsEveryMs = 60_000;
 const operationBatch = { keptMs: operationsKeptMs, batchSize: 2_000 };
-/** A round looks at every facet, at most 10,000 a second. */
+/** A round looks at every facet, at most 10,000 of them a second. */
 const facetsEveryMs = 600_000;
 const facetBatchSize = 1_000;
-/** An import has a facet for minutes before it uses it. */
+/** How long a facet without materials is kept: an import makes its facets minutes before it uses them. */
 const facetRestMs = 3_600_000;
 /** A pause between two batches leaves Postgres to the lanes: at most 20,000 operations a second. */
 const pauseMs = 100;
@@ -46,7 +46,7 @@ export function startPruning({ database, logger }: { database: Database; logger:
   };
 }
 
-/** @param prune prunes a batch, and says where it ended if there may be more */
+/** @param prune prunes a batch; resolves with where it ended, or with undefined if there is no more */
 function inBatches<Last>(prune: (after?: Last) => Promise<Last | undefined>): (signal: AbortSignal) => Promise<void> {
   return async (signal) => {
     let after: Last | undefined;

@@ -3,30 +3,32 @@ import { jobVersion, parseOperationsJob } from '../shared/queue/job-format.js';
 import type { OperationsJob } from '../shared/queue/job-format.js';
 import type { HeldMaterial } from '../shared/queue/leases.js';
 
-/** A job in the hands of a lane. */
+/** A job of a material that a lane holds. */
 export interface Job {
   id: string;
   queue: string;
   /** How often the job was handed out, this time included. */
   deliveries: number;
-  /** Undefined where its data is no job of ours; then it is finished without being applied. */
+  /** Undefined if its data is no job of ours; then it is removed without being applied. */
   content: OperationsJob | undefined;
-  /** It was queued for another database than the one we write to: by an installation that shares, or shared, our Redis. */
+  /**
+   * It is meant for another database than this worker writes to: from an installation that uses, or used, our Redis.
+   */
   isMisdirected: boolean;
-  /** What its operations come to, in rows of adjustments. */
+  /** How much work its operations are, in rows of adjustments. */
   weight: number;
 }
 
 /**
- * What a field update weighs: its result is the whole material, up to 40 KB, and all results of a transaction go out as
- * one message. 1,536 updates of large materials made 48 MB, at which Redis closes the connection that should hear them.
+ * The weight of a field update. Its result is the whole material, up to 40 KB, and the results of a transaction are one
+ * message: 1,536 updates of large materials made 48 MB, and at that Redis closes the connection that should hear them.
  */
 const rowsPerUpdate = 40;
 
 /**
  * Reads the jobs of the held materials, in their order.
  *
- * @param database the one we write to, as far as it is known
+ * @param database identity of the one that this worker writes to; undefined while it is unknown
  */
 export function readJobs(held: HeldMaterial[], database: string | undefined): Job[] {
   return held.flatMap(({ queue, jobs }) =>
@@ -45,7 +47,7 @@ function weightOf(content: OperationsJob | undefined): number {
   return weight;
 }
 
-/** What only claims to be an operation counts as one row; its fault is dealt with when it is applied. */
+/** Data that is no valid operation counts as one row; applying it then fails. */
 function rowsOf({ command }: Partial<Operation>): number {
   if (command?.kind === 'update') return rowsPerUpdate;
   return command?.kind === 'adjust' && Array.isArray(command.rows) ? command.rows.length : 1;

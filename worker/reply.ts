@@ -5,8 +5,8 @@ import type { Batch } from '../shared/redis/batch.js';
 import type { Job } from './read-jobs.js';
 
 /**
- * Adds to a batch one message for each API process that waits (pipeline §2.7). A message that is lost costs its waiter
- * a second, until its look-up finds the outcome in Postgres.
+ * Adds to a batch one message for each API process that has a waiter for these jobs (pipeline §2.7). If a message is
+ * lost, its waiters wait a second longer, until a look-up finds their outcomes in Postgres.
  */
 export function publishRepliesIn(batch: Batch, jobs: Job[], outcomes: Map<string, Reply>): void {
   const byReceiver = new Map<string, Replies>();

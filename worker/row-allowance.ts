@@ -1,11 +1,11 @@
-/** How many rows may be read in each of many rounds, where a round learns only afterwards how many it has read. */
+/** Bounds the rows that rounds read, where a round learns only afterwards how many it has read. */
 export interface RowAllowance {
-  /** @returns whether the round may read: if earlier ones have read too much, later ones wait to make it good */
+  /** @returns whether the round may read; not if earlier ones have read so much that it must be made up for */
   beginRound(): boolean;
   spend(rows: number): void;
 }
 
-/** What is not read in a round is not saved up: after a quiet hour there is no burst. */
+/** Rows that a round does not read are not saved for later, so that there is no burst after a quiet hour. */
 export function createRowAllowance(rowsPerRound: number): RowAllowance {
   let left = 0;
   return {

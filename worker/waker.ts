@@ -4,17 +4,15 @@ import { keys } from '../shared/queue/names.js';
 
 /** Lets the idle lanes of a process wait for work on one blocking connection. */
 export interface Waker {
-  /**
-   * Resolves when there may be work: woken by an announcement, at the latest after a second, and at once when closed.
-   */
+  /** Resolves when there may be work: at an announcement, after a second at the latest, at once when closed. */
   wait(): Promise<void>;
-  /** Wakes every lane, for the last time; calling it again does nothing. */
+  /** Wakes every lane, and from now on lets none wait. Calling it again does nothing. */
   close(): void;
 }
 
 const waitSecondsMax = 1;
 
-/** How often lanes look for work while nothing can wake them. */
+/** How often lanes look for work while the connection that would wake them is away. */
 const lookMs = 100;
 
 /**
@@ -30,7 +28,6 @@ export function createWaker(redis: Redis): Waker {
     isPopping = true;
     while (waiting.length > 0 && !isClosed) {
       const popped = await redis.blpop(keys.wake, waitSecondsMax).catch(() => undefined);
-      // Without this connection there is nothing to wait on, and the lanes look by themselves, now and then.
       if (popped === undefined) {
         await sleep(lookMs, undefined, { ref: false });
         break;
@@ -51,7 +48,8 @@ export function createWaker(redis: Redis): Waker {
       });
     },
     close() {
-      // On a connection that is closed already, ioredis' disconnect() would keep the process for another two seconds.
+      // If the connection is closed already, ioredis' disconnect() would keep the process alive for another two
+      // seconds.
       if (isClosed) return;
       isClosed = true;
       for (const wake of waiting.splice(0)) wake();

@@ -13,16 +13,16 @@ export interface WorkerMetrics {
   failed(operations: number): void;
   /** A transaction met a passing fault and runs again. */
   retried(): void;
-  /** A cycle was given up, and its materials given back, since Redis or Postgres failed it. */
+  /** A cycle was given up, and its materials given back, because of a fault of Redis or Postgres. */
   faulted(): void;
   leasesLost(count: number): void;
   ledgerChecked(found: { materials: number; levels: number; entries: number }): void;
   mismatched(kind: MismatchKind): void;
 }
 
-/** What it put on record, without the materials that it left out; it took so many seconds. */
+/** A transaction that committed: what it put on record, without the materials that it left out. */
 export interface CommittedTransaction extends Pick<ApplyReport, 'records' | 'clampedRows'> {
-  /** That had an operation in it: one whose operations were divided among several transactions counts in each. */
+  /** Jobs with an operation in it. One that was divided among several transactions counts in each. */
   jobs: number;
   materials: number;
   seconds: number;
@@ -84,7 +84,7 @@ export function createWorkerMetrics(): WorkerMetrics {
 
 type RowResult = 'ok' | RowFailureCode;
 
-/** As in `operations.status`, but executed operations that came to nothing or were only tried are counted apart. */
+/** As in `operations.status`, but executed operations that were rejected, replayed or a dry run are counted apart. */
 type CountedOutcome = 'executed' | 'rejected' | 'dry-run' | 'replayed' | 'key-reused' | 'expired' | 'failed';
 
 const rowResults: RowResult[] = ['ok', 'NOT_FOUND', 'INVALID_INPUT', 'CONFLICT'];
@@ -145,7 +145,7 @@ function tallyOf(records: ApplyReport['records']): Tally {
   const tally: Tally = { rows: new Map(), operations: new Map() };
   for (const { operation, outcome } of records) {
     const counted = countedOutcome(operation, outcome);
-    // Cancelled meanwhile, and put on record by the API that cancelled it.
+    // It was not this worker but an API process that put a cancelled operation on record.
     if (counted === 'cancelled') continue;
     add(tally.operations, counted, 1);
     if (counted !== 'executed' || outcome.status !== 'executed' || outcome.result.kind !== 'adjusted') continue;

@@ -81,7 +81,7 @@ describe('a transaction of a cycle that takes longer than it may', () => {
   });
 
   it('is given back whole by a lane that stops', async () => {
-    const ended = await apply([[book(tooMuch)], [book()]], { goesOn: () => false }).catch((error: unknown) => error);
+    const ended = await apply([[book(tooMuch)], [book()]], { isStopping: () => true }).catch((error: unknown) => error);
     expect(ended).to.have.property('code', '57014');
     expect(await totals()).to.deep.equal([0, 0, 0, 0]);
   });

@@ -5,12 +5,12 @@ import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import { queueName } from '../../shared/queue/names.js';
 import { applyJobs } from '../../worker/apply-jobs.js';
-import type { CycleClock } from '../../worker/apply-jobs.js';
+import type { CycleTimes } from '../../worker/apply-jobs.js';
 import { cycleMsMax } from '../../worker/cycle.js';
 import type { WorkerDeps } from '../../worker/deps.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
 
-interface LaneOptions extends Partial<CycleClock> {
+interface LaneOptions extends Partial<CycleTimes> {
   deliveries?: number;
   metrics?: WorkerDeps['metrics'];
 }
@@ -35,6 +35,11 @@ export function applyAsLane(
       weight: operations.length,
     };
   });
-  const now = { nowMs: Date.now(), sinceSentMs: () => 0, goesOn: () => true, endMs: performance.now() + cycleMsMax };
+  const now = {
+    nowMs: Date.now(),
+    sinceSentMs: () => 0,
+    isStopping: () => false,
+    endMs: performance.now() + cycleMsMax,
+  };
   return applyJobs(deps, jobs, { ...now, ...taken });
 }

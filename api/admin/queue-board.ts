@@ -13,7 +13,7 @@ export interface QueueBoard {
   close: () => void;
 }
 
-/** The page asks for all of them every few seconds, with some seven commands for each. */
+/** The page asks for all of them every few seconds, and each takes some seven commands of Redis. */
 const queuesMax = 100;
 
 /**

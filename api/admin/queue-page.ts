@@ -19,9 +19,9 @@ export interface QueuePageDeps {
 const queuePagePath = '/queues';
 
 /**
- * The page that shows what waits in the queues (reliability §3), to whoever has the token: in a browser as the password
- * of any user name, else as a bearer token. It only reads: methods other than GET and HEAD are refused before bull-board
- * sees them, whatever it would do with them.
+ * The page that shows what waits in the queues (reliability §3), for those who have the token: in a browser as the
+ * password of any user name, otherwise as a bearer token. It only reads: methods other than GET and HEAD are refused
+ * before bull-board sees them.
  */
 export function createQueuePage({ token, redisUrl, logger }: QueuePageDeps): QueuePage {
   let opening: Promise<QueueBoard> | undefined;
@@ -35,7 +35,7 @@ export function createQueuePage({ token, redisUrl, logger }: QueuePageDeps): Que
         return board;
       })
       .catch((error: unknown) => {
-        // The next look tries again.
+        // So that the next request tries again.
         opening = undefined;
         throw error;
       });
@@ -75,7 +75,7 @@ export function createQueuePage({ token, redisUrl, logger }: QueuePageDeps): Que
 const ask = { 'WWW-Authenticate': 'Basic realm="queues", charset="UTF-8"' };
 const onlyReads = { Allow: 'GET, HEAD' };
 
-/** The page would take its font from Google; nothing here is fetched from elsewhere. */
+/** Nothing may be fetched from elsewhere: the page would take its font from Google. */
 const pageHeaders = {
   'Content-Security-Policy':
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; font-src 'self'; " +
@@ -92,7 +92,7 @@ function shownToken({ headers: { authorization = '' } }: IncomingMessage): strin
   return pair.slice(pair.indexOf(':') + 1);
 }
 
-/** Compares their sums, which have one length, so that the time it takes tells nothing. */
+/** Compares hashes, which have the same length, so that the time it takes tells nothing about the token. */
 function isToken(token: string, shown: string): boolean {
   const sum = (text: string) => createHash('sha256').update(text).digest();
   return timingSafeEqual(sum(token), sum(shown));

@@ -13,9 +13,10 @@ import { withPlainFault } from './protocol-fault.js';
 export type AgentSurfaceDeps = Omit<McpServerDeps, 'caller'>;
 
 /**
- * The Model Context Protocol over Streamable HTTP, stateless (contract §1 `/mcp`): each message is answered by a server
- * of its own, with one JSON document and no stream, so any process can answer any message and nothing is kept between
- * two. Both generations of the protocol are spoken: 2026-07-28, and 2025-11-25 and before with its handshake.
+ * The Model Context Protocol over Streamable HTTP, stateless (contract §1 `/mcp`). Each message is answered by a server
+ * object of its own, with one JSON document and no stream: nothing is kept between two messages, and any process can
+ * answer any of them. Both generations of the protocol are spoken: 2026-07-28, and 2025-11-25 and before with its
+ * handshake.
  *
  * It costs 0.15 ms a message on top of the operation (measured on Node 20), and only here: REST does not pass through
  * it.
@@ -33,7 +34,7 @@ export function createAgentSurface(deps: AgentSurfaceDeps): AgentSurface {
       () => createMcpServer({ ...deps, caller }),
       onerror,
     );
-    // This is how the library reports a fault: it is logged and answered as any other.
+    // This is how the library reports a fault of ours or its own; thrown, it is logged and answered as any other.
     if (response.status >= 500) throw new Error('the MCP library failed', { cause: problem });
     return {
       status: response.status,
@@ -65,8 +66,8 @@ async function answer(
 }
 
 /**
- * What the protocol looks at of a request whose body is read already. `Accept` is always what it asks for, since no
- * value of it is ever 406 here (contract §2). There is no signal: a client that goes away does not end what it has
+ * The request as the library sees it; its body is already read. `Accept` is always what the library wants, because here
+ * no value of it is a 406 (contract §2). There is no abort signal: a client that goes away does not end what it has
  * begun.
  */
 function protocolRequest(sent: IncomingHttpHeaders): Request {

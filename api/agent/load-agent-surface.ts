@@ -2,9 +2,9 @@ import type { AgentSurface } from '../agent-exchange.js';
 import type { AgentSurfaceDeps } from './agent-surface.js';
 
 /**
- * The agent surface, loaded with the first message: the protocol's library, the schema language that it brings and the
- * tools are an eighth of what an API process would load at its start, and many a process never hears an agent. The first
- * message takes 0.2 s for it, and requests beside it once up to 0.13 s (measured on Node 20).
+ * The agent surface, loaded with the first message. The protocol's library, the schema language that it brings and the
+ * tools would be an eighth of what an API process loads at its start, and many processes never hear from an agent. The
+ * first message takes 0.2 s longer, and requests at that moment up to 0.13 s (measured on Node 20).
  */
 export function loadAgentSurface(deps: AgentSurfaceDeps): AgentSurface {
   let loading: Promise<AgentSurface> | undefined;

@@ -12,14 +12,14 @@ import { tools } from './tools.js';
 export interface McpServerDeps {
   services: Services;
   caller: Caller;
-  /** Logs a fault and returns its answer, which may show nothing of the fault's inside. */
+  /** Logs a fault and returns its answer, which shows nothing of the fault itself. */
   answerFault: (error: unknown, about: { requestId: string; route: string }) => Refusal;
 }
 
 /**
- * The protocol's side of one request: which tools the caller's key may use, and the call of one. The handlers are set
- * on the server itself, so that the contract's schemas are published as they are and the contract's readers judge the
- * arguments: the library would want them in a schema language of its own.
+ * The protocol's server for one request: it lists the tools that the caller's key may use, and calls one. The handlers
+ * are set on the inner server, so that the contract's schemas are published as they are, and the contract's readers
+ * check the arguments: `registerTool` of the library wants schemas in a language of its own.
  */
 export function createMcpServer(deps: McpServerDeps): McpServer {
   const mcp = new McpServer(

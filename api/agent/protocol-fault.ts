@@ -3,14 +3,15 @@ import { detailsMax, pointerStep } from '../../shared/contract/faults.js';
 import { isJsonObject } from '../../shared/contract/json-object.js';
 
 /**
- * How each protocol error begins in the library's answer. Failed rows of a tool's result may look alike; texts cannot.
+ * How a protocol error begins in the library's answer. A failed row in a tool's result begins alike; a text cannot,
+ * since its quotes are escaped.
  */
 const errorMark = '"error":{"code":';
 
 /**
- * An answer of the library. Its errors about params are its schema's own words as JSON, and those of `initialize` carry
- * the code of a server fault. They become what a client can act on: Invalid params, and where. No other answer is
- * changed.
+ * Makes the library's errors about params readable. It answers the issues of its schemas as JSON within the message,
+ * and those of `initialize` with the code of a server fault; a client can act on "Invalid params", and where. No other
+ * answer is changed.
  */
 export function withPlainFault(body: string): string {
   if (!body.includes(errorMark)) return body;
@@ -28,7 +29,7 @@ interface Issue {
   message: string;
 }
 
-/** A list of issues is the whole message, or its end. */
+/** The issues in a message, of which they are the whole or the end. */
 function issuesIn(message: string): Issue[] {
   try {
     const issues: unknown = JSON.parse(message.slice(message.indexOf('[')));

@@ -1,7 +1,7 @@
 import { publishFormat } from '../../shared/contract/published-formats.js';
 import type { Schema } from '../../shared/contract/published-formats.js';
 
-/** A schema of the contract as clients are shown it: except for formats, what is published is what is checked. */
+/** A schema of the contract as clients see it: the one that checks, but with formats that clients know. */
 export function publishedSchema(schema: Schema): Schema {
   return publish(schema) as Schema;
 }

@@ -3,9 +3,9 @@ import type { Caller } from '../caller.js';
 import { canonicalJson, idempotencyOf } from '../operations/idempotency.js';
 
 /**
- * The idempotency that the argument `idempotencyKey` gives a call (contract §7). It is remembered for shop + `POST` +
- * `/mcp/<tool>/<variantId>` + key. The path is the one that the call would have if it had its own, so a key of the REST
- * surface, or of another tool or material, is another key. All other arguments give the call its meaning.
+ * The idempotency that the argument `idempotencyKey` gives a call (contract §7). The key is remembered for shop +
+ * `POST` + `/mcp/<tool>/<variantId>`, a path that exists only for this, so the same key on REST, for another tool or
+ * for another material is another key. All other arguments are the meaning of the call.
  */
 export function toolIdempotency(
   tool: string,

@@ -30,7 +30,7 @@ function shown({ code, message, details = [], retryAfterSeconds }: RequestError)
   };
 }
 
-/** A fault in a path or query has a bare name on REST; here it is in an argument, and so has a JSON Pointer. */
+/** On REST a fault in path or query is at a bare name. Here that is an argument, which a JSON Pointer points at. */
 function intoArguments({ path, message }: ErrorDetail): ErrorDetail {
   return { path: path === '' || path.startsWith('/') ? path : pointerStep(path), message };
 }

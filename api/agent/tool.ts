@@ -2,6 +2,7 @@ import type { Tool as PublishedTool } from '@modelcontextprotocol/server';
 import { ajv } from '../../shared/contract/ajv.js';
 import { faultsOf, pointerStep, refuseInput } from '../../shared/contract/faults.js';
 import { isJsonObject } from '../../shared/contract/json-object.js';
+import type { Schema } from '../../shared/contract/published-formats.js';
 import { fieldsMax } from '../../shared/contract/read-inventory-batch.js';
 import type { KeyScope } from '../../shared/database/api-keys.js';
 import { succeed } from '../../shared/domain/errors.js';
@@ -11,13 +12,12 @@ import { answered } from '../operations/dispatch-answer.js';
 import type { Answered } from '../operations/dispatch-answer.js';
 import type { Services } from '../services.js';
 import { publishedSchema } from './published-schema.js';
-import type { Schema } from '../../shared/contract/published-formats.js';
 
-/** A tool as agents are told of it, and what calling it does. */
+/** A tool: what agents are told of it, and what a call of it does. */
 export interface Tool {
   scope: KeyScope;
   published: PublishedTool;
-  /** @param args as they came; what is wrong with them is INVALID_INPUT */
+  /** @param args unchecked; INVALID_INPUT if anything is wrong with them */
   call: (services: Services, caller: Caller, args: unknown) => Promise<Answered<object>>;
 }
 
@@ -26,23 +26,23 @@ export interface ToolDefinition<Args> {
   title: string;
   description: string;
   scope: KeyScope;
-  /** Of a write: whether the same call again changes nothing further. */
+  /** Whether the same call again changes nothing more. */
   idempotent: boolean;
   input: Schema;
-  /** The schema that judges the arguments, where it is not `input`: some parts have readers of their own. */
-  judged?: Schema;
+  /** The schema that checks the arguments, if that is not `input`: some parts of them have readers of their own. */
+  checkedBy?: Schema;
   output: Schema;
-  /** @param args valid by `judged`, or else by `input` */
+  /** @param args valid by `checkedBy`, or else by `input` */
   run: (services: Services, caller: Caller, args: Args) => Promise<Answered<object>>;
 }
 
-/** Of a read's arguments as JSON: its REST twin has no more room either, in a request line that ends at 16 KiB. */
+/** The arguments of a read, as JSON: its REST twin has no more room either, in a request line of at most 16 KiB. */
 const readCharactersMax = 16_384;
 
-/** A tool of the table: its arguments are judged by the schema that is published, or by `judged`, compiled once. */
+/** Makes a tool. Its arguments are checked by `checkedBy` or else by `input`, the schema that is published. */
 export function createTool<Args extends object>(definition: ToolDefinition<Args>): Tool {
-  const { scope, input, judged = input, run } = definition;
-  const isValid = ajv.compile<Args>(judged);
+  const { scope, input, checkedBy = input, run } = definition;
+  const isValid = ajv.compile<Args>(checkedBy);
   const read = (args: unknown): Result<Args> => {
     const fault = sizeFault(args, scope);
     if (fault !== undefined) return refuseInput('call', [fault]);
@@ -71,7 +71,7 @@ function sizeFault(args: unknown, scope: KeyScope): ErrorDetail | undefined {
   return undefined;
 }
 
-/** No tool goes out into the world: what it reads and changes is the shop's own. A write may replace what was there. */
+/** As agents see the tool. None is "open world", since it reads and changes only what is the shop's own. */
 function publish({ name, title, description, scope, idempotent, input, output }: ToolDefinition<never>): PublishedTool {
   return {
     name,

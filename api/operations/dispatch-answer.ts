@@ -1,17 +1,17 @@
-import { fail, succeed } from '../../shared/domain/errors.js';
-import type { Result } from '../../shared/domain/errors.js';
 import { batchResult } from '../../shared/domain/batch-result.js';
 import type { BatchResult, RowFailure } from '../../shared/domain/batch-result.js';
+import { fail, succeed } from '../../shared/domain/errors.js';
+import type { Result } from '../../shared/domain/errors.js';
 import type { VersionedMaterial } from '../../shared/domain/material.js';
 import type { OperationResult } from '../../shared/domain/operation.js';
-import { internalError, LostAnswer } from '../fault-answers.js';
 import type { DispatchOutcome } from '../dispatch/dispatch-outcome.js';
+import { internalError, LostAnswer } from '../fault-answers.js';
 import type { OpenChange, Wording } from './wording.js';
 
-/** The outcome of a use case that changes something. */
+/** What a use case that changes something answers. */
 export interface Answered<T> {
   result: Result<T>;
-  /** Whether this is what an earlier request with the same key was answered (contract §7, `Idempotency-Replayed`). */
+  /** Whether this is the remembered answer to an earlier request with the same key (contract §7). */
   replayed: boolean;
 }
 
@@ -19,6 +19,7 @@ export function answered<T>(result: Result<T>, replayed = false): Answered<T> {
   return { result, replayed };
 }
 
+/** What an answer depends on, beside the outcome. */
 interface Asked extends OpenChange {
   wording: Wording;
   /** A dry run is certainly not applied, whatever became of it. */
@@ -26,14 +27,14 @@ interface Asked extends OpenChange {
 }
 
 /**
- * `data` of a batch, or the request-level error it collapses to (contract §3.7).
+ * The answer to a batch: `data`, or the error of the whole request if all rows failed alike (contract §3.7).
  *
- * @param malformed rows that were left out of what was dispatched, by their index in the request
+ * @param malformed rows of the request that were not dispatched, each with its index there
  */
 export function answerToBatch(
   outcome: DispatchOutcome,
   asked: Asked,
-  malformed: readonly RowFailure[] = [],
+  malformed: readonly RowFailure[],
 ): Answered<BatchResult> {
   return answerTo(outcome, asked, (result) => {
     if (result.kind !== 'adjusted') return undefined;
@@ -42,7 +43,7 @@ export function answerToBatch(
   });
 }
 
-/** The state after the commit, for `data` of a field update (contract §2 "Material"). */
+/** The answer to a field update: the material after the commit (contract §2 "Material"). */
 export function answerToUpdate(outcome: DispatchOutcome, asked: Asked): Answered<VersionedMaterial> {
   return answerTo(outcome, asked, (result) => {
     if (result.kind !== 'updated') return undefined;
@@ -51,7 +52,7 @@ export function answerToUpdate(outcome: DispatchOutcome, asked: Asked): Answered
   });
 }
 
-/** What each certainty of the pipeline means to a client (contract §5: 422, 500, 503, 504). */
+/** What each outcome of the dispatch means to a client (contract §5: 422, 500, 503, 504). */
 function answerTo<T>(
   outcome: DispatchOutcome,
   asked: Asked,
@@ -66,7 +67,7 @@ function answerTo<T>(
       return answered(internalError);
     case 'not-applied': {
       const { message, retryAfterSeconds } = outcome;
-      return answered(fail('SERVICE_UNAVAILABLE', `${message} ${certainOf(asked)}`, { retryAfterSeconds }));
+      return answered(fail('SERVICE_UNAVAILABLE', `${message} ${whatIsCertain(asked)}`, { retryAfterSeconds }));
     }
     case 'unknown':
       if (asked.dryRun) return answered(unansweredDryRun);
@@ -75,10 +76,10 @@ function answerTo<T>(
 }
 
 /**
- * What a 503 is certain of. It speaks of one attempt (contract §5, 504): an earlier one with the same key may have been
- * applied, so whoever read here that nothing was, and took a new key, would do it twice.
+ * What is certain after a 503. It is about this attempt only (contract §5, 504). An earlier one with the same key may
+ * have been applied: a client that is told "nothing was", and takes a new key, would apply its change twice.
  */
-function certainOf({ hasKey, dryRun }: Asked): string {
+function whatIsCertain({ hasKey, dryRun }: Asked): string {
   if (!hasKey || dryRun) return 'Nothing was applied.';
   return 'This attempt was not applied; one before it with the same key may have been, so keep the key.';
 }

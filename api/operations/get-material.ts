@@ -4,7 +4,7 @@ import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
-import { materialNotFound, refuseToRead } from './material-address.js';
+import { materialNotFound, refuseToRead } from './material-refusals.js';
 
 export interface GetMaterialInput {
   variantId: string;

@@ -28,7 +28,7 @@ export function canonicalJson(value: unknown): string {
   return `{${members.map(([key, member]) => `${JSON.stringify(key)}:${canonicalJson(member)}`).join(',')}}`;
 }
 
-/** Covers the parts and where each ends, so that no two lists of parts share a sum. */
+/** Hashes the parts and where each ends, so that no two different lists have the same sum. */
 function sha256(parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('hex');
 }

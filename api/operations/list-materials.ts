@@ -12,8 +12,8 @@ import type { Services } from '../services.js';
 
 const mib = 1_024 * 1_024;
 /**
- * As JSON, in UTF-8: room for a thousand of the longest texts in ASCII, which take 13. In other characters those were
- * 52 MB, for which nobody else was heard for 2.7 s.
+ * The text of a page as JSON, in UTF-8. A thousand of the longest texts take 13 MiB in ASCII, so they fit. In other
+ * characters they were 52 MB, and for 2.7 s the process answered nobody else.
  */
 const textMibMax = 16;
 
@@ -43,7 +43,7 @@ function refusePage(bytes: number): Refusal {
 
 const defaultOf = listQuerySchema.properties;
 
-/** An unknown sort key or direction is ignored; everything else was judged by the schema (contract §2 "List"). */
+/** An unknown sort key or direction is ignored; the schema has checked everything else (contract §2 "List"). */
 function withDefaults(input: ListQuery): MaterialListQuery {
   return {
     page: input.page ?? defaultOf.page.default,

@@ -10,7 +10,7 @@ import type { Result } from '../../shared/domain/errors.js';
 import { toUnits } from '../../shared/domain/quantity.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
-import { materialNotFound, refuseToRead } from './material-address.js';
+import { materialNotFound, refuseToRead } from './material-refusals.js';
 
 export interface ReadHistoryInput {
   variantId: string;
@@ -38,7 +38,7 @@ export async function readHistory(
   const found = await reads.ask(shop.id, async (database) => {
     const ref = { shopId: shop.id, materialId: variantId };
     const page = await readLedger(database, ref, wanted, { position, limit });
-    // Only where there is nothing to show does it matter whether the material exists.
+    // Whether the material exists must be asked only if there is nothing to show.
     const isThere = page.records.length > 0 || (await findMaterial(database, shop.id, variantId)) !== undefined;
     return isThere ? page : undefined;
   });
@@ -70,7 +70,7 @@ function toItem(record: LedgerRecord): HistoryItem {
   };
 }
 
-/** Opaque to clients: what it holds may change, and a client that builds its own would break. */
+/** Opaque to clients, because its content may change. */
 function toCursor({ atMs, skipped }: LedgerPosition): string {
   return Buffer.from(`${atMs}.${skipped}`).toString('base64url');
 }
@@ -84,7 +84,7 @@ function parseCursor(cursor: string): LedgerPosition | undefined {
   return toCursor(position) === cursor ? position : undefined;
 }
 
-/** Named alike for a query and for the arguments of a tool. */
+/** The parameter of the query and the argument of the tool have the same name, so this fits both. */
 const badCursor = fail('INVALID_INPUT', 'The cursor is not the nextCursor of a page.', {
   details: [{ path: 'cursor', message: 'Is not the nextCursor of a page.' }],
 });

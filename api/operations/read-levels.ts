@@ -8,7 +8,7 @@ import type { PlatformError, PlatformLevel } from '../../shared/platform/commerc
 import { openPlatformShop } from '../../shared/platform/open-platform-shop.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
-import { materialNotFound, refuseToRead } from './material-address.js';
+import { materialNotFound, refuseToRead } from './material-refusals.js';
 
 export interface ReadLevelsInput {
   variantId: string;
@@ -26,11 +26,12 @@ export async function readLevels(
   caller: Caller,
   { variantId, locationIds: wanted = [] }: ReadLevelsInput,
 ): Promise<Result<InventoryLevels>> {
-  // As with every filter: an agent sends an empty list for one that it does not want.
+  // An empty filter is no filter, as everywhere: agents send an empty list for one that they do not want.
   const locationIds = wanted.length === 0 ? undefined : wanted;
   const refusal = refuseToRead(variantId);
   if (refusal !== undefined) return refusal;
-  // For a platform material too: this finds an unknown one before any call, and which wanted locations the shop has.
+  // Our own tables are read for a platform material too: they tell an unknown one without a call to the platform, and
+  // which of the wanted locations the shop has.
   const shopId = caller.shop.id;
   const found = await services.reads.ask(shopId, (database) => findLevels(database, shopId, variantId, locationIds));
   if (!found.ok) return found;
@@ -43,7 +44,7 @@ export async function readLevels(
   return succeed({ variantId, origin: 'platform', totalQuantity: totalOf(theirs.data), levels: sorted(levels) });
 }
 
-/** All of the variant's levels whatever the filter, since the total is over all; a filter would read the same pages. */
+/** All levels of the variant, whatever the filter: the total is over all, and a filter would not save a page. */
 async function readFromPlatform(
   services: Services,
   { shop }: Caller,
@@ -68,9 +69,9 @@ function upstreamError(error: PlatformError): Refusal {
 type Level = InventoryLevels['levels'][number];
 
 /**
- * The wanted locations that the shop has, at 0 where the platform has no level (contract §2). Where the platform has
- * one, the shop has the location, though the mirror may not know it yet: a filter must not hide what is shown without
- * it.
+ * The levels at the wanted locations that the shop has, at 0 where the platform has no level (contract §2). A location
+ * where the platform has one counts as the shop's, though the mirror may not know it yet: a filter must not hide what
+ * is shown without it.
  */
 function atWanted(wanted: readonly string[], ours: readonly Level[], theirs: readonly PlatformLevel[]): Level[] {
   const ids = new Set(wanted);
@@ -84,7 +85,7 @@ function sorted(levels: readonly Level[]): Level[] {
   return levels.toSorted((a, b) => Buffer.from(a.locationId).compare(Buffer.from(b.locationId)));
 }
 
-/** Whole units of one variant: their sum stays far below where a double loses units. */
+/** Levels of a platform are whole units, and their sum is far below where a double loses units. */
 function totalOf(levels: readonly PlatformLevel[]): number {
   return levels.reduce((total, { quantity }) => total + quantity, 0);
 }

@@ -8,12 +8,12 @@ import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 import { answered, answerToUpdate } from './dispatch-answer.js';
 import type { Answered } from './dispatch-answer.js';
-import { materialNotFound, refuseToWrite } from './material-address.js';
+import { materialNotFound, refuseToWrite } from './material-refusals.js';
 import type { Wording } from './wording.js';
 
 export interface UpdateMaterialInput {
   variantId: string;
-  /** Valid; only what was sent. */
+  /** Valid; only the fields that were sent. */
   changes: MaterialChanges;
   /** Change only while the version of the fields is one of these (contract §7 `If-Match`); undefined for any. */
   ifVersions?: number[] | undefined;
@@ -23,9 +23,9 @@ export interface UpdateMaterialInput {
 
 /**
  * Changes fields of one virtual material (spec §PATCH /raw-materials/{variantId}) and answers with its state after the
- * commit. Without a change or a key nothing is dispatched: the material is read (contract §2 "Editable fields"). A key
- * alone is dispatched: the worker looks it up, and remembers the answer (contract §7).
- * Errors: as `adjustInventory`; PRECONDITION_FAILED.
+ * commit. With neither a change nor a key, nothing is dispatched and the material is only read (contract §2 "Editable
+ * fields"). With a key alone it is dispatched: the worker looks the key up, and remembers the answer (contract §7).
+ * Errors: as `adjustInventory`, and PRECONDITION_FAILED.
  */
 export async function updateMaterial(
   services: Services,

@@ -8,10 +8,10 @@ export interface OpenChange {
   fieldsOnly: boolean;
 }
 
-/** What a surface tells its client to do next, in its own terms: a path, a header, a tool. */
+/** What a client is told to do next, in the terms of its surface: a path and a header, or a tool. */
 export interface Wording {
-  /** Where a key came with another request before (contract §7). */
+  /** For a key that was used with another request before (contract §7). */
   keyReused: string;
-  /** How the outcome of a change is learnt that was open at the end of the wait (contract §5, 504). */
+  /** For a change whose outcome is unknown at the end of its wait: how to find it out (contract §5, 504). */
   openOutcome: (change: OpenChange) => string;
 }

@@ -2,14 +2,14 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 
-/** What the page loads of swagger-ui-dist: nothing else of the package is ever read. */
+/** The files of swagger-ui-dist that the page loads; no other is ever read. */
 const packagedFiles = {
   'swagger-ui.css': 'text/css; charset=utf-8',
   'swagger-ui-bundle.js': 'text/javascript; charset=utf-8',
   'favicon-32x32.png': 'image/png',
 } as const;
 
-/** Our own two, in place of the package's: its start script names another service's address. */
+/** Two files of our own in place of the package's, whose start script opens another service's document. */
 const ownFiles = {
   'init.js': {
     type: 'text/javascript; charset=utf-8',

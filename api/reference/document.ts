@@ -16,7 +16,7 @@ import { publicOperations } from './public-operations.js';
 /** What the document takes from a line of the table of routes. */
 export interface DocumentedRoute {
   method: string;
-  /** A pattern is no resource of its own but another form of a bad id, and is left out. */
+  /** A pattern is only another form of a bad id, not a resource, and is left out of the document. */
   path: string | RegExp;
   scope: 'read' | 'write';
   types?: readonly string[];
@@ -29,7 +29,7 @@ export interface OpenApiDocument {
   [part: string]: unknown;
 }
 
-/** The errors of any request; below, those of any request that must show a key. */
+/** The errors that any request may meet. */
 const commonErrors = [
   'INVALID_INPUT',
   'METHOD_NOT_ALLOWED',
@@ -38,6 +38,7 @@ const commonErrors = [
   'HEADERS_TOO_LARGE',
   'INTERNAL_ERROR',
 ] as const satisfies readonly ErrorCode[];
+/** The errors that any request with a key may meet. */
 const routeErrors = [
   ...commonErrors,
   'UNAUTHORIZED',
@@ -47,8 +48,9 @@ const routeErrors = [
 ] as const satisfies readonly ErrorCode[];
 
 /**
- * The OpenAPI 3.1 document (contract §1), made of the table of routes and of the schema constants that validate. Throws
- * where a route has no text in `operations`: a programmer's error, which a test finds first.
+ * The OpenAPI 3.1 document (contract §1), made from the table of routes and from the schemas that validate.
+ *
+ * @throws where a route is not described in `operations.ts`: a programmer's error, which a test finds first
  */
 export function openApiDocument(routes: readonly DocumentedRoute[]): OpenApiDocument {
   const hoist = createHoist();

@@ -1,6 +1,6 @@
 import type { ErrorCode } from '../../shared/domain/errors.js';
 
-/** For each code what the running service answered, as in `replyExamples`, without its `meta`. */
+/** For each code an error as the running service answered it, without `meta`; see `replyExamples`. */
 export const errorExamples: Readonly<Record<ErrorCode, object>> = {
   INVALID_INPUT: {
     code: 'INVALID_INPUT',

@@ -10,7 +10,7 @@ export interface Hoist {
 
 /**
  * Moves the contract's schemas into `components/schemas` under their titles, so that a generated client has a name for
- * each. Throws where two different schemas have one title: a programmer's error, seen at the first start.
+ * each. It throws if two different schemas have one title: a programmer's error, seen at the first start.
  */
 export function createHoist(): Hoist {
   const schemas: Record<string, Schema> = {};
@@ -21,7 +21,7 @@ export function createHoist(): Hoist {
     const source = sources.get(title);
     if (source === undefined) {
       sources.set(title, schema);
-      // Reserved before its parts are looked at, so that components stand in the order in which they are met.
+      // Reserved before its parts are hoisted, so that a schema comes before its parts in the document.
       schemas[title] = {};
       schemas[title] = copy(schema);
     } else if (source !== schema && JSON.stringify(source) !== JSON.stringify(schema)) {

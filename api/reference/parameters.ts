@@ -5,8 +5,8 @@ import type { Hoist } from './hoist-schemas.js';
 const tag = '(?:W/)?"[!#-~\\x80-\\xff]*"';
 
 /**
- * What the readers of ids and headers take, in a form that validators without look-ahead (RE2) take as well: clients
- * that check a request before they send it need not be told by a 400.
+ * What the readers of ids and headers accept, so that clients can check a request before they send it. Without
+ * look-ahead, which some validators (RE2) do not know.
  */
 const patterns = {
   variantId: '^(?:[0-9]{1,20}$|VMAT-)',
@@ -18,7 +18,8 @@ const patterns = {
 
 /**
  * Parameters in a path or header; those in a query come from the schemas that validate them (`queryParameters`). None
- * has an `example`: the page would fill it in, and a key or a tag that nobody chose changes what a request means.
+ * has an `example`: the page would fill it in, and a key or a tag that the user did not choose changes what a request
+ * means.
  */
 export const parameters = {
   variantId: {

@@ -32,7 +32,7 @@ function publicFile(
     headers,
     content: () => {
       kept ??= load(read).catch((error: unknown) => {
-        // What failed once may be there the next time.
+        // So that the next request tries again.
         kept = undefined;
         throw error;
       });
@@ -47,7 +47,7 @@ async function load(read: () => Promise<Buffer>): Promise<PublicContent> {
   return { plain, gzipped: await compress(plain), etag: `W/"${sum}"` };
 }
 
-/** 64 bits: they only tell the versions of one file apart. */
+/** 64 bits are enough to tell the versions of one file apart. */
 const etagDigits = 16;
 
 const compress = promisify<Buffer, Buffer>(gzip);

@@ -7,9 +7,9 @@ export function entityTag(version: number): string {
 }
 
 /**
- * The versions that `If-Match` takes (RFC 9110 §13.1.1). Undefined without the header, and for `*`, which any existing
- * material matches. Tags that this service never gives, weak ones among them, are left out: the comparison is the
- * strong one. INVALID_INPUT if the header is no list of tags.
+ * The versions that `If-Match` names (RFC 9110 §13.1.1). Undefined without the header, and for `*`, which any existing
+ * material matches. Tags that this service never gives are left out, and so are weak ones, because the comparison is
+ * the strong one: an empty list matches nothing. INVALID_INPUT if the header is no list of tags.
  */
 export function readIfMatch(header: string | undefined): Result<number[] | undefined> {
   if (header === undefined || header.trim() === '*') return succeed(undefined);
@@ -32,6 +32,6 @@ export function readIfMatch(header: string | undefined): Result<number[] | undef
 const message = 'If-Match must be * or a list of entity tags in double quotes, such as "3", as ETag gives them.';
 const badHeader = fail('INVALID_INPUT', message, { details: [{ path: 'If-Match', message }] });
 
-/** A tag, which may hold commas, or nothing; and the comma behind it. */
+/** One element of the list, which is a tag (it may hold commas) or empty, with the comma after it. */
 const element = /[ \t]*(?:((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y;
 const ownTag = /^"([1-9]\d{0,9})"$/;

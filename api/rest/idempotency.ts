@@ -20,7 +20,7 @@ export function readIdempotency(request: RouteRequest): Result<Idempotency | und
   // `%2D` is `-` (RFC 3986 §2.3): a repeat that escapes less or more, as proxies do, still asks for the same.
   const path = decodeText(request.path) ?? request.path;
   const query = request.query.size === 0 ? '' : canonicalJson(Object.fromEntries(request.query));
-  // The preferences, in whatever order and with whatever blanks a proxy has sent them on.
+  // The preferences in one spelling, because proxies may change their order and blanks.
   const preferred = preferenceApplied(readPreferences(headers['prefer'])) ?? '';
   const meaning = [canonicalJson(body), query, preferred, preconditionOf(headers['if-match'])];
   return succeed(idempotencyOf({ shopId: caller.shop.id, method, path, key }, meaning));
@@ -38,10 +38,10 @@ export function idempotencyKey(header: string): string | undefined {
   return /^[\x21-\x7e]{1,255}$/.test(key) ? key : undefined;
 }
 
-/** Stands for any list of tags that match no version. */
+/** Stands for every list of tags that match no version. */
 const neverGiven = '""';
 
-/** The tags that `If-Match` takes, with whatever blanks they were sent. */
+/** The same text for all spellings of the same `If-Match`. */
 function preconditionOf(header: string | undefined): string {
   if (header === undefined) return '';
   const read = readIfMatch(header);

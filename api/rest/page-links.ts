@@ -2,20 +2,20 @@ import { listQuerySchema } from '../../shared/contract/list-query.js';
 import type { QueryParameters } from '../../shared/contract/read-query.js';
 
 /**
- * Each link repeats the search and the filters, escaped: four links made 180 KB of a request of 15 KB. Node's own
- * client takes 16 KiB of headers, and nginx by default a page of 4 KiB.
+ * All links together. Each repeats the search and the filters, escaped: for a request of 15 KB four of them were 180
+ * KB. Node's own client accepts 16 KiB of headers, and nginx by default 4 KiB.
  */
 const linkBytesMax = 3_072;
 
-/** If each page holds one material, a shop with more materials than this has more pages than may be asked for. */
+/** The last page that may be requested. A shop has more if its materials, one a page, are more. */
 const { maximum: pageMax } = listQuerySchema.properties.page;
 
 /**
- * `first`, `prev`, `next` and `last` (RFC 8288), relative to the request's own address: the host that the client sees
- * may be a proxy's. Past the end, `prev` is the last page that there is.
+ * The `Link` header with `first`, `prev`, `next` and `last` (RFC 8288). They have no host, because the client may see
+ * that of a proxy. On a page past the end, `prev` is the last page there is. No link leads to a page that would be
+ * refused.
  *
- * @returns only `prev` and `next` if all would be too long, and undefined if those are too, or if there are none; no
- *   link leads to a page that would be refused
+ * @returns only `prev` and `next` if all four would be too long; undefined if even those are, or if there are none
  */
 export function pageLinks(
   path: string,
@@ -33,7 +33,7 @@ export function pageLinks(
   return candidates.map((links) => links.join(', ')).find(({ length }) => length > 0 && length <= linkBytesMax);
 }
 
-/** The parameters beside `page` that determine the list; an unknown one is left out. */
+/** The parameters other than `page` that determine the list. Unknown ones are left out. */
 function otherParameters(query: QueryParameters): string {
   const others = new URLSearchParams();
   for (const [name, values] of query) {

@@ -31,7 +31,7 @@ export async function patchInventory(services: Services, request: RouteRequest):
     idempotency: idempotency.data,
     wording: restWording,
   });
-  // An error shows no rows, and where all rows failed alike nothing was applied, lenient or not.
+  // Not on an error: it shows no rows, and if all rows failed alike, being lenient made no difference.
   const applied = result.ok ? preferenceApplied(preferences) : undefined;
   return changeReply({ result, ...(applied && { headers: { 'Preference-Applied': applied } }) }, replayed);
 }

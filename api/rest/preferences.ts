@@ -1,4 +1,4 @@
-/** What a client prefers of a batch's answer (RFC 7240, contract §7). */
+/** What a client prefers about a batch (RFC 7240, contract §7). */
 export interface Preferences {
   /** `return=representation`. */
   detailed: boolean;
@@ -25,7 +25,7 @@ export function readPreferences(header: string | string[] | undefined): Preferen
   };
 }
 
-/** The header that says which were honoured (RFC 7240 §3); undefined where there is nothing to say. */
+/** The `Preference-Applied` header, which says what was honoured (RFC 7240 §3); undefined if that is nothing. */
 export function preferenceApplied({ detailed, lenient }: Preferences): string | undefined {
   const applied = [...(detailed ? ['return=representation'] : []), ...(lenient ? ['handling=lenient'] : [])];
   return applied.length === 0 ? undefined : applied.join(', ');
@@ -36,7 +36,7 @@ const none: Preferences = { detailed: false, lenient: false };
 /** `name`, `name=value` or `name="value"`; the values that mean something here need no escapes. */
 const nameAndValue = /^([!#$%&'*+.^_`|~\w-]+)(?:[ \t]*=[ \t]*(?:([!#$%&'*+.^_`|~\w-]+)|"([^"\\]*)"))?$/;
 
-/** By hand, in one pass: a pattern that knows of quotes, blanks and repetition is one that can be made to backtrack. */
+/** In one pass and without a pattern: one with quotes, blanks and repetition could be made to backtrack for long. */
 function splitOutsideQuotes(text: string, separator: string): string[] {
   const parts: string[] = [];
   let start = 0;

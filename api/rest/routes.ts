@@ -1,6 +1,6 @@
 import { jsonType, mergePatchType } from '../http/body/content-type.js';
 import type { Route } from '../http/route.js';
-import { invalidId } from '../operations/material-address.js';
+import { invalidId } from '../operations/material-refusals.js';
 import { getHistory } from './get-history.js';
 import { getInventory } from './get-inventory.js';
 import { getMaterials } from './get-materials.js';
@@ -15,10 +15,10 @@ const history = `${inventory}/history`;
 /** `gid:`, each of its characters escaped or not: some encoders escape the colon and leave the slashes. */
 const gid = '(?:g|%[46]7)(?:i|%[46]9)(?:d|%[46]4)(?::|%3a)';
 const rawGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*$`, 'i');
-/** The history has no PATCH, whatever stands for the id. */
+/** There is no PATCH of a history, whatever its id. */
 const changeableGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*(?<!/inventory/history)$`, 'i');
 
-/** A global id with its slashes raw is as much a bad id as the escaped form, and not an unknown path (contract §1). */
+/** A global id whose slashes are not escaped is a bad id, as the escaped form is, and no unknown path (contract §1). */
 const refuseRawGlobalId = () => ({ result: invalidId });
 
 const fieldTypes = [jsonType, mergePatchType];

@@ -64,8 +64,8 @@ export const adjustInventory = createTool<Arguments>({
   scope: 'write',
   idempotent: false,
   input,
-  // The rows are left to REST's reader, which names every bad row, and does not drown in a megabyte of junk.
-  judged: { ...input, properties: { ...input.properties, updates: true } },
+  // The rows are left to REST's reader, which names every bad row, and does not take long for a megabyte of junk.
+  checkedBy: { ...input, properties: { ...input.properties, updates: true } },
   output: reportedBatchResultSchema,
   run: async (services, caller, args) => {
     const { variantId, updates, dryRun = false } = args;

@@ -33,7 +33,7 @@ const input = {
   additionalProperties: false,
 } as const;
 
-/** The values are left to REST's reader, which rounds as well. */
+/** Any value of any known field: REST's reader checks the values, and rounds them. */
 const anyValue = Object.fromEntries(Object.keys(materialChangesSchema.properties).map((field) => [field, true]));
 
 /** PATCH /v1/raw-materials/{variantId} as a tool. */
@@ -47,7 +47,7 @@ export const updateRawMaterial = createTool<Arguments>({
   scope: 'write',
   idempotent: true,
   input,
-  judged: {
+  checkedBy: {
     ...input,
     properties: {
       ...input.properties,
@@ -66,12 +66,14 @@ export const updateRawMaterial = createTool<Arguments>({
   },
 });
 
-/** A fault that shows only when the change is applied; its message names no place. */
+/**
+ * An error that shows only when the change is applied: its details point into REST's body, and here into `/changes`.
+ */
 function intoChanges(error: RequestError): Refusal {
   return { ok: false, error: { ...error, ...(error.details !== undefined && { details: underChanges(error) }) } };
 }
 
-/** The faults of REST's body, under `/changes`. */
+/** The details of an error, where those that point into REST's body point into `/changes`. */
 function underChanges({ details = [] }: RequestError): ErrorDetail[] {
   const isInBody = ({ path }: ErrorDetail) => path === '' || path.startsWith('/');
   return details.map((detail) => (isInBody(detail) ? { ...detail, path: `/changes${detail.path}` } : detail));

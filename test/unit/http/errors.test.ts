@@ -39,7 +39,7 @@ describe('the answer to a fault', () => {
       replayed: false,
       result: { kind: 'updated', ...({ material: {}, version: 1 } as VersionedMaterial) },
     };
-    for (const work of [() => answerToBatch(updated, asked), () => answerToUpdate(adjusted, asked)]) {
+    for (const work of [() => answerToBatch(updated, asked, []), () => answerToUpdate(adjusted, asked)]) {
       const { code, message } = answerTo(work);
       expect(code).to.equal('OUTCOME_UNKNOWN');
       expect(message).not.to.match(/not applied/i);

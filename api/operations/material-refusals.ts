@@ -4,7 +4,7 @@ import { materialIdKind, noSuchMaterial } from '../../shared/domain/material-id.
 
 export const materialNotFound: Refusal = fail('NOT_FOUND', noSuchMaterial);
 
-/** What a read refuses about an id before any look-up (contract §1); undefined for one that may exist. */
+/** Why a material of this id cannot be read, before any look-up (contract §1); undefined for an id that may exist. */
 export function refuseToRead(variantId: string): Refusal | undefined {
   switch (materialIdKind(variantId)) {
     case 'platform':
@@ -18,8 +18,8 @@ export function refuseToRead(variantId: string): Refusal | undefined {
 }
 
 /**
- * What a write refuses about an id before anything is dispatched (spec §PATCH, rules 3 and 1); undefined for a virtual
- * one.
+ * Why a material of this id cannot be changed, before anything is dispatched (spec §PATCH, rules 3 and 1); undefined
+ * for the id of a virtual one, which may exist.
  */
 export function refuseToWrite(variantId: string): Refusal | undefined {
   return materialIdKind(variantId) === 'platform' ? platformManaged : refuseToRead(variantId);
@@ -29,7 +29,7 @@ const platformManaged = refuseId(
   'This material is managed by the commerce platform; only virtual materials (VMAT-…) can be changed here.',
 );
 
-/** For any form that is no id at all, `gid://…` included. */
+/** For any text that is no id at all; `gid://…` is one of them. */
 export const invalidId: Refusal = refuseId(
   'The variantId is neither the digits of a platform variant nor the id of a virtual material (VMAT-…). Global ids (gid://…) are not taken.',
 );

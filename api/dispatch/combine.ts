@@ -15,7 +15,8 @@ import type { FormedJob, Waiter } from './waiter.js';
 export interface Combiner extends Pick<ShopGates, 'inHandMax' | 'sendDue'> {
   add: (waiter: Waiter) => void;
   /**
-   * Takes a waiter that was answered out of its job, or out of the line. After the last one the next job may be sent.
+   * Takes a waiter that was answered out of its job, or out of the line, once. After the last one the next job may be
+   * sent.
    */
   leave: (waiter: Waiter) => void;
 }
@@ -93,7 +94,7 @@ export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Co
         return;
       }
       waiter.job.open.delete(waiter);
-      if (waiter.job.open.size > 0 || line.inFlight !== waiter.job) return;
+      if (waiter.job.open.size > 0) return;
       line.inFlight = undefined;
       gates.leave(shopId);
       if (line.waiting.length > 0) gates.markDue(shopId, queue);

@@ -3,7 +3,9 @@ import { expect } from 'chai';
 import { createCombiner } from '../../../api/dispatch/combine.js';
 import type { Combiner } from '../../../api/dispatch/combine.js';
 import type { Enqueued } from '../../../api/dispatch/enqueue.js';
+import { jobsSentMax } from '../../../api/dispatch/shop-gates.js';
 import type { FormedJob, Waiter } from '../../../api/dispatch/waiter.js';
+import { leftBehindBytes } from '../../support/outliving.js';
 
 /** Bounds of one job (pipeline §2 "Limits"). */
 const [operationsMax, rowsMax, bytesMax] = [128, 2_000, 2 * 1_024 * 1_024];
@@ -88,6 +90,24 @@ describe('the jobs that are combined', () => {
     expect(jobs()).to.have.length(2);
   });
 
+  it('hold one that is larger than a job may be, alone, and then what came behind it', async () => {
+    const large = waiterOf({ rowCount: 2 * rowsMax, bytes: 2 * bytesMax });
+    add(large, waiterOf());
+    await turn();
+    expect(jobs().map(({ open }) => [...open])).to.deep.equal([[large]]);
+    await answer();
+    expect(sizes()).to.deep.equal([0, 1]);
+  });
+
+  it('give their places back to their shop, however many it has had', async () => {
+    const places = jobsSentMax + 1;
+    for (let index = 0; index < places; index += 1) add(waiterOf({ materialId: `VMAT-${String(index)}` }));
+    await turn();
+    expect(jobs()).to.have.length(jobsSentMax);
+    await answer();
+    expect(jobs()).to.have.length(places);
+  });
+
   it('of many materials go together, in transactions no larger than the largest job', async () => {
     for (const materialId of ['VMAT-1', 'VMAT-2', 'VMAT-3', 'VMAT-4', 'VMAT-5'])
       add(waiterOf({ materialId, bytes: bytesMax / 2 }));
@@ -114,5 +134,35 @@ describe('the jobs that are combined', () => {
     await turn();
     expect(cancelled).to.deep.equal(open);
     expect(answered).to.deep.equal(refused);
+  });
+
+  describe('once their material is idle', () => {
+    const materials = 10_000;
+    /** A line that is not forgotten is 130. */
+    const bytesMax = 70;
+    let count = 0;
+    const ofAnother = () => waiterOf({ materialId: `VMAT-${String((count += 1))}` });
+
+    it('leave nothing behind, though each was of another material', async () => {
+      const seen = await leftBehindBytes(materials, async () => {
+        const waiter = ofAnother();
+        combiner.add(waiter);
+        await turn();
+        combiner.leave(waiter);
+        sent.length = 0;
+      });
+      expect(seen).to.be.below(bytesMax);
+    });
+
+    it('leave nothing behind where they were given up before they were formed', async () => {
+      const seen = await leftBehindBytes(materials, async () => {
+        const waiter = ofAnother();
+        combiner.add(waiter);
+        combiner.leave(waiter);
+        await turn();
+      });
+      expect(sent.flat()).to.deep.equal([]);
+      expect(seen).to.be.below(bytesMax);
+    });
   });
 });

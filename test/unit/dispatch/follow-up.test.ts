@@ -8,7 +8,7 @@ import { startFollowUp } from '../../../api/dispatch/follow-up.js';
 import type { FollowUp } from '../../../api/dispatch/follow-up.js';
 import type { QueueLink } from '../../../api/dispatch/queue-link.js';
 import { graceMs } from '../../../api/dispatch/settings.js';
-import type { Waiter } from '../../../api/dispatch/waiter.js';
+import type { FormedJob, Waiter } from '../../../api/dispatch/waiter.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createSlotMap } from '../../../shared/runtime/slot-map.js';
 import type { SlotMap } from '../../../shared/runtime/slot-map.js';
@@ -28,9 +28,12 @@ describe('the follow-up of writes that hear nothing', () => {
   /** What Postgres is asked, and what it answers; by default it has nothing on record. */
   let lookUp: (ids: string[]) => Promise<{ rows: unknown[] }>;
   let cancel: () => Promise<unknown>;
+  /** Jobs that were sent again. */
+  let sent: FormedJob[];
 
   beforeEach(() => {
     waiters = createSlotMap();
+    sent = [];
     outcomes = new Map();
     lookUp = () => Promise.resolve({ rows: [] });
     cancel = () => Promise.resolve({ outcomes: new Map() });
@@ -50,7 +53,10 @@ describe('the follow-up of writes that hear nothing', () => {
       logger: pino({ level: 'silent' }),
       metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),
       waiters,
-      send: () => Promise.reject(new Error('Nothing was lost.')),
+      send: (jobs) => {
+        sent.push(...jobs);
+        return Promise.resolve('queued');
+      },
       answer: ({ operation }, outcome) => {
         waiters.delete(operation.id);
         outcomes.set(operation.id, outcome);
@@ -95,6 +101,14 @@ describe('the follow-up of writes that hear nothing', () => {
     };
     await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the record to be found' });
     expect(outcomes.get(operation.id)).to.have.property('status', 'not-applied');
+  });
+
+  it('adds a job again that is gone, but not where all that was in it has had its answer meanwhile', async () => {
+    // Of the first, as if the replies had come while Redis was asked: then its job is gone because it is done.
+    const [, lost] = [wait(), wait()];
+    lost.job?.open.add(lost);
+    await until(() => sent.length > 0, { deadlineMs: soonMsMax, what: 'a job to be added again' });
+    expect(new Set(sent)).to.deep.equal(new Set([lost.job]));
   });
 
   it('cancels at once what may not have been queued, again after a failure, and looks up no more', async () => {

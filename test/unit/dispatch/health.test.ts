@@ -19,10 +19,13 @@ describe('what the API knows of the pipeline behind it', () => {
   let server: TestRedis;
   let redis: Redis;
   let health: Health | undefined;
+  /** Called for each line of the log. */
+  let tell: () => void;
   const now = Date.now;
   before(async () => (server = await startTestRedis()));
   after(() => server.stop());
   beforeEach(async () => {
+    tell = () => undefined;
     await server.flush();
     redis = connectProducerRedis(server.url, () => undefined);
     await untilReady(redis);
@@ -35,7 +38,7 @@ describe('what the API knows of the pipeline behind it', () => {
   });
 
   const start = async (askPostgres: () => Promise<string | undefined> = () => Promise.resolve(undefined)) =>
-    (health = await startHealth(redis, askPostgres, pino({ level: 'silent' })));
+    (health = await startHealth(redis, askPostgres, pino({ level: 'warn' }, { write: () => tell() })));
   const beat = (database = '') => runScript(redis, 'rmBeat', 'worker', hourMs, database);
 
   it('is the time by the clock of Redis, whatever the clock of this machine says', async () => {
@@ -71,6 +74,30 @@ describe('what the API knows of the pipeline behind it', () => {
     const toldMs = started.redisNowMs();
     const [seconds, micros] = await redis.time();
     expect(toldMs, 'it is never ahead').to.be.at.most(Number(seconds) * 1_000 + Number(micros) / 1_000 + 1);
+  });
+
+  it('is that time also after the clock of Redis was set, forwards or backwards', async () => {
+    let setMs = 0;
+    const scripts = redis as unknown as Record<'rmStatus', (...args: unknown[]) => Promise<[number, ...unknown[]]>>;
+    const ask = scripts.rmStatus.bind(redis);
+    scripts.rmStatus = async (...args) => {
+      const [nowMs, ...status] = await ask(...args);
+      return [nowMs + setMs, ...status];
+    };
+    const started = await start();
+    for (setMs of [hourMs, 0]) {
+      const isToldRight = () => Math.abs(started.redisNowMs() - now() - setMs) < nearMs;
+      await until(isToldRight, { deadlineMs: soonMsMax, what: 'that clock: what is accepted would expire at once' });
+    }
+  });
+
+  it('is asked for at once behind a new connection', async () => {
+    await start();
+    let asked = 0;
+    const count = () => (asked += 1);
+    Reflect.set(redis, 'rmStatus', count);
+    redis.emit('ready');
+    expect(asked).to.equal(1);
   });
 
   it('is nothing that was heard before the connection broke, from the moment that there is another', async () => {
@@ -115,9 +142,13 @@ describe('what the API knows of the pipeline behind it', () => {
     await runScript(redis, 'rmBeat', 'worker', 0, '');
     await beat('ours');
     await until(() => started.refusal(1) === undefined, { deadlineMs: soonMsMax, what: 'our worker to be seen' });
+    /** What is refused at the time when the log tells of theirs. */
+    const refusals: (string | undefined)[] = [];
+    tell = () => refusals.push(started.refusal(1));
     await runScript(redis, 'rmBeat', 'worker', 0, '');
     await beat('theirs');
-    await until(() => started.refusal(1)?.includes('worker'), { deadlineMs: soonMsMax, what: 'theirs to be seen' });
+    await until(() => refusals.length > 0, { deadlineMs: soonMsMax, what: 'theirs to be seen' });
+    expect(refusals, 'ours were seen a moment ago').to.deep.equal(['No worker of this database is running.']);
   });
 
   it('is still so for a process that stood still, which has not been there to hear', async () => {

@@ -45,6 +45,36 @@ describe('the subscription to replies', () => {
     }
   });
 
+  it('is there again with its connection, not only when that is looked after the next time', async () => {
+    const { setInterval } = globalThis;
+    // Nothing is looked after now and then.
+    globalThis.setInterval = ((_look: unknown, everyMs: number) =>
+      setInterval(() => undefined, everyMs)) as typeof setInterval;
+    try {
+      link = await openQueueLink(proxy.through(server.url), pino({ level: 'silent' }));
+    } finally {
+      globalThis.setInterval = setInterval;
+    }
+    await proxy.inject({ kind: 'refuse' });
+    await until(() => link?.connected().replies === false, { deadlineMs: soonMsMax, what: 'the loss to be noticed' });
+    await proxy.heal();
+    await until(() => link?.connected().replies, { deadlineMs: soonMsMax, what: 'the replies to be heard again' });
+  });
+
+  it('that Redis has refused is there once Redis allows it', async () => {
+    const admin = new Redis(server.url);
+    try {
+      await admin.acl('SETUSER', 'default', 'resetchannels');
+      link = await openQueueLink(server.url, pino({ level: 'silent' }));
+      expect(link.connected().replies).to.equal(false);
+      await admin.acl('SETUSER', 'default', 'allchannels');
+      await until(() => link?.connected().replies, { deadlineMs: soonMsMax, what: 'the replies to be heard' });
+    } finally {
+      await admin.acl('SETUSER', 'default', 'allchannels');
+      admin.disconnect();
+    }
+  });
+
   it('is not said to be there while its connection is lost', async () => {
     link = await openQueueLink(proxy.through(server.url), pino({ level: 'silent' }));
     expect(link.connected().replies).to.equal(true);

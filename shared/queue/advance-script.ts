@@ -37,7 +37,7 @@ const finish = `
         end
         if redis.call('EXISTS', queue .. ':wait', queue .. ':active') == 0 then
           idle[#idle + 1] = material
-          for _, part in ipairs({ 'meta', 'id', 'events', 'marker', 'stalled' }) do
+          for _, part in ipairs({ 'meta', 'id', 'events', 'marker' }) do
             goneKeys[#goneKeys + 1] = queue .. ':' .. part
           end
         elseif #kept >= ${keptMax} and othersWait then

@@ -52,9 +52,9 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
     const applied = await applyJobs(deps, jobs, { ...held, isStopping, endMs });
     // fail-point: after-commit
     for (const queue of applied.leftOut) leftOut.add(queue);
-    const done = jobs.filter(({ queue }) => !leftOut.has(queue));
-    publishRepliesIn(batch, done, applied.outcomes);
-    for (const { queue, id } of done) finished.get(queue)?.push(id);
+    // Also to those on a material that was left out, where some of the operations are on record.
+    publishRepliesIn(batch, jobs, applied.outcomes);
+    for (const { queue, id } of jobs) finished.get(queue)?.push(id);
   }
 
   giveBackUntriedIn(

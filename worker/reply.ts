@@ -20,6 +20,8 @@ export function publishRepliesIn(batch: Batch, jobs: Job[], outcomes: Map<string
     }
   }
   for (const [receiver, replies] of byReceiver) {
+    // Of a material that was left out.
+    if (replies.length === 0) continue;
     const message = encodeReplies(replies);
     batch.add((redis) => redis.publish(replyChannel(receiver), message));
   }

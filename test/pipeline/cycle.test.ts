@@ -1,11 +1,14 @@
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import { pino } from 'pino';
 import type { Database } from '../../shared/database/connect.js';
 import type { MaterialRef, Operation } from '../../shared/domain/operation.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
+import { decodeReplies } from '../../shared/queue/job-format.js';
+import type { Replies } from '../../shared/queue/job-format.js';
 import { takeMaterials } from '../../shared/queue/leases.js';
-import { queueName } from '../../shared/queue/names.js';
+import { queueName, replyChannel } from '../../shared/queue/names.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import { runCycle } from '../../worker/cycle.js';
 import type { WorkerDeps } from '../../worker/deps.js';
@@ -88,15 +91,51 @@ describe('a cycle that takes more than one transaction', () => {
     const operations = [book(1), book(-1), book(2)];
     const job = await harness.add(ref(), { operations });
     const held = await hold();
-    const transactions = await cycle((number) => {
-      if (number === 1) throw new Error('a fault of ours');
-      return number === 3 ? held.letGo() : Promise.resolve();
+    let transactions = 0;
+    const told = await messagesDuring(async () => {
+      transactions = await cycle((number) => {
+        if (number === 1) throw new Error('a fault of ours');
+        return number === 3 ? held.letGo() : Promise.resolve();
+      });
     });
     await held.letGo();
+    expect(told, 'there is nothing to tell').to.deep.equal([]);
     expect(transactions, 'all together, then the first alone').to.equal(2);
     expect(await recorded(operations)).to.deep.equal([undefined, undefined, undefined]);
     expect(await harness.jobs(ref(), 'wait')).to.deep.equal([job]);
   });
+
+  it('answers what is on record of a material that it then left out', async () => {
+    const operations = [book(1), book(-1)];
+    await harness.add(ref(), { operations });
+    let held: Awaited<ReturnType<typeof hold>> | undefined;
+    const told = await messagesDuring(async () => {
+      await cycle(async (number) => {
+        if (number === 1) throw new Error('a fault of ours');
+        // The first has run alone.
+        if (number === 3) held = await hold();
+      });
+      await held?.letGo();
+    });
+    expect(await recorded(operations)).to.deep.equal(['executed', undefined]);
+    expect(told.map((replies) => replies.map(([id]) => id))).to.deep.equal([[operations[0]?.id]]);
+  });
+
+  /** What the API process that waits is told meanwhile. */
+  async function messagesDuring(act: () => Promise<void>): Promise<Replies[]> {
+    const told: Replies[] = [];
+    const listener = new Redis(harness.server.url);
+    try {
+      await listener.subscribe(replyChannel('test'));
+      listener.on('message', (_channel: string, message: string) => told.push(decodeReplies(message)));
+      await act();
+      // An answer on this connection comes after all that was published before.
+      await listener.ping();
+      return told;
+    } finally {
+      listener.disconnect();
+    }
+  }
 
   /** Runs a cycle over all that is ready; calls `before` with the number of each transaction. Returns their count. */
   async function cycle(before: (number: number) => Promise<void>): Promise<number> {

@@ -32,11 +32,21 @@ const connectTimeoutMs = 2_000;
 const acquireTimeoutMs = 3_000;
 
 /**
- * Opens a pool. Only the form of dates is set on the session, and PgBouncer keeps that for each of its clients; so its
- * transaction mode stays possible (pipeline §4). `answerMsMax` is the driver's own limit.
+ * Opens a pool. It sets nothing on a session but `DateStyle`, which PgBouncer keeps apart for each client, so PgBouncer
+ * can be used in transaction mode (pipeline §4).
  */
 export function connectDatabase(options: ConnectOptions): Database {
   return withSessions(createKnex(knexConfig(options)));
+}
+
+/** Opens a pool for as long as `work` takes. */
+export async function withDatabase<T>(options: ConnectOptions, work: (database: Database) => Promise<T>): Promise<T> {
+  const database = connectDatabase(options);
+  try {
+    return await work(database);
+  } finally {
+    await database.destroy();
+  }
 }
 
 /** A starting process waits this long for Postgres, some tries of `connectTimeoutMs`, and then says what is wrong. */

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { connectDatabase } from './connect.js';
+import { withDatabase } from './connect.js';
 import type { Database } from './connect.js';
 import { elsewhereProblem, newerSchemaProblem, readSchemaState } from './schema-state.js';
 
@@ -20,9 +20,8 @@ export async function migrateDatabase(
   url: string,
   say: (line: string) => void,
 ): Promise<{ ok: true } | { ok: false; problem: string }> {
-  const database = connectDatabase({ url, poolMax: 2, applicationName: 'raw-materials-migrate' });
-  try {
-    return await database.transaction(async (lock) => {
+  return withDatabase({ url, poolMax: 2, applicationName: 'raw-materials-migrate' }, (database) =>
+    database.transaction(async (lock) => {
       await lock.raw('SELECT pg_advisory_xact_lock(?)', [lockNumber]);
       const { pending, unknown, elsewhere } = await readSchemaState(lock);
       if (unknown.length > 0) return { ok: false, problem: newerSchemaProblem(unknown) };
@@ -34,10 +33,8 @@ export async function migrateDatabase(
       if (elsewhere !== undefined) return { ok: false, problem: elsewhereProblem(elsewhere) };
       say(`Migrated: ${(await migrate(database, say)).join(', ')}.`);
       return { ok: true };
-    });
-  } finally {
-    await database.destroy();
-  }
+    }),
+  );
 }
 
 /** SQLSTATE of a lock that did not come in time, and of one that would not come: its holder waits for one of ours. */

@@ -2,7 +2,8 @@ import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
-import { locatePostgresFolder } from '../standalone/postgres-folder.js';
+import { platformTokenKeyPath } from '../standalone/data-folder.js';
+import { clusterIn, locatePostgresFolder, passwordFileIn, urlOf } from '../standalone/postgres-folder.js';
 import { isPostmasterOf, readPidFile } from '../standalone/postgres-probe.js';
 
 export interface RunningInstance {
@@ -22,15 +23,15 @@ export function findRunningInstance(dataDir: string): Outcome<RunningInstance> {
   );
   try {
     const folder = locatePostgresFolder(join(dataDir, 'postgres'));
-    const cluster = join(folder, 'cluster');
+    const cluster = clusterIn(folder);
     const server = readPidFile(cluster);
     if (server?.readyPort === undefined || !isPostmasterOf(server.pid, cluster)) return nothing;
-    const password = readFileSync(join(folder, 'password'), 'utf8').trim();
-    const keyPath = join(dataDir, 'platform-token-key');
+    const password = readFileSync(passwordFileIn(folder), 'utf8').trim();
+    const keyPath = platformTokenKeyPath(dataDir);
     return {
       ok: true,
       value: {
-        databaseUrl: `postgres://postgres:${password}@127.0.0.1:${server.readyPort}/postgres`,
+        databaseUrl: urlOf({ password, port: server.readyPort }),
         platformTokenKey: existsSync(keyPath) ? readFileSync(keyPath, 'utf8').trim() : undefined,
       },
     };

@@ -77,16 +77,16 @@ function probe(path: string): void {
   }
 }
 
-/**
- * The key that platform tokens are sealed with, 32 random bytes in hex, made once and kept, readable only to its owner.
- */
+export const platformTokenKeyPath = (dataFolder: string) => join(dataFolder, 'platform-token-key');
+
+/** The key that platform tokens are sealed with: 32 random bytes in hex, made at the first start and kept. */
 export function keepPlatformTokenKey(dataFolder: string): string {
-  const path = join(dataFolder, 'platform-token-key');
+  const path = platformTokenKeyPath(dataFolder);
   if (!existsSync(path)) writeWhole(path, `${randomBytes(keyBytes).toString('hex')}\n`);
   return readFileSync(path, 'utf8').trim();
 }
 
-/** A file of mode 0600 that is there whole or not at all, also after a kill half-way. */
+/** Writes a file of mode 0600 that is there whole or not at all, even if we are killed half-way. */
 export function writeWhole(path: string, text: string): void {
   const partial = `${path}.partial-${String(process.pid)}`;
   writeFileSync(partial, text, { mode: 0o600 });

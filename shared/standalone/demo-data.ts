@@ -1,4 +1,4 @@
-import { connectDatabase } from '../database/connect.js';
+import { withDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
 import { createBill } from '../database/bills.js';
 import type { NewBill } from '../database/bills.js';
@@ -65,16 +65,15 @@ const loadLimitPoints = 1_000_000_000;
  * done is done now. Throws where the database does.
  */
 export async function seedDemo(options: DemoOptions): Promise<DemoAccess> {
-  const { databaseUrl: url, dataDir } = options;
-  const database = connectDatabase({ url, poolMax, applicationName: 'raw-materials-demo' });
-  try {
+  const pool = { url: options.databaseUrl, poolMax, applicationName: 'raw-materials-demo' };
+  return withDatabase(pool, async (database) => {
     const shops = await listShops(database);
     const demo = await ensureShop(database, shops, demoShop);
     const basic = await ensureShop(database, shops, basicShop);
     const load = await ensureShop(database, shops, loadShop);
     await connectPlatform(database, demo, options);
     await makeMissingStatistics(database);
-    const keys = await keepDemoKeys(database, dataDir, {
+    const keys = await keepDemoKeys(database, options.dataDir, {
       readKey: { shopId: demo.id, scope: 'read', label: 'Demo, read' },
       writeKey: { shopId: demo.id, scope: 'write', label: 'Demo, write' },
       basicPlanKey: { shopId: basic.id, scope: 'write', label: 'Demo of the plan' },
@@ -88,9 +87,7 @@ export async function seedDemo(options: DemoOptions): Promise<DemoAccess> {
       locationIds: demoLocations.map(({ id }) => id),
       load: { materialIds: loadMaterials.map(({ id }) => id), locationIds: loadLocations.map(({ id }) => id) },
     };
-  } finally {
-    await database.destroy();
-  }
+  });
 }
 
 interface DemoShop {

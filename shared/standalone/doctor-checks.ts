@@ -10,13 +10,13 @@ import { bad, findingOf, good, note } from './finding.js';
 import type { Finding } from './finding.js';
 import { checkGivenPostgres, checkGivenRedis, checkLimits, checkSchema, checkWorkers } from './given-servers.js';
 import { holderOf, lockPath } from './instance-lock.js';
-import { portOrFree, portSetting } from './ports.js';
+import { portOrFree } from './ports.js';
 import { findPostgresBinaries } from './postgres-binaries.js';
 import { locatePostgresFolder } from './postgres-folder.js';
 import { runCommand } from './processes.js';
 import { findRedisProgram } from './redis-program.js';
 import { findServerUser } from './server-user.js';
-import { refusalOf, startSettings } from './start-settings.js';
+import { productionRefusal, startSettings } from './start-settings.js';
 
 /** `engines` in package.json; the first release of 20 with `require(esm)` on by default, which two packages need. */
 const nodeWanted = [20, 19] as const;
@@ -25,7 +25,7 @@ const versionMsMax = 10_000;
 
 export interface Check {
   name: string;
-  check: () => Promise<Finding>;
+  check: () => Finding | Promise<Finding>;
 }
 
 /** What the checks are of. */
@@ -49,8 +49,8 @@ export function checksOf(env: NodeJS.ProcessEnv): Check[] {
   const dataDir = DATA_DIR || startSettings.DATA_DIR.default;
   const checked = { env, dataDir, isForStart: isForStart(env) };
   return [
-    { name: 'Node', check: () => Promise.resolve(findingOf(checkNode())) },
-    { name: 'Packages', check: () => Promise.resolve(findingOf(checkPackages())) },
+    { name: 'Node', check: () => findingOf(checkNode()) },
+    { name: 'Packages', check: () => findingOf(checkPackages()) },
     ...(databaseUrl
       ? givenPostgresChecks(databaseUrl, checked)
       : [{ name: 'Postgres', check: () => checkEmbeddedPostgres(checked) }]),
@@ -58,7 +58,7 @@ export function checksOf(env: NodeJS.ProcessEnv): Check[] {
     // Where `npm start` is not what runs, the port may be that of a running API.
     ...(checked.isForStart
       ? [
-          { name: 'Data folder', check: () => Promise.resolve(checkDataFolder(dataDir)) },
+          { name: 'Data folder', check: () => checkDataFolder(dataDir) },
           { name: 'Port', check: () => checkPort(checked) },
           ...refusals(NODE_ENV),
         ]
@@ -77,9 +77,7 @@ function givenPostgresChecks(url: string, { env, isForStart }: Checked): Check[]
       name: 'Limits',
       // The API would end with the same words.
       check: () =>
-        limits.ok
-          ? checkLimits(url, { limit: limits.values, isForStart })
-          : Promise.resolve(bad(limits.problems.join('\n'))),
+        limits.ok ? checkLimits(url, { limit: limits.values, isForStart }) : bad(limits.problems.join('\n')),
     },
   ];
 }
@@ -95,7 +93,7 @@ function givenRedisChecks(url: string, { env, isForStart }: Checked): Check[] {
 
 /** Nothing is asked, because the driver would take such an address for another server, or for none. */
 function notAnAddress(name: string, text: string): Check {
-  return { name, check: () => Promise.resolve(bad(text)) };
+  return { name, check: () => bad(text) };
 }
 
 function checkNode(): Outcome<string> {
@@ -135,8 +133,8 @@ function checkDataFolder(dataDir: string): Finding {
 }
 
 function refusals(nodeEnv: string | undefined): Check[] {
-  const refusal = refusalOf(nodeEnv);
-  return refusal === undefined ? [] : [{ name: 'NODE_ENV', check: () => Promise.resolve(bad(refusal)) }];
+  const refusal = productionRefusal(nodeEnv);
+  return refusal === undefined ? [] : [{ name: 'NODE_ENV', check: () => bad(refusal) }];
 }
 
 async function checkEmbeddedPostgres({ env, dataDir }: Checked): Promise<Finding> {
@@ -164,7 +162,7 @@ async function checkOwnRedis({ env }: Checked): Promise<Finding> {
 }
 
 async function checkPort({ env }: Checked): Promise<Finding> {
-  const read = readSettings({ PORT: portSetting }, env);
+  const read = readSettings({ PORT: startSettings.PORT }, env);
   if (!read.ok) return bad(read.problems.join(' '));
   const { PORT: wanted } = read.values;
   const port = await portOrFree(wanted);

@@ -1,5 +1,5 @@
-import { connectDatabase } from '../database/connect.js';
-import type { Database } from '../database/connect.js';
+import { withDatabase } from '../database/connect.js';
+import type { ConnectOptions, Database } from '../database/connect.js';
 import { readDatabaseIdentity } from '../database/database-identity.js';
 import { isAnswerOfServer, isRefusalOfRole, reasonOf, reasonWithoutStatement } from '../database/errors.js';
 import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
@@ -13,7 +13,7 @@ import type { rateLimitSettings } from '../runtime/process-settings.js';
 import type { SettingsValues } from '../runtime/settings.js';
 import { bad, good, note } from './finding.js';
 import type { Finding } from './finding.js';
-import { checkRedis, questionRedis } from './redis-check.js';
+import { askRedis, checkRedis } from './redis-check.js';
 
 /** What everything here was run on. Others from `postgresMin` on lack nothing that we know of, but were not tried. */
 const postgresTried = 18;
@@ -167,7 +167,7 @@ export async function checkWorkers(
   url: string,
   { databaseUrl, isForStart }: { databaseUrl: string | undefined; isForStart: boolean },
 ): Promise<Finding> {
-  const live = await questionRedis(url, async (redis) => {
+  const live = await askRedis(url, async (redis) => {
     const [seconds] = await redis.time();
     const alive = [`(${Number(seconds) * 1_000}`, '+inf'] as const;
     return {
@@ -189,14 +189,9 @@ export async function checkWorkers(
   return bad('none is alive, so the API refuses every write. Run: npm run worker');
 }
 
-/** Undefined where it cannot be asked, of which another check tells. */
-async function identityOf(url: string): Promise<string | undefined> {
-  const database = connectDatabase({ url, poolMax: 1, applicationName: 'raw-materials-doctor', answerMsMax });
-  try {
-    return await readDatabaseIdentity(database).catch(() => undefined);
-  } finally {
-    await database.destroy();
-  }
+/** Undefined if the database cannot be asked: the check of Postgres says why. */
+function identityOf(url: string): Promise<string | undefined> {
+  return withDatabase(optionsFor(url), readDatabaseIdentity).catch(() => undefined);
 }
 
 /** @param away what to say if the database cannot be asked; by default, why it cannot */
@@ -205,15 +200,16 @@ async function askDatabase(
   question: (database: Database) => Promise<Finding>,
   away?: string,
 ): Promise<Finding> {
-  const database = connectDatabase({ url, poolMax: 1, applicationName: 'raw-materials-doctor', answerMsMax });
   try {
-    return await question(database);
+    return await withDatabase(optionsFor(url), question);
   } catch (error) {
     if ((error as { code?: string }).code === '42P01') return bad('unknown: there is no schema yet');
     return bad(away ?? postgresProblem(error));
-  } finally {
-    await database.destroy();
   }
+}
+
+function optionsFor(url: string): ConnectOptions {
+  return { url, poolMax: 1, applicationName: 'raw-materials-doctor', answerMsMax };
 }
 
 const remedies: Readonly<Record<string, string>> = {

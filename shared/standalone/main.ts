@@ -10,7 +10,7 @@ import { curlLines, demoFilePath, removeDemoFile, writeDemoFile } from './demo-f
 import type { Demo } from './demo-file.js';
 import { lockPath, takeLock } from './instance-lock.js';
 import { dropPostgresVariables } from './postgres-variables.js';
-import { refusalOf, startSettings } from './start-settings.js';
+import { productionRefusal, startSettings } from './start-settings.js';
 import { startStack } from './start-stack.js';
 import { createTerminal } from './terminal.js';
 import type { Terminal } from './terminal.js';
@@ -27,7 +27,7 @@ await start();
 async function start(): Promise<void> {
   const terminal = createTerminal({ out: process.stdout, err: process.stderr });
   const { NODE_ENV, DATA_DIR } = settings;
-  const refusal = refusalOf(NODE_ENV);
+  const refusal = productionRefusal(NODE_ENV);
   if (refusal !== undefined) {
     terminal.complain(refusal);
     return leave(exitCodes.config);

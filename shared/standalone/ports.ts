@@ -1,15 +1,6 @@
 import { randomInt } from 'node:crypto';
 import { connect, createServer } from 'node:net';
 
-/** The port of `npm start`, as it and its doctor read it. */
-export const portSetting = {
-  type: 'integer',
-  default: 3_000,
-  minimum: 0,
-  maximum: 65_535,
-  description: 'The HTTP port; a busy one moves.',
-} as const;
-
 const loopback = '127.0.0.1';
 const connectMsMax = 1_000;
 

@@ -22,8 +22,6 @@ import type { ServerUser } from './server-user.js';
 export interface PostgresBinaries {
   initdb: string;
   postgres: string;
-  /** The package's version, for example `18.4.0-beta.17`. */
-  version: string;
 }
 
 const require = createRequire(import.meta.url);
@@ -45,10 +43,9 @@ export async function findPostgresBinaries(deps: {
   const found = findPackage();
   if (!found.ok) return found;
   const folder = found.value;
-  const version = (JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string }).version;
 
   const closed = closedDirectory(join(folder, 'native', 'bin'), deps.user);
-  if (!closed && (await makeWhole(folder, deps.say))) return { ok: true, value: binariesIn(folder, version) };
+  if (!closed && (await makeWhole(folder, deps.say))) return { ok: true, value: binariesIn(folder) };
 
   const cache = cacheFolder(deps.env, deps.user);
   const why = closed
@@ -61,12 +58,13 @@ export async function findPostgresBinaries(deps: {
         ', or set XDG_CACHE_HOME to a folder that can be written to, so that a copy can be used.',
     );
   }
+  const { version } = JSON.parse(readFileSync(join(folder, 'package.json'), 'utf8')) as { version: string };
   const copy = join(cache, `postgres-${version}-${process.arch}`);
   if (!existsSync(copy)) {
     deps.say(`Postgres: ${why}; copying its programs to ${copy}`);
     copyPackage(folder, copy);
   }
-  if (await makeWhole(copy, deps.say)) return { ok: true, value: binariesIn(copy, version) };
+  if (await makeWhole(copy, deps.say)) return { ok: true, value: binariesIn(copy) };
   return failed(`The copy of Postgres in ${copy} is not whole. Remove that folder and start again.`);
 }
 
@@ -102,7 +100,7 @@ export async function makeWhole(folder: string, say: (line: string) => void): Pr
     });
     if (missingLinks(folder)) return false;
   }
-  const { initdb, postgres } = binariesIn(folder, '');
+  const { initdb, postgres } = binariesIn(folder);
   return [initdb, postgres].every(makeExecutable);
 }
 
@@ -140,7 +138,7 @@ function copyPackage(folder: string, copy: string): void {
   }
 }
 
-function binariesIn(folder: string, version: string): PostgresBinaries {
+function binariesIn(folder: string): PostgresBinaries {
   const bin = join(folder, 'native', 'bin');
-  return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres'), version };
+  return { initdb: join(bin, 'initdb'), postgres: join(bin, 'postgres') };
 }

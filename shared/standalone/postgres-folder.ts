@@ -26,6 +26,13 @@ export interface PostgresFolder {
   password: string;
 }
 
+export const clusterIn = (path: string) => join(path, 'cluster');
+export const passwordFileIn = (path: string) => join(path, 'password');
+
+/** The address of the database `postgres` of an embedded server. */
+export const urlOf = ({ password, port }: { password: string; port: number }) =>
+  `postgres://postgres:${password}@127.0.0.1:${String(port)}/postgres`;
+
 const initMsMax = 60_000;
 const elsewhereRoot = '/var/lib/raw-materials';
 
@@ -43,8 +50,8 @@ export async function preparePostgresFolder(deps: {
   const placed = placeFolder(deps.dataDir, deps.user, deps.say);
   if (!placed.ok) return placed;
   const path = placed.value;
-  const cluster = join(path, 'cluster');
-  const passwordFile = join(path, 'password');
+  const cluster = clusterIn(path);
+  const passwordFile = passwordFileIn(path);
   if (!existsSync(cluster)) {
     // Always anew: a start that was cut off, or a full disk, leaves a file that is empty or root's.
     const written = writePassword(passwordFile, deps);

@@ -11,7 +11,8 @@ const answerMsMax = 5_000;
 const tellAfterMs = 3_000;
 const pollMs = 20;
 
-export interface Starting {
+/** A server process, ours or one that an earlier start left running. */
+interface Starting {
   pid: number;
   isGone: () => boolean;
 }

@@ -1,20 +1,21 @@
-import { spawn } from 'node:child_process';
-import { closeSync, fstatSync, openSync, readFileSync, rmSync } from 'node:fs';
+import { rmSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { findPostgresBinaries } from './postgres-binaries.js';
 import type { PostgresBinaries } from './postgres-binaries.js';
-import { locatePostgresFolder, postgresEnv, preparePostgresFolder } from './postgres-folder.js';
+import { locatePostgresFolder, postgresEnv, preparePostgresFolder, urlOf } from './postgres-folder.js';
 import type { PostgresFolder } from './postgres-folder.js';
 import { isPostmasterOf, readPidFile } from './postgres-probe.js';
 import { untilReady } from './postgres-ready.js';
-import type { Patience, Starting } from './postgres-ready.js';
+import type { Patience } from './postgres-ready.js';
 import { freePort, portOrFree } from './ports.js';
 import { endProcess, isAlive, isZombie, signal } from './processes.js';
 import { findServerUser } from './server-user.js';
 import type { ServerUser } from './server-user.js';
+import { spawnServer } from './spawn-server.js';
+import type { SpawnedServer } from './spawn-server.js';
 
 /** A running embedded Postgres. It outlives this process unless it is stopped. */
 export interface PostgresServer {
@@ -47,7 +48,6 @@ const pollMs = 20;
 const portAttemptsMax = 5;
 const portFreedMsMax = 1_000;
 const memoryFreedMsMax = 30_000;
-const logTailBytes = 4_096;
 /** SIGINT is Postgres' fast shutdown, SIGQUIT its immediate one, which recovers at the next start like a crash. */
 const stopSteps = [
   { name: 'SIGINT', msMax: 6_000 },
@@ -154,82 +154,43 @@ async function launch(
   const deadlineAtMs = performance.now() + memoryFreedMsMax;
   let attempts = 0;
   for (;;) {
-    const started = spawnServer(options, folder, binaries, user, port);
+    const started = spawnPostgres(options, folder, binaries, user, port);
     if ((await untilReady(started, folder, options)) === port) {
       return { ok: true, value: server({ pid: started.pid, port }, folder, false) };
     }
     if (!started.isGone()) await endProcess(started.pid, stopSteps.slice(1));
     options.signal?.throwIfAborted();
-    const log = logSince(folder.log, started.logStart);
+    const lastWords = started.lastWords();
     // The backends of a killed server let go of its memory one after the other, each as soon as it notices.
-    if (log.includes('pre-existing shared memory block') && performance.now() < deadlineAtMs) {
+    if (lastWords.includes('pre-existing shared memory block') && performance.now() < deadlineAtMs) {
       await delay(pollMs);
       continue;
     }
     // The port was taken between the look and the start.
-    if (log.includes('could not bind') && ++attempts < portAttemptsMax) {
+    if (lastWords.includes('could not bind') && ++attempts < portAttemptsMax) {
       port = await freePort();
       continue;
     }
-    return failed(
-      `Postgres did not start. Its log ${folder.log} ends:\n${[log.trim(), started.error].join('\n').trim() || '(nothing)'}`,
-    );
+    return failed(`Postgres did not start. Its log ${folder.log} ends:\n${lastWords || '(nothing)'}`);
   }
 }
 
-interface Started extends Starting {
-  logStart: number;
-  /** Why it could not even be started. */
-  error: string;
-}
-
-/** In a session of its own, so that Ctrl-C reaches it only through us, after those who use it have closed. */
-function spawnServer(
-  options: LaunchOptions,
-  folder: PostgresFolder,
+function spawnPostgres(
+  { settings, env, onSpawn }: PostgresOptions,
+  { path, cluster, log }: PostgresFolder,
   binaries: PostgresBinaries,
   user: ServerUser | undefined,
   port: number,
-): Started {
-  const settings = {
-    ...defaultSettings,
-    ...options.settings,
-    listen_addresses: '127.0.0.1',
-    unix_socket_directories: '',
-  };
-  const flags = Object.entries(settings).flatMap(([name, value]) => ['-c', `${name}=${String(value)}`]);
-  const log = openSync(folder.log, 'a', 0o600);
-  try {
-    const logStart = fstatSync(log).size;
-    const child = spawn(binaries.postgres, ['-D', folder.cluster, '-p', String(port), ...flags], {
-      cwd: folder.path,
-      env: postgresEnv(options.env),
-      stdio: ['ignore', log, log],
-      detached: true,
-      ...(user ? { uid: user.uid, gid: user.gid } : {}),
-    });
-    let hasExited = child.pid === undefined;
-    const started = { pid: child.pid ?? 0, logStart, isGone: () => hasExited, error: '' };
-    child.once('error', (error) => {
-      hasExited = true;
-      started.error = error.message;
-    });
-    child.once('exit', () => (hasExited = true));
-    child.unref();
-    if (child.pid !== undefined) options.onSpawn?.(child.pid);
-    return started;
-  } finally {
-    closeSync(log);
-  }
-}
-
-function logSince(path: string, start: number): string {
-  return readFileSync(path).subarray(start).subarray(-logTailBytes).toString('utf8');
+): SpawnedServer {
+  const all = { ...defaultSettings, ...settings, listen_addresses: '127.0.0.1', unix_socket_directories: '' };
+  const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${String(value)}`]);
+  const args = ['-D', cluster, '-p', String(port), ...flags];
+  return spawnServer(binaries.postgres, args, { cwd: path, env: postgresEnv(env), logPath: log, user }, onSpawn);
 }
 
 function server({ pid, port }: Running, folder: PostgresFolder, adopted: boolean): PostgresServer {
   return {
-    url: `postgres://postgres:${folder.password}@127.0.0.1:${String(port)}/postgres`,
+    url: urlOf({ password: folder.password, port }),
     port,
     pid,
     adopted,

@@ -15,16 +15,13 @@ export interface RedisFacts {
 
 const connectMsMax = 2_000;
 
-/**
- * What a Redis says of itself through INFO, which managed ones allow where CONFIG is closed; a problem when it does not
- * answer.
- */
-export function askRedis(url: string): Promise<Outcome<RedisFacts>> {
-  return questionRedis(url, async (redis) => parseInfo(await redis.info()));
+/** What a Redis says of itself. Through INFO, which managed ones allow where they refuse CONFIG. */
+export function readRedisFacts(url: string): Promise<Outcome<RedisFacts>> {
+  return askRedis(url, async (redis) => parseInfo(await redis.info()));
 }
 
-/** One question over a connection of its own, within bounds; a problem when it is not answered. */
-export async function questionRedis<T>(url: string, question: (redis: Redis) => Promise<T>): Promise<Outcome<T>> {
+/** Asks over a connection of its own, of which no step may take longer than two seconds. */
+export async function askRedis<T>(url: string, ask: (redis: Redis) => Promise<T>): Promise<Outcome<T>> {
   const redis = new Redis(url, {
     lazyConnect: true,
     connectTimeout: connectMsMax,
@@ -37,9 +34,9 @@ export async function questionRedis<T>(url: string, question: (redis: Redis) => 
   redis.on('error', (error: Error) => (cause = error.message));
   try {
     await redis.connect();
-    // Where SELECT is refused, ioredis says so and goes on with database 0, which nobody asked about.
+    // If SELECT is refused, ioredis emits an error and goes on with database 0, which nobody asked about.
     if (cause !== undefined) return failed(cause);
-    return { ok: true, value: await question(redis) };
+    return { ok: true, value: await ask(redis) };
   } catch (error) {
     return failed(cause ?? (error as Error).message);
   } finally {
@@ -47,12 +44,9 @@ export async function questionRedis<T>(url: string, question: (redis: Redis) => 
   }
 }
 
-/**
- * Whether a Redis that somebody gave us will do (platform §1): 6.2 or newer, it never evicts a key, and it takes
- * writes.
- */
+/** Whether the Redis of REDIS_URL will do (platform §1): it is 6.2 or newer, never evicts a key, and takes writes. */
 export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
-  const asked = await askRedis(url);
+  const asked = await readRedisFacts(url);
   if (!asked.ok) return failed(redisProblem(asked.problem));
   const { version, maxmemoryPolicy } = asked.value;
   if (!isNewEnough(version)) {
@@ -64,7 +58,7 @@ export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
         'Run: redis-cli CONFIG SET maxmemory-policy noeviction   (and write it into its configuration file)',
     );
   }
-  const refusal = await askForRefusal(url);
+  const refusal = await writeRefusal(url);
   if (refusal !== undefined) {
     return failed(
       `The Redis of REDIS_URL takes no writes: ${refusal}\n` +
@@ -85,9 +79,9 @@ function redisProblem(problem: string): string {
     : `The Redis of REDIS_URL does not answer: ${what}. Start it, or mend REDIS_URL.`;
 }
 
-/** How Redis refuses a write; undefined if it takes one or is still loading. XX writes nothing if there is no key. */
-async function askForRefusal(url: string): Promise<string | undefined> {
-  const asked = await questionRedis(url, (redis) => redis.set(keys.nothing, '', 'XX'));
+/** How Redis refuses a write; undefined if it takes one or is still loading. With XX nothing is written: no such key. */
+async function writeRefusal(url: string): Promise<string | undefined> {
+  const asked = await askRedis(url, (redis) => redis.set(keys.nothing, '', 'XX'));
   return asked.ok || asked.problem.startsWith('LOADING') ? undefined : asked.problem;
 }
 

@@ -1,5 +1,6 @@
-import { existsSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { writeWhole } from './data-folder.js';
 
 /** How the private Redis of a folder is reached. */
 export interface RedisConfig {
@@ -25,9 +26,7 @@ export function writeConfig(dir: string, { port, password }: RedisConfig): void 
     'save ""',
     'maxmemory-policy noeviction',
   ];
-  const partial = `${configPath(dir)}.partial`;
-  writeFileSync(partial, `${lines.join('\n')}\n`, { mode: 0o600 });
-  renameSync(partial, configPath(dir));
+  writeWhole(configPath(dir), `${lines.join('\n')}\n`);
 }
 
 /** What an earlier start wrote, if anything. */

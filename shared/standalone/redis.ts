@@ -1,16 +1,5 @@
-import { spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
-import {
-  accessSync,
-  chmodSync,
-  closeSync,
-  constants,
-  existsSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-} from 'node:fs';
+import { accessSync, chmodSync, constants, existsSync, mkdirSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { failed } from '../runtime/outcome.js';
@@ -18,11 +7,13 @@ import type { Outcome } from '../runtime/outcome.js';
 import { freePort, portOrFree } from './ports.js';
 import { commandLine, endProcess, isAlive, signal, workingDirectory } from './processes.js';
 import { configPath, logPath, readConfig, readPid, urlOf, writeConfig } from './redis-config.js';
-import { askRedis } from './redis-check.js';
+import { readRedisFacts } from './redis-check.js';
 import { findRedisProgram } from './redis-program.js';
 import { redisEnv } from './redis-version.js';
 import type { RedisProgram } from './redis-version.js';
 import { sameFile } from './same-file.js';
+import { spawnServer } from './spawn-server.js';
+import type { SpawnedServer } from './spawn-server.js';
 
 /** A running private Redis (or Valkey). It outlives this process unless it is stopped. */
 export interface RedisServer {
@@ -56,7 +47,6 @@ const readyMsMax = 20_000;
 const adoptMsMax = 5_000;
 const pollMs = 20;
 const portAttemptsMax = 5;
-const logTailBytes = 4_096;
 const stopSteps = [
   { name: 'SIGTERM', msMax: 10_000 },
   { name: 'SIGKILL', msMax: 3_000 },
@@ -98,7 +88,7 @@ async function adopt(dir: string, say: (line: string) => void): Promise<RedisSer
   const deadlineAtMs = performance.now() + adoptMsMax;
   const pid = readPid(dir);
   do {
-    const asked = await askRedis(url);
+    const asked = await readRedisFacts(url);
     if (asked.ok && sameFile(asked.value.configFile, configPath(dir)) && !asked.value.loading) {
       say(`Redis: taking over the one that an earlier start left running (process ${String(asked.value.pid)})`);
       return server({ ...asked.value, port: left.port, url, source: 'left running', adopted: true });
@@ -116,7 +106,12 @@ async function launch(options: RedisOptions, dir: string, program: RedisProgram)
   for (let attempt = 1; ; attempt += 1) {
     const config = { port, password: readConfig(dir)?.password ?? randomBytes(24).toString('base64url') };
     writeConfig(dir, config);
-    const started = spawnServer(options, dir, program);
+    const started = spawnServer(
+      program.file,
+      [configPath(dir)],
+      { cwd: dir, env: redisEnv(program, options.env), logPath: logPath(dir) },
+      options.onSpawn,
+    );
     if (await becomesReady(started, urlOf(config))) {
       const source = program.source === 'PATH' ? program.file : 'the Debian package redis-tools, unpacked';
       return {
@@ -124,52 +119,21 @@ async function launch(options: RedisOptions, dir: string, program: RedisProgram)
         value: server({ pid: started.pid, version: program.version, port, url: urlOf(config), source, adopted: false }),
       };
     }
-    const log = readFileSync(logPath(dir)).subarray(started.logStart).subarray(-logTailBytes).toString('utf8').trim();
-    if (!started.exited) await endProcess(started.pid, stopSteps);
+    const lastWords = started.lastWords();
+    if (!started.isGone()) await endProcess(started.pid, stopSteps);
     // The port was taken between the look and the start.
-    if (/Address already in use/i.test(log) && attempt < portAttemptsMax) {
+    if (/Address already in use/i.test(lastWords) && attempt < portAttemptsMax) {
       port = await freePort();
       continue;
     }
-    return failed(
-      `Redis did not start (${program.file}). Its log ${logPath(dir)} ends:\n${log || started.error || '(nothing)'}`,
-    );
+    return failed(`Redis did not start (${program.file}). Its log ${logPath(dir)} ends:\n${lastWords || '(nothing)'}`);
   }
 }
 
-interface Started {
-  pid: number;
-  logStart: number;
-  exited: boolean;
-  error: string;
-}
-
-/** In a session of its own, so that Ctrl-C reaches it only through us, after those who use it have closed. */
-function spawnServer(options: RedisOptions, dir: string, program: RedisProgram): Started {
-  const log = openSync(logPath(dir), 'a', 0o600);
-  try {
-    const logStart = fstatSync(log).size;
-    const child = spawn(program.file, [configPath(dir)], {
-      cwd: dir,
-      env: redisEnv(program, options.env),
-      stdio: ['ignore', log, log],
-      detached: true,
-    });
-    const started: Started = { pid: child.pid ?? 0, logStart, exited: child.pid === undefined, error: '' };
-    child.once('error', (error) => Object.assign(started, { exited: true, error: error.message }));
-    child.once('exit', () => Object.assign(started, { exited: true }));
-    child.unref();
-    if (child.pid !== undefined) options.onSpawn?.(child.pid);
-    return started;
-  } finally {
-    closeSync(log);
-  }
-}
-
-async function becomesReady(started: Started, url: string): Promise<boolean> {
+async function becomesReady(started: SpawnedServer, url: string): Promise<boolean> {
   const deadlineAtMs = performance.now() + readyMsMax;
-  while (!started.exited && performance.now() < deadlineAtMs) {
-    const asked = await askRedis(url);
+  while (!started.isGone() && performance.now() < deadlineAtMs) {
+    const asked = await readRedisFacts(url);
     if (asked.ok && asked.value.pid === started.pid && !asked.value.loading) return true;
     await delay(pollMs);
   }

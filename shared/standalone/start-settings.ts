@@ -1,8 +1,7 @@
 import { databaseAddress, redisAddress } from '../runtime/process-settings.js';
 import type { SettingsDeclaration } from '../runtime/settings.js';
-import { portSetting } from './ports.js';
 
-/** The environment of `npm start`, which its doctor looks at as well. */
+/** The environment of `npm start`; `npm run doctor` reads it too. */
 export const startSettings = {
   NODE_ENV: {
     type: 'string',
@@ -21,11 +20,17 @@ export const startSettings = {
     description: 'A Redis (6.2 or newer, noeviction) in place of a private one.',
   },
   DATA_DIR: { type: 'string', default: '.data', description: 'Where npm start keeps its data.' },
-  PORT: portSetting,
+  PORT: {
+    type: 'integer',
+    default: 3_000,
+    minimum: 0,
+    maximum: 65_535,
+    description: 'The HTTP port; a busy one moves.',
+  },
 } as const satisfies SettingsDeclaration;
 
 /** Why `npm start` will not run in such an environment; undefined where it will. */
-export function refusalOf(nodeEnv: string | undefined): string | undefined {
+export function productionRefusal(nodeEnv: string | undefined): string | undefined {
   if (nodeEnv !== 'production') return undefined;
   return (
     'NODE_ENV is production, where npm start is refused: the embedded Postgres and Redis have no backup and no replica,\n' +

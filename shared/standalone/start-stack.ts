@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import { connectDatabase } from '../database/connect.js';
+import { withDatabase } from '../database/connect.js';
 import { reasonWithoutStatement } from '../database/errors.js';
 import { migrateDatabase } from '../database/migrate-database.js';
 import { readServerFacts } from '../database/server-facts.js';
@@ -14,6 +14,7 @@ import { seedDemo } from './demo-data.js';
 import type { Demo, DemoAddresses } from './demo-file.js';
 import { checkGivenPostgres, checkWorkers } from './given-servers.js';
 import { keepServer } from './keep-server.js';
+import type { KeptServer } from './keep-server.js';
 import { freePorts, portOrFree } from './ports.js';
 import { startPostgres } from './postgres.js';
 import { signalLater } from './processes.js';
@@ -86,67 +87,71 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
 }
 
 async function openDatabase(deps: StackDeps): Promise<Outcome<string>> {
-  const { databaseUrl, dataFolder, terminal, shutdown, env, onProcess, abort } = deps;
+  const { databaseUrl, dataFolder, terminal, env } = deps;
   if (databaseUrl !== undefined) {
     terminal.say('Postgres: the one of DATABASE_URL');
     return { ok: true, value: databaseUrl };
   }
-  const start = (port: number, signal: AbortSignal) =>
-    startPostgres({
-      dataDir: join(dataFolder, 'postgres'),
-      port,
-      say: terminal.say,
-      env,
-      signal,
-      onSpawn: (pid) => onProcess(signalLater(pid, 'SIGINT')),
-    });
-  const started = await start(0, abort);
+  const own = { dataDir: join(dataFolder, 'postgres'), say: terminal.say, env };
+  const started = await openServer(deps, 'Postgres', 'SIGINT', (at) => startPostgres({ ...own, ...at }));
   if (!started.ok) return started;
-  const server = started.value;
-  // This start did not spawn what an earlier one left running, so `onProcess` has not been told of it yet.
-  if (server.adopted) onProcess(signalLater(server.pid, 'SIGINT'));
-  shutdown.register('Postgres', keepServer(server, { name: 'Postgres', start, say: terminal.say }));
-  terminal.say(`Postgres: ${await versionAt(server.url)} on port ${String(server.port)}`);
-  return { ok: true, value: server.url };
+  const { url, port } = started.value;
+  terminal.say(`Postgres: ${await versionAt(url)} on port ${String(port)}`);
+  return { ok: true, value: url };
 }
 
 /** As the server tells it: the npm package that it comes in has a version of its own, which says beta. */
 async function versionAt(url: string): Promise<string> {
-  const database = connectDatabase({ url, poolMax: 1, applicationName: 'raw-materials-start' });
   try {
-    return (await readServerFacts(database)).version;
+    const options = { url, poolMax: 1, applicationName: 'raw-materials-start' };
+    return (await withDatabase(options, readServerFacts)).version;
   } catch {
     // Whatever keeps it from answering, the migration will meet as well, and has words for it.
     return 'there,';
-  } finally {
-    await database.destroy();
   }
 }
 
 async function openRedis(deps: StackDeps): Promise<Outcome<string>> {
-  const { redisUrl, dataFolder, terminal, shutdown, env, onProcess, abort } = deps;
+  const { redisUrl, dataFolder, terminal, env } = deps;
   if (redisUrl !== undefined) {
     const checked = await checkRedis(redisUrl);
     if (!checked.ok) return checked;
     terminal.say(`Redis: the one of REDIS_URL, version ${checked.value.version}`);
     return { ok: true, value: redisUrl };
   }
-  const start = (port: number, signal: AbortSignal) =>
-    startRedis({
-      dir: join(dataFolder, 'redis'),
-      port,
-      say: terminal.say,
-      env,
-      signal,
-      onSpawn: (pid) => onProcess(signalLater(pid, 'SIGTERM')),
-    });
-  const started = await start(0, abort);
+  const own = { dir: join(dataFolder, 'redis'), say: terminal.say, env };
+  const started = await openServer(deps, 'Redis', 'SIGTERM', (at) => startRedis({ ...own, ...at }));
   if (!started.ok) return started;
-  const server = started.value;
-  if (server.adopted) onProcess(signalLater(server.pid, 'SIGTERM'));
-  shutdown.register('Redis', keepServer(server, { name: 'Redis', start, say: terminal.say }));
-  terminal.say(`Redis: ${server.version} on port ${String(server.port)} (${server.source})`);
-  return { ok: true, value: server.url };
+  const { url, version, port, source } = started.value;
+  terminal.say(`Redis: ${version} on port ${String(port)} (${source})`);
+  return { ok: true, value: url };
+}
+
+interface StartAt {
+  port: number;
+  signal: AbortSignal;
+  onSpawn: (pid: number) => void;
+}
+
+/**
+ * Starts an embedded server, and has it started again whenever it ends by itself.
+ *
+ * @param endNow the signal that ends it when this process must exit without waiting
+ */
+async function openServer<Server extends KeptServer & { adopted: boolean }>(
+  { terminal, shutdown, onProcess, abort }: StackDeps,
+  name: string,
+  endNow: NodeJS.Signals,
+  start: (at: StartAt) => Promise<Outcome<Server>>,
+): Promise<Outcome<Server>> {
+  const onSpawn = (pid: number) => onProcess(signalLater(pid, endNow));
+  const startOn = (port: number, signal: AbortSignal) => start({ port, signal, onSpawn });
+  const started = await startOn(0, abort);
+  if (!started.ok) return started;
+  // One that an earlier start left running was not spawned by this one.
+  if (started.value.adopted) onSpawn(started.value.pid);
+  shutdown.register(name, keepServer(started.value, { name, start: startOn, say: terminal.say }));
+  return started;
 }
 
 /** @param isGiven whether the database is somebody else's, who is then told what to mend in it */

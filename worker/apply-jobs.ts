@@ -1,4 +1,4 @@
-import { isInfrastructureError, isLostName, isOverstay, isTimeout } from '../shared/database/errors.js';
+import { isInfrastructureError, isPreparedStatementFault, isOverstay, isTimeout } from '../shared/database/errors.js';
 import { recordFailed } from '../shared/database/operations.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { applyOperations } from '../shared/inventory/apply-operations.js';
@@ -141,7 +141,7 @@ async function applyWithRetries(
 }
 
 /** Whether an error is not the fault of the operations. */
-const mayPass = (error: unknown) => isInfrastructureError(error) || isLostName(error);
+const mayPass = (error: unknown) => isInfrastructureError(error) || isPreparedStatementFault(error);
 
 /** Likewise, and it makes sense to run again at once: what overstayed its time would overstay it again. */
 const mayPassAtOnce = (error: unknown) => mayPass(error) && !isTimeout(error);

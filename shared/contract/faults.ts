@@ -2,7 +2,7 @@ import type { ErrorObject } from 'ajv';
 import type { ErrorDetail, Refusal } from '../domain/errors.js';
 import { fail } from '../domain/errors.js';
 
-/** Faults listed for a request; past this number a batch still lists one for each further bad row (contract §3.2). */
+/** Faults listed for a request. Beyond this number a batch still lists one for each further bad row (contract §3.2). */
 export const detailsMax = 100;
 
 /**
@@ -30,7 +30,7 @@ export function pointerStep(key: string | number): string {
   return `/${String(key).toWellFormed().replace(/~/g, '~0').replace(/\//g, '~1')}`;
 }
 
-/** A longer path, as of a key that a client made up, stands in the details alone. */
+/** A longer path, such as that of a key that the client made up, is shown in the details alone. */
 const pathShownMax = 100;
 
 /**

@@ -1,19 +1,19 @@
 import type { ErrorDetail } from '../domain/errors.js';
 import { pointerStep } from './faults.js';
 
-/** Levels of arrays and objects; a batch has three. `JSON.stringify` is recursive and would fail at 10,000. */
+/** Levels of arrays and objects; a batch has three. `JSON.stringify` is recursive and fails at about 10,000. */
 export const depthMax = 32;
 
 /** Members and items over all levels; a thousand rows with all their fields have seven thousand. */
 const partsMax = 20_000;
 
 /**
- * Finds what `JSON.parse` silently accepts: a key that an object has twice, of which it takes the last one, nesting
- * more than `depthMax` deep, and more than `partsMax` members and items, each of which costs whoever reads the value
- * more than its few bytes (reliability §1). One pass over a text that is known to be JSON, so only strings, brackets,
- * braces and commas matter.
+ * Finds what `JSON.parse` silently accepts: a key that an object has twice (it takes the last one), nesting deeper than
+ * `depthMax`, and more than `partsMax` members and items, each of which costs far more to process than its few bytes
+ * (reliability §1). It passes once over a text that is known to be JSON, so it looks only at strings, brackets, braces
+ * and commas.
  *
- * @returns the first fault, its place as a JSON Pointer
+ * @returns the first fault, with its place as a JSON Pointer
  */
 export function findJsonFault(text: string): ErrorDetail | undefined {
   const frames: Frame[] = [];
@@ -42,7 +42,7 @@ export function findJsonFault(text: string): ErrorDetail | undefined {
           ? { keys: new Set(), at: '', wantsKey: true }
           : { keys: undefined, at: 0, wantsKey: false };
       frames.push(frame);
-      // The first of them; each of the others comes behind a comma.
+      // Counts the first member or item; each further one is counted at its comma.
       if (!closesAtOnce(text, at)) parts += 1;
     } else if (character === closeBrace || character === closeBracket) {
       frames.pop();
@@ -61,7 +61,7 @@ interface Frame {
   wantsKey: boolean;
 }
 
-/** The greatest character that may stand between two tokens; the others are below it. */
+/** JSON allows blanks, tabs and line ends between two tokens, and this is the greatest of them. */
 const blank = 0x20;
 const quote = 0x22;
 const comma = 0x2c;

@@ -1,6 +1,6 @@
 /**
- * The stretch of time that a text of a query names, in whole milliseconds since the epoch, both ends included. A time
- * between two milliseconds holds none: its first is the later of them, its last the earlier.
+ * The time that a text of a query names, from its first to its last millisecond since the epoch. A time between two
+ * milliseconds contains none of them: `firstMs` is then the later one, and `lastMs` the earlier.
  */
 export interface Moment {
   firstMs: number;
@@ -19,14 +19,14 @@ export function parseMoment(text: string): Moment | undefined {
   // For a day that its month does not have, Date.parse gives NaN or a day of the next month.
   if (Number.isNaN(atMs) || !isDayOfItsMonth(text)) return undefined;
   if (isDay) return { firstMs: atMs, lastMs: atMs + dayMs - 1 };
-  return { firstMs: isBetween.test(text) ? atMs + 1 : atMs, lastMs: atMs };
+  return { firstMs: betweenMs.test(text) ? atMs + 1 : atMs, lastMs: atMs };
 }
 
 const dayMs = 86_400_000;
 const date = /^\d{4}-\d\d-\d\d$/;
 const dateTime = /^\d{4}-\d\d-\d\dT\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?(?:Z|[+-]\d\d:\d\d)$/;
 /** A fraction that is finer than a millisecond. */
-const isBetween = /\.\d{3}0*[1-9]/;
+const betweenMs = /\.\d{3}0*[1-9]/;
 
 function isDayOfItsMonth(text: string): boolean {
   const day = text.slice(0, 10);

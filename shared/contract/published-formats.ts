@@ -2,9 +2,10 @@
 export type Schema = Readonly<Record<string, unknown>>;
 
 /**
- * What clients are shown in place of the service's own formats (`ajv.ts`), which strict validators refuse: as much as a
- * pattern can say, and never more than is checked. For `text` that is nothing (the reference's introduction says what
- * it forbids). An `http-url` is what a browser takes for one; `format: uri` would refuse some of those.
+ * What published schemas say in place of the service's own formats (`ajv.ts`), which strict validators refuse. A
+ * pattern says as much as it can, and never forbids what we accept. For `text` there is none (the introduction of the
+ * reference says what it forbids). An `http-url` is whatever a browser accepts; `format: uri` would refuse some of
+ * that.
  */
 const keywordsOf: Readonly<Record<string, Schema>> = {
   text: {},

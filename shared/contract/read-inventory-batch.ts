@@ -23,11 +23,11 @@ import { isJsonObject } from './json-object.js';
 export function readInventoryBatch(body: unknown, variantId: string): Result<AdjustmentRow[]> {
   const faults = envelopeFaults(body);
   const rows: AdjustmentRow[] = [];
-  // Also where something beside them is at fault: a client that had mended that alone would only hear of them next.
+  // Also if something beside the rows is at fault: the client should hear of everything at once.
   for (const [index, row] of (rowsIn(body) ?? []).entries()) {
     const found = rowFaults(row, index, variantId);
     if (found.length === 0) rows.push(toAdjustmentRow(row as InventoryRow));
-    // Past the bound each bad row is still named, by its first fault.
+    // Beyond the limit each bad row is still named, with its first fault alone.
     else faults.push(...(faults.length < detailsMax ? found : found.slice(0, 1)));
   }
   return faults.length > 0 ? refuseInput('body', faults) : succeed(rows);
@@ -68,7 +68,7 @@ function sentencesOf(faults: readonly ErrorDetail[], index: number): string {
     .join(' ');
 }
 
-/** The most fields of one object that are looked at; more of them, whatever they are, are one fault. */
+/** An object with more fields than this is one fault, whatever they are. */
 export const fieldsMax = 32;
 const tooManyFields = `Has more than ${fieldsMax} fields.`;
 
@@ -85,7 +85,7 @@ function envelopeFaults(body: unknown): ErrorDetail[] {
   return fault === undefined ? faults : [...faults, { path: '/updates', message: fault }];
 }
 
-/** The rows, if there is a number of them that may be. */
+/** The rows, if there are not too few or too many. */
 function rowsIn(body: unknown): unknown[] | undefined {
   return isJsonObject(body) && updatesFault(body) === undefined ? (body['updates'] as unknown[]) : undefined;
 }

@@ -22,18 +22,17 @@ export const readMaterialQuery = queryReader<MaterialQuery>(materialQuerySchema)
 export const readInventoryQuery = queryReader<InventoryQuery>(inventoryQuerySchema);
 export const readHistoryQuery = queryReader<HistoryQuery>(historyQuerySchema);
 
-const readKnownOfBatch = queryReader<BatchQuery>(batchQuerySchema);
+const readBatchParameters = queryReader<BatchQuery>(batchQuerySchema);
 
 export function readBatchQuery(parameters: QueryParameters): Result<BatchQuery> {
-  const refusal = refuseQuery(parameters, Object.keys(batchQuerySchema.properties));
-  return refusal ?? readKnownOfBatch(parameters);
+  return refuseQuery(parameters, Object.keys(batchQuerySchema.properties)) ?? readBatchParameters(parameters);
 }
 
 /** On a write a parameter that is not known is refused: a misspelt `dryRun` must not commit (contract §2 "List"). */
 export function refuseQuery(parameters: QueryParameters, known: readonly string[] = []): Refusal | undefined {
-  const strangers = [...parameters.keys()].filter((name) => !known.includes(name));
-  if (strangers.length === 0) return undefined;
-  const details = strangers.map((path) => ({ path, message: 'Is not a known parameter here.' }));
+  const unknown = [...parameters.keys()].filter((name) => !known.includes(name));
+  if (unknown.length === 0) return undefined;
+  const details = unknown.map((path) => ({ path, message: 'Is not a known parameter here.' }));
   return refuseInput('query', details);
 }
 
@@ -47,8 +46,8 @@ interface QuerySchema {
 }
 
 /**
- * A reader of the parameters that a schema names. A text that plainly has the wanted type is converted to it (`1e2` and
- * ` 1` are no whole numbers); then the schema judges. Parameters that it does not name are ignored.
+ * Returns a reader of the parameters that a schema names. A text that is plainly of the wanted type is converted (`1e2`
+ * and ` 1` are no whole numbers), and then the schema is checked. Parameters that it does not name are ignored.
  */
 function queryReader<Query extends object>(schema: QuerySchema): (parameters: QueryParameters) => Result<Query> {
   const isQuery: ValidateFunction<Query> = ajv.compile<Query>(schema);
@@ -69,7 +68,7 @@ function queryReader<Query extends object>(schema: QuerySchema): (parameters: Qu
   };
 }
 
-/** Of any length: numbers that a double cannot tell apart are far beyond every bound. */
+/** Of any length: whole numbers that a double cannot represent are far beyond every bound. */
 const wholeNumber = /^-?\d+$/;
 
 function parseValue(type: 'string' | 'integer' | 'boolean', text: string): unknown {
@@ -78,10 +77,10 @@ function parseValue(type: 'string' | 'integer' | 'boolean', text: string): unkno
   return text;
 }
 
-/** A parameter goes by its name, not by a pointer: `/vendorFilter/1` is `vendorFilter`. */
+/** The path of a fault is the parameter's name, not a pointer: `vendorFilter` and not `/vendorFilter/1`. */
 function byName({ path, message }: ErrorDetail, { properties }: QuerySchema): ErrorDetail {
   const name = path.split('/')[1] ?? '';
-  // A plus that stands bare in a query is a blank: the client sees an offset where we see none.
+  // An unescaped + in a query is a blank: the client sees an offset where we see none.
   return {
     path: name,
     message: properties[name]?.format === 'moment' ? `${message} In an address + is %2B.` : message,

@@ -5,15 +5,16 @@ import type { Database } from './connect.js';
 import type { Confirmation } from './pipelined-transaction.js';
 
 /**
- * A material that does not exist has no row to lock. So of two workers that hold it, one of them after its lease is
- * lost, one could remember under a client's key that there is no such material, while the other applies another request
- * with that key to the material that was created since. Therefore whoever remembers that a material is missing shares
- * this lock, looks once more, and keeps it until the commit; and an import, which alone creates materials by ids that
- * clients may know before, takes it alone before its own commit. It is of the transaction, so a pooler does not matter.
+ * The number of an advisory lock, for materials that do not exist and so have no row to lock. Two workers may hold such
+ * a material, one of them after it has lost its lease. Without this lock one of them could record under a client's key
+ * that there is no such material, while the other applies a request with the same key to the material, which was
+ * created in between. So whoever records that a material is missing takes the lock shared, looks once more, and keeps
+ * it until the commit. An import takes it exclusively before its commit; only an import creates materials by ids that
+ * clients may know before. It is a lock of the transaction, so it also holds behind a pooler.
  */
 const lockNumber = 7_224_511_903;
 
-const hold: QueryConfig = {
+const sharedLock: QueryConfig = {
   name: 'apply-hold-absence',
   text: `SELECT pg_advisory_xact_lock_shared(${lockNumber})`,
 };
@@ -21,12 +22,14 @@ const hold: QueryConfig = {
 const present = `
   SELECT 1 FROM unnest($1::int[], $2::text[]) AS wanted (shop_id, material_id) JOIN stock USING (shop_id, material_id)`;
 
-/** Fails, as a conflict that passes when it is run again, where one of these materials has been created. */
+/**
+ * Fails if one of these materials has been created, with a serialisation failure, so that the transaction is run again.
+ */
 export function confirmAbsence(materials: readonly MaterialRef[]): Confirmation {
   const refs = [integers(materials, ({ shopId }) => shopId), texts(materials, ({ materialId }) => materialId)];
   return {
-    // A later statement, because one that waited for the lock does not see what was committed meanwhile.
-    queries: [hold, { name: 'apply-confirm-absence', text: present, values: refs }],
+    // Two statements, because one that has waited for the lock does not see what was committed meanwhile.
+    queries: [sharedLock, { name: 'apply-confirm-absence', text: present, values: refs }],
     judge([, found]) {
       if (found?.rows.length === 0) return;
       throw Object.assign(new Error('a material was created while it was taken for missing'), { code: '40001' });
@@ -34,7 +37,7 @@ export function confirmAbsence(materials: readonly MaterialRef[]): Confirmation 
   };
 }
 
-/** Waits for those who are about to remember that a material is missing, and lets no more begin before the commit. */
-export async function endAbsence(transaction: Database): Promise<void> {
+/** Waits for those that are recording that a material is missing, and keeps others from it until the commit. */
+export async function lockAbsence(transaction: Database): Promise<void> {
   await transaction.raw(`SELECT pg_advisory_xact_lock(${lockNumber})`);
 }

@@ -3,7 +3,7 @@ import { runReadCommitted } from './read-committed.js';
 import { readRows } from './read-rows.js';
 import { shopColumns, toShop } from './shops.js';
 import type { Shop, ShopRow } from './shops.js';
-import { commitsUnhurried } from './unhurried-commit.js';
+import { commitsAsync } from './async-commit.js';
 
 /** `write` includes read (contract §5). */
 export type KeyScope = 'read' | 'write';
@@ -38,8 +38,8 @@ export interface NewKey {
 }
 
 /**
- * The key and all that a request needs of its shop, in one query, since every request whose key is not cached waits for
- * it. Expired and revoked keys are found too: the caller judges them by its own clock.
+ * The key and its shop, in one query, because every request whose key is not cached waits for it. Expired and revoked
+ * keys are found too: the caller judges them by its own clock.
  */
 export async function findKeyWithShop(database: Database, keyId: string): Promise<KeyWithShop | undefined> {
   const [row] = await readRows<KeyRow & ShopRow & { secret_hash: Buffer }>(
@@ -52,16 +52,16 @@ export async function findKeyWithShop(database: Database, keyId: string): Promis
 }
 
 /**
- * Notes a use, but writes a key's row at most once a minute, however many processes there are (contract §5). It waits
- * for nobody, because all requests of a process look their keys up over three connections, and a use that is not noted
- * does no harm: where another session holds the row, it is passed over. Otherwise a session that changed keys and did
- * not commit had each of them wait here, with another left behind in Postgres for every key and minute.
+ * Notes a use, but writes a key's row at most once a minute, however many processes there are (contract §5). If another
+ * session holds the row, it does nothing: a use that is not noted does no harm, but a wait would. All requests of a
+ * process look up their keys over three connections, and each of these would wait here for a session that changed keys
+ * and did not commit, with one more session left in Postgres for every key and minute.
  */
 export async function touchKey(database: Database, keyId: string, at: Date): Promise<void> {
   await runReadCommitted(
     database,
     `UPDATE api_keys SET last_used_at = :at
-     WHERE ${commitsUnhurried} AND id = (
+     WHERE ${commitsAsync} AND id = (
        SELECT id FROM api_keys
        WHERE id = :keyId AND (last_used_at IS NULL OR last_used_at <= CAST(:at AS timestamptz) - interval '1 minute')
        FOR NO KEY UPDATE SKIP LOCKED)`,
@@ -69,7 +69,7 @@ export async function touchKey(database: Database, keyId: string, at: Date): Pro
   );
 }
 
-/** The shop must exist. The key's id, drawn at random out of 62¹², is taken to be new. */
+/** The shop must exist. The key's id is random (one of 62¹²), so it is not checked to be new. */
 export async function insertKey(database: Database, shopId: number, key: NewKey): Promise<ListedKey> {
   const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
     `INSERT INTO api_keys AS k (id, shop_id, label, scope, secret_hash, expires_at) VALUES (?, ?, ?, ?, ?, ?)
@@ -81,7 +81,7 @@ export async function insertKey(database: Database, shopId: number, key: NewKey)
   return toListedKey(row);
 }
 
-/** All of the shop's, the revoked and expired included, oldest first. */
+/** All keys of the shop, also revoked and expired ones, oldest first. */
 export async function listKeys(database: Database, shopId: number): Promise<ListedKey[]> {
   const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
     `SELECT ${keyColumns}, k.label, k.created_at FROM api_keys k WHERE k.shop_id = ? ORDER BY k.created_at, k.id`,
@@ -91,8 +91,9 @@ export async function listKeys(database: Database, shopId: number): Promise<List
 }
 
 /**
- * Revokes a key for good. One that was revoked before keeps its first time.
- * @returns the key as it is now, or undefined where the shop has none of this id
+ * Revokes a key for good. One that was revoked before keeps the time of that.
+ *
+ * @returns the key as it is now, or undefined if the shop has none of this id
  */
 export async function revokeKey(
   database: Database,
@@ -109,7 +110,7 @@ export async function revokeKey(
   return rows[0] && toListedKey(rows[0]);
 }
 
-/** Finds a key of the shop and holds it until the transaction ends, so that it can be judged and then changed. */
+/** Finds a key of the shop and locks it until the transaction ends, so that it can be looked at and then changed. */
 export async function lockKey(transaction: Database, shopId: number, keyId: string): Promise<ListedKey | undefined> {
   const { rows } = await transaction.raw<{ rows: ListedKeyRow[] }>(
     `SELECT ${keyColumns}, k.label, k.created_at FROM api_keys k WHERE k.shop_id = ? AND k.id = ? FOR NO KEY UPDATE`,
@@ -120,7 +121,7 @@ export async function lockKey(transaction: Database, shopId: number, keyId: stri
 
 /** Lets a key expire at `at`, unless it already expires earlier. The shop must have it. */
 export async function expireKey(database: Database, shopId: number, keyId: string, at: Date): Promise<ListedKey> {
-  // least() passes over NULL, which stands for never.
+  // least() ignores NULL, which means never.
   const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
     `UPDATE api_keys AS k SET expires_at = least(k.expires_at, ?) WHERE k.shop_id = ? AND k.id = ?
      RETURNING ${keyColumns}, k.label, k.created_at`,

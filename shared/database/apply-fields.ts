@@ -6,10 +6,10 @@ import { integers, texts } from './array-literals.js';
 export type WrittenMaterial = { shopId: number } & VersionedMaterial;
 
 /**
- * The facets (migration 0003) that `writeFields` moves materials to, made in one order where they are new. Whoever
- * makes one that another makes as well waits for the other's end; in the order of materials, two would wait in a
- * circle. The rows of `materials` are locked, so their origin and use, the bits of `facet_id`, are still the same when
- * the trigger looks. The look-up is fenced as in `readState`.
+ * Creates the facets (migration 0003) that `writeFields` moves materials to, in a fixed order. A transaction that
+ * creates a facet waits for another one that is creating the same; if each went by the order of its materials, two
+ * could deadlock. The rows of `materials` are locked, so their origin and use, which are bits of `facet_id`, are still
+ * the same when the trigger reads them. The look-up is fenced as in `readState`.
  */
 const makeFacets = `
   SELECT facet_of(wanted.shop_id, wanted.vendor, wanted.origin, wanted.is_used)
@@ -42,7 +42,7 @@ export function fieldQueries(materials: readonly WrittenMaterial[]): QueryConfig
   if (materials.length === 0) return [];
   const rows = JSON.stringify(materials.map(toFieldsRow));
   const writing = { name: 'apply-fields', text: writeFields, values: [rows] };
-  // One material has one facet, and there is no circle of one.
+  // One material has one facet, so there is no order that could differ.
   if (materials.length === 1) return [writing];
   return [{ name: 'apply-facets', text: makeFacets, values: facetArrays(materials) }, writing];
 }

@@ -15,20 +15,20 @@ import { toOutcome, toResult } from './outcome-rows.js';
 export interface ApplyQuestion {
   materials: MaterialRef[];
   /**
-   * Levels that operations may book. `material` is an index into `materials`; without a location it is the default
-   * one's (contract §4).
+   * Levels that operations may book. `material` is an index into `materials`; `locationId` is null for the shop's
+   * default location (contract §4).
    */
   levels: { material: number; locationId: string | null }[];
-  /** Indices of materials with a field update: their fields are wanted. */
+  /** Indices of the materials with a field update, whose fields are to be read. */
   updated: number[];
   operationIds: string[];
-  /** Hex; the newest execution within `keyMemoryMs` answers. */
+  /** In hex. For each, the newest execution of the last `keyMemoryMs` is read. */
   keyScopes: string[];
   keyMemoryMs: number;
 }
 
 export interface LevelSnapshot {
-  /** The surrogate key: of the level's row, or drawn for the row that the first booking will insert. */
+  /** The key of the level's row; a new one if the first booking will insert the row. */
   id: string;
   exists: boolean;
   quantity: Micros;
@@ -37,14 +37,14 @@ export interface LevelSnapshot {
 
 export interface MaterialSnapshot {
   /**
-   * Whether we hold its lock, and may make the levels that it lacks. Where another session is in the way, the material
-   * is left out: nothing is done for it now, and it comes again.
+   * Whether we hold its lock, and may insert the levels that it lacks. If another session holds one of these rows, the
+   * material is left out: nothing is done for it now, and it has to be tried again.
    */
   isOurs: boolean;
   /**
-   * Time of its ledger entries and of `updatedAt`: the database's clock, but later than every earlier booking, even if
-   * that clock was set back or a transaction took less than a millisecond. So entries of a material that share a time
-   * are those of one transaction, and times ascend with each level's sequence, which history relies on to search.
+   * Time of its ledger entries and of `updatedAt`: the database's clock, but always later than every earlier booking,
+   * even if that clock was set back or a transaction took less than a millisecond. So entries of a material with the
+   * same time are those of one transaction, and times ascend with each level's sequence, by which history finds a time.
    */
   atMs: number;
   total: Micros;
@@ -52,7 +52,7 @@ export interface MaterialSnapshot {
   defaultLocationId: string | null;
   /** By location; a location that the shop does not have is absent. */
   levels: Map<string, LevelSnapshot>;
-  /** Set where the question says that the material is updated. */
+  /** Set if the question names the material in `updated`. */
   fields: VersionedMaterial | undefined;
 }
 
@@ -71,7 +71,7 @@ export interface ExecutedRecord {
   result: OperationResult;
 }
 
-/** Locks the rows of these materials in a table, in one order; those that another session holds are skipped. */
+/** Locks the rows of these materials in a table, in a fixed order, and skips those that another session holds. */
 const lockRows = (table: 'stock' | 'materials', id: 'material_id' | 'id') => `
   SELECT wanted.ordinal
   FROM unnest($1::int[], $2::text[]) WITH ORDINALITY AS wanted (shop_id, ${id}, ordinal)
@@ -79,12 +79,12 @@ const lockRows = (table: 'stock' | 'materials', id: 'material_id' | 'id') => `
   ORDER BY ${table}.shop_id, ${table}.${id}
   FOR NO KEY UPDATE OF ${table} SKIP LOCKED`;
 
-/** The row of `stock` is the lock of its material; one that another session holds holds up nobody. */
+/** The row of `stock` is the lock of its material. */
 const lockMaterials = lockRows('stock', 'material_id');
 
 /**
- * Likewise for the rows with the fields of the materials that are updated. Otherwise a session that holds only such a
- * row, as one that changes the material's bills does, would make all the others wait as well.
+ * Also locks the rows with the fields of the materials that are updated. Otherwise a session that holds only such a
+ * row, like one that changes the material's bills, would make the whole transaction wait.
  */
 const lockFields = lockRows('materials', 'id');
 
@@ -94,8 +94,9 @@ const lockFields = lockRows('materials', 'id');
  * its shop alone and filters (a transaction of 16 materials took 18 ms, and one of 100 rows 34). An existing level is
  * at a location of the shop (a foreign key says so), so locations are looked up only for missing levels.
  *
- * The insert of a level takes the lock of its location, for that key; here it is taken before, if it is free. Otherwise
- * a session that holds one location, as one that deletes it does, would make whole transactions of all shops overstay.
+ * The insert of a level locks its location, because of the foreign key. That lock is taken here already, and skipped if
+ * it is not free. Otherwise a session that holds one location, like one that deletes it, would make whole transactions
+ * of all shops take too long.
  */
 const readState = `
   SELECT 'clock' AS kind, 0 AS ordinal, (extract(epoch FROM statement_timestamp()) * 1000)::bigint::text AS a,
@@ -260,14 +261,14 @@ function readRow(snapshot: ApplySnapshot, row: StateRow, locked: Set<number>): v
     }
     case 'level': {
       const material = snapshot.materials[ordinal - 1];
-      // Asked for by name and as the default location: the first answer stands, since each drew an id of its own.
+      // Asked for twice, by its id and as the default location. Each has drawn an id of its own, and the first is used.
       if (material === undefined || material.levels.has(a)) return;
       if (row.d === null) material.isOurs = false;
-      const stands =
+      const state =
         row.c === null
           ? { exists: false, quantity: 0, sequence: 0 }
           : { exists: true, quantity: fromDecimal(row.c), sequence: Number(row.d) };
-      material.levels.set(a, { id: row.b, ...stands });
+      material.levels.set(a, { id: row.b, ...state });
       return;
     }
     case 'operation':

@@ -4,22 +4,23 @@ import type { QueryConfig } from 'pg';
 
 const statementTimeoutMs = 3_000;
 /**
- * Rows that another session holds are skipped. What is still waited for (a facet that somebody is making, a level's
- * row, the same operation put on record by its API) another lane has for milliseconds; a session that does not end keeps
- * it for longer than anybody waits. Each part of a transaction waits anew (`applyInParts`): with two seconds, eight
- * changes behind such a session kept both lanes of a worker for twenty, and others were answered 503 and 504.
+ * Rows that another session holds are skipped. A few locks are still waited for: a facet that somebody is creating, a
+ * level's row, an operation that its API is recording. Another lane has these for milliseconds; a session that does not
+ * end has them for longer than anybody waits. Each part of a transaction waits anew (`applyInParts`): with two seconds,
+ * eight changes behind such a session took both lanes of a worker twenty seconds, and others were answered 503 and 504.
  * With a quarter of a second nobody was refused, and one cycle took two seconds.
  */
 const lockTimeoutMs = 250;
 const idleInTransactionTimeoutMs = 2_000;
 
-/** The longest that Postgres lets a transaction of the apply step stand still; asserted to be below the lease. */
+/** How long Postgres lets a transaction of the apply step stand still at most. Asserted to be below the lease. */
 export const applyTimeoutMsMax = Math.max(statementTimeoutMs, lockTimeoutMs, idleInTransactionTimeoutMs);
 
 /**
- * SET LOCAL in one statement, so that a pooler in transaction mode stays possible. Unless told otherwise, Postgres
- * plans `unnest($1)` anew at every call (the read takes 0.39 ms instead of 0.15), and a plan made on an empty table
- * keeps its sequential scans when the table has grown (143 calls a second instead of 1,636) (pipeline §1, §5).
+ * Several SET LOCAL in one statement; they end with the transaction, so a pooler in transaction mode can be used.
+ * Without the last two, Postgres plans `unnest($1)` anew at every call (the read takes 0.39 ms instead of 0.15), and a
+ * plan that was made on an empty table keeps its sequential scans when the table has grown (143 calls a second instead
+ * of 1,636) (pipeline §1, §5).
  */
 export const applySettings: QueryConfig = {
   name: 'apply-settings',

@@ -45,19 +45,19 @@ export interface ApplyWrites {
   /** Materials whose fields changed, as they are now. */
   materials: WrittenMaterial[];
   /**
-   * Outcomes of operations on locked materials, and those that follow from another one's: a duplicate rolls the whole
-   * transaction back, and it runs again.
+   * Outcomes of operations on locked materials, and outcomes that follow from another operation's. If one of these
+   * operations is already on record, the whole transaction fails, and is run again.
    */
   records: OperationRecord[];
-  /** Outcomes of operations on materials that do not exist, and so could not be locked: the first writer wins. */
+  /** Outcomes of operations on materials that do not exist and so could not be locked. The first writer wins. */
   recordsWithoutMaterial: OperationRecord[];
 }
 
 /**
- * One statement writes levels, totals, ledger and operations; as four they cost 0.1 ms each more. It reads nothing that
- * it has just waited for (pipeline §2.6): ids and sequences of levels were read, or drawn, under the lock.
+ * One statement writes levels, totals, ledger and operations; four statements would each cost 0.1 ms more. It reads
+ * nothing that it may have waited for (pipeline §2.6): ids and sequences of levels were read, or drawn, under the lock.
  *
- * Arrays are unnested where columns are selected, and not in a FROM, which would first copy each of them whole.
+ * Arrays are unnested in a select list and not in FROM, where Postgres would first copy each of them whole.
  */
 const writeState = `
   WITH updated AS (
@@ -108,7 +108,7 @@ const recordWithoutMaterial = `
     AS done (op_id, shop_id, material_id, status, result, replay_of, key_scope, request_hash)
   ON CONFLICT (op_id) DO NOTHING`;
 
-/** A later statement, because an insert that lost does not see the winner's row. */
+/** A separate statement, because an insert that does nothing on a conflict does not see the other's row. */
 const rereadWithoutMaterial = `
   SELECT op_id, status, result::text
   FROM unnest($1::uuid[]) AS wanted (op_id)
@@ -145,7 +145,7 @@ export function writingQueries(writes: ApplyWrites): QueryConfig[] {
   return queries;
 }
 
-/** What stands on record for the operations whose material does not exist: their own outcome, or an earlier one. */
+/** What is on record for the operations whose material does not exist: their own outcome, or an earlier one. */
 export function readOutcomesWithoutMaterial(
   writes: ApplyWrites,
   answers: QueryResult[],
@@ -163,8 +163,9 @@ export function readOutcomesWithoutMaterial(
 }
 
 /**
- * Empty if all have the usual time. Unnested beside longer arrays it gives nulls, for which the statement puts that
- * time in. Nearly always all have it, and a time for each row cost the worker 3 to 21 % of a batch of 100 rows.
+ * An empty array if all rows have the usual time, as they nearly always do. Unnested beside longer arrays it gives
+ * nulls, and the statement takes the usual time for these. A time for each row cost the worker 3 to 21 % of a batch of
+ * 100 rows.
  */
 function unusualMoments(rows: readonly { atMs: number }[], usualMs: number): string {
   return rows.every(({ atMs }) => atMs === usualMs) ? '{}' : moments(rows, ({ atMs }) => atMs);
@@ -220,7 +221,7 @@ function entryArrays({ entries, atMs: usualMs }: ApplyWrites): string[] {
 }
 
 function recordArrays(records: OperationRecord[]): string[] {
-  // Sorted, so that two transactions that record the same operations never wait for each other in a circle.
+  // Sorted, so that two transactions that record the same operations do not deadlock.
   const sorted = records.toSorted((one, other) => (one.operation.id < other.operation.id ? -1 : 1));
   // Only an execution carries the key: a cancelled, failed or replayed attempt must not answer for it (contract §7).
   const keyOf = ({ outcome, replayOf, operation }: OperationRecord) =>

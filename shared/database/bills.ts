@@ -14,7 +14,7 @@ export interface NewBill {
 
 /**
  * Adds a bill of materials or a sub-assembly with its components, in one statement; one whose id is taken is left as it
- * is. In the order of materials: each component takes a lock on its own, for its key.
+ * is. Each component locks its material, for the foreign key; the order of materials keeps two bills from deadlocking.
  */
 export async function createBill(database: Database, shopId: number, bill: NewBill): Promise<void> {
   await runReadCommitted(

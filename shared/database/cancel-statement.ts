@@ -2,17 +2,16 @@ import { createConnection } from 'node:net';
 import type { BackendKey } from './raw-connection.js';
 
 /**
- * The code that a client sends in place of a startup message to cancel another session's statement (Postgres, "Message
- * Formats").
+ * Says that a connection is there to cancel another session's statement (Postgres, "Message Formats", CancelRequest).
  */
 const cancelRequestCode = 80_877_102;
 const requestBytes = 16;
 const waitMsMax = 2_000;
 
 /**
- * Tells the server to cancel what a session is doing, over a connection that lasts for this message alone. The server
- * does not say what came of it; if it cannot be reached, nothing happens. The key of a session that is gone means
- * nobody, not even to a pooler, which forgets it with the connection.
+ * Tells the server to cancel what a session is doing, over a connection for this message alone. The server does not say
+ * what came of it; if it cannot be reached, nothing happens. Harmless for a session that is gone: nobody else has its
+ * key, even behind a pooler.
  */
 export function cancelStatement({ host, port, processId, secretKey }: BackendKey): void {
   const request = Buffer.alloc(requestBytes);

@@ -16,14 +16,14 @@ export interface ConnectOptions {
   poolMax: number;
   applicationName: string;
   /**
-   * Write queries without waiting for the answers to earlier ones: the apply step's statements go out as two messages,
-   * and awaiting each costs a hot material 15 % and the lone request 0.9 ms (pipeline §1). On by default if
-   * `answerMsMax` is set.
+   * Sends queries without waiting for the answers to earlier ones. The apply step sends its statements as two messages;
+   * waiting for each costs a hot material 15 % and a lone request 0.9 ms (pipeline §1). On by default if `answerMsMax`
+   * is set.
    */
   pipeline?: boolean;
   /**
-   * The longest that the driver waits for the answer to a statement; then it ends the connection. Above the timeouts
-   * that a transaction sets for itself, which end the statement alone.
+   * How long the driver waits for the answer to a statement; then it ends the connection. To be longer than the
+   * timeouts that a transaction sets for itself, which end only the statement.
    */
   answerMsMax?: number;
 }
@@ -49,14 +49,17 @@ export async function withDatabase<T>(options: ConnectOptions, work: (database: 
   }
 }
 
-/** A starting process waits this long for Postgres, some tries of `connectTimeoutMs`, and then says what is wrong. */
+/**
+ * A starting process waits this long for Postgres (several attempts of `connectTimeoutMs`), and then says what is
+ * wrong.
+ */
 const reachableMsMax = 10_000;
 const againMs = 200;
 
 /**
  * Waits for Postgres to answer.
  *
- * @param ask a first question; it is asked again where it meets a fault that may pass
+ * @param ask a first question; it is asked again after a fault that may pass
  * @throws Unavailable, with the last reason: at once if Postgres refuses this role, after ten seconds if it cannot be
  *   reached
  */
@@ -79,17 +82,19 @@ export async function untilReachable(ask: () => PromiseLike<unknown>): Promise<v
 const silent = () => undefined;
 
 /**
- * Knex learns that a connection is gone from its socket, a round of the event loop after the driver has ended it. In
- * between, whoever came next, or was waiting for a connection, got it and failed with it.
+ * Asked by the pool before it gives out a connection. By itself Knex learns that a connection is gone only from an
+ * event of its socket, a turn of the event loop after the driver has ended it; in between it gave the dead connection
+ * to the next who asked.
  */
 function isOpen(connection: RawConnection): boolean {
   return !streamOf(connection).destroyed;
 }
 
 /**
- * With a FATAL the server ends the session, and says so before the socket ends: whoever got the connection in between
- * failed with it (520 of 652 that were killed at work). Only a plain ERROR leaves the session as it was. A server in
- * another language has other words, and connections are then reopened for nothing.
+ * Takes a connection out of the pool once its session is over. With a FATAL the server ends the session, and says so
+ * before the socket ends; whoever got the connection in between failed with it (520 of 652 that were killed at work).
+ * Only after an ERROR the session goes on. A server that speaks another language says neither word, and then
+ * connections are reopened for nothing.
  */
 function giveUpWithSession(connection: RawConnection, done: (error: null, connection: RawConnection) => void): void {
   onServerError(connection, (error) => {
@@ -115,10 +120,9 @@ export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMa
     pool: { min: 0, max: poolMax, validate: isOpen, afterCreate: giveUpWithSession },
     acquireConnectionTimeout: acquireTimeoutMs,
     migrations: { migrationSource },
-    // Errors are logged. Knex would put a client's values into the statement that it puts before the driver's words.
+    // Errors are logged, and Knex puts the statement into them. This keeps a client's values out of it.
     compileSqlOnError: false,
-    // Knex would write some failures to stdout, between the lines of a JSON log; they reach the caller as errors
-    // anyway.
+    // Knex would write some failures to stdout, between the lines of a JSON log. The caller gets them as errors anyway.
     log: { warn: silent, error: silent, deprecate: silent, debug: silent },
   };
 }

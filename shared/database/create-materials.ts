@@ -15,7 +15,7 @@ export interface NewMaterial extends NewMaterialFields {
   mirroredQuantity?: Micros;
 }
 
-/** Materials a call, so that a statement stays a few megabytes. */
+/** Materials in a call, so that a statement has only a few megabytes. */
 const newMaterialsMax = 1_000;
 
 /**
@@ -39,8 +39,8 @@ export async function createMaterials(
 }
 
 /**
- * The facets (migration 0003) are drawn in one order, as in the apply step, and all of them before the first material
- * is written: in the order of ids, by the trigger, two of these would wait for each other in a circle.
+ * The facets (migration 0003) are made in a fixed order, as in the apply step, and all of them before the first
+ * material is written. If the trigger made them, in the order of ids, two such statements could deadlock.
  */
 const insertMaterials = `
   WITH given AS (

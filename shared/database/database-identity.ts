@@ -1,12 +1,13 @@
 import type { Database } from './connect.js';
+import { codeOf } from './errors.js';
 
 /**
- * Which database this is, to compare with what another process says of its own: the number that a Postgres cluster gets
- * when it is made, and that of the database in it. A standby that takes over has them too, and so has any other copy of
- * the files; one that was restored from a dump has its own.
+ * Which database this is, to compare it with that of another process: the number that a Postgres cluster gets when it
+ * is made, and the number of the database in it. A standby that takes over has the same, and so has every copy of the
+ * files; a database that was restored from a dump has its own.
  *
- * @returns undefined where it is not to be had: the role may not ask, or this Postgres, as a hoster has built it, does not
- * tell. Whatever may pass by itself is thrown, so that nobody forgets what is known.
+ * @returns undefined if it cannot be known: the role may not ask, or this Postgres, as built by a hoster, does not tell
+ * @throws what may pass by itself, so that a caller does not forget an identity that it knows
  */
 export async function readDatabaseIdentity(database: Database): Promise<string | undefined> {
   try {
@@ -16,7 +17,7 @@ export async function readDatabaseIdentity(database: Database): Promise<string |
     );
     return rows[0]?.identity;
   } catch (error) {
-    if (neverTold.has((error as { code?: string }).code ?? '')) return undefined;
+    if (neverTold.has(codeOf(error) ?? '')) return undefined;
     throw error;
   }
 }
@@ -24,12 +25,12 @@ export async function readDatabaseIdentity(database: Database): Promise<string |
 /** SQLSTATE: no privilege, no such function, not supported. */
 const neverTold = new Set(['42501', '42883', '0A000']);
 
-/** For who asks every second: where it is not told, Postgres logs each question as an error, statement and all. */
+/** A pause for those who ask every second: Postgres logs each refusal as an error, with its statement. */
 const againMs = 60_000;
 
 /**
- * Makes a question to be asked again and again: `readDatabaseIdentity`, but for a minute after one that was not
- * answered, which the next ones would not be either.
+ * Returns `readDatabaseIdentity` for those who ask again and again: if it is undefined, it is not asked again for a
+ * minute.
  *
  * @param nowMs a monotonic clock
  */
@@ -46,7 +47,7 @@ export function createIdentityQuestion(
   };
 }
 
-/** What a process knows of its database without a question: what it was told last. */
+/** The identity of a process's database, as it was last read. */
 export interface KnownDatabase {
   now(): string | undefined;
   ask(): Promise<void>;

@@ -1,29 +1,29 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from './connect.js';
-import { isInfrastructureError } from './errors.js';
+import { codeOf, isInfrastructureError } from './errors.js';
 import { findOutcomes, recordCommand } from './operations.js';
 
-/** The connection was lost under a COMMIT, and Postgres could not be asked what became of it: it may be done. */
+/** The connection was lost during a COMMIT, and Postgres could not be asked what became of it: it may be done. */
 export class OpenCommit extends Error {
   constructor(cause: unknown) {
     super('the connection was lost while the change was being committed', { cause });
   }
 }
 
-/** How long to ask: a session whose client is gone may still commit, and Postgres may be away in between. */
+/** For how long to ask: a session whose client is gone may still commit, and Postgres may be away for a while. */
 const decidedMsMaxDefault = 10_000;
 const askEveryMs = 200;
 
-/** To Postgres the transaction's number is still to come: it has recovered from a crash, without this one. */
+/** SQLSTATE of a transaction number that Postgres has not given yet: it has crashed since, and lost the transaction. */
 const unknownTransaction = '22023';
 
 /**
- * A transaction whose outcome is known in the end. It leaves a row of its own among the operations. If its connection
- * breaks under the COMMIT, that row is looked for over another, once Postgres says that the transaction is over
- * (`pg_xact_status`). The transaction's number alone says nothing after a crash of Postgres, which gives a number that
- * never reached the disk to another transaction. For commands, which nobody repeats blindly; what comes through the
- * queue has its operation ids for that.
+ * A transaction whose outcome is known in the end, for operators' commands, which must not be repeated blindly. (What
+ * comes through the queue has its operation ids for that.) It leaves a row of its own among the operations. If its
+ * connection breaks during the COMMIT, that row is looked for over another connection, once Postgres says that the
+ * transaction is over (`pg_xact_status`). The transaction's number alone is not enough: after a crash Postgres gives a
+ * number that never reached the disk to another transaction.
  *
  * @param options.onCommit called before the COMMIT is sent; from then on the process must not end by itself
  * @throws what failed, if nothing was done; `OpenCommit` if it is not known whether anything was
@@ -51,7 +51,7 @@ export async function decidedTransaction<T>(
   }
 }
 
-/** @returns undefined where it is not decided in time, or nobody can be asked */
+/** @returns undefined if it is not decided in time, or Postgres cannot be asked */
 async function isCommitted(
   database: Database,
   { commandId, transactionId }: { commandId: string; transactionId: string },
@@ -59,7 +59,7 @@ async function isCommitted(
 ): Promise<boolean | undefined> {
   for (const endMs = performance.now() + decidedMsMax; performance.now() < endMs; await delay(askEveryMs)) {
     try {
-      // First whether it is over, then in a later statement what it left: the other way round it could end in between.
+      // In this order: the other way round, it could commit between the two questions.
       if (await isUnderWay(database, transactionId)) continue;
       return (await findOutcomes(database, [commandId])).has(commandId);
     } catch {
@@ -77,7 +77,7 @@ async function isUnderWay(database: Database, transactionId: string): Promise<bo
     );
     return rows[0]?.status === 'in progress';
   } catch (error) {
-    if ((error as { code?: unknown }).code === unknownTransaction) return false;
+    if (codeOf(error) === unknownTransaction) return false;
     throw error;
   }
 }

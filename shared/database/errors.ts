@@ -1,22 +1,41 @@
+import pg from 'pg';
+
 /**
- * Postgres' answers that say nothing against the operation itself and are simply tried again (pipeline §3 "Poison"):
- * serialisation and deadlock, lock and statement timeouts, a read-only or closing server, lost connections (class 08),
- * exhausted resources (53), a database that takes no connections (55000: our statements meet it nowhere else), and
- * trouble of the operating system (58). Refusals of the role, below, are tried again as well.
+ * The code of an error, if it has one: the SQLSTATE of what Postgres answered, or what the socket or TLS says
+ * (`ECONNREFUSED`, `CERT_HAS_EXPIRED`).
+ */
+export function codeOf(error: unknown): string | undefined {
+  const code = (error as { code?: unknown } | null | undefined)?.code;
+  return typeof code === 'string' ? code : undefined;
+}
+
+/**
+ * The name of the constraint that a statement violated, if that is what went wrong. This is the one place at which an
+ * error of the database becomes an expected failure; migrations name their constraints for it.
+ */
+export function violatedConstraint(error: unknown): string | undefined {
+  return error instanceof pg.DatabaseError ? error.constraint : undefined;
+}
+
+/**
+ * Answers of Postgres that say nothing against the operation itself, which is then tried again (pipeline §3 "Poison"):
+ * serialisation failures and deadlocks, lock and statement timeouts, a read-only or closing server, lost connections
+ * (class 08), exhausted resources (53), a database that takes no connections (55000: our statements meet it nowhere
+ * else), and failures of the operating system (58). Refusals of the role, below, are tried again as well.
  */
 const transientStates = new Set(['40001', '40P01', '55000', '55P03', '57014', '25P03', '25P04', '25006']);
 const transientClasses = ['08', '53', '57P', '58'];
 
 /** No such database, no right to a table. */
 const refusalsOfRole = new Set(['3D000', '42501']);
-/** Invalid authorization: another password, no line in pg_hba.conf. */
+/** Invalid authorization: a wrong password, no line in pg_hba.conf. */
 const refusedSessionClass = '28';
-/** The driver's own, where the server asks for a password and the address has none. */
+/** What the driver says if the server asks for a password and the address has none. */
 const missingPassword = /(?:^| - )SASL: /;
 
 /**
- * What node-postgres, Knex' pool and the socket say without an SQLSTATE when the server is away or goes away. Knex puts
- * the statement and a dash before what the driver said.
+ * What node-postgres and Knex' pool say, without a code, if the server is away or goes away. Knex puts the statement
+ * and a dash before the driver's words.
  */
 const connectionFailure =
   /(?:^| - )(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout|Timeout acquiring a connection|Knex: Timeout acquiring a connection|the database system is|The server does not support SSL connections|timeout exceeded when trying to connect|the transaction ended with)/;
@@ -35,22 +54,22 @@ const socketFailure = new Set([
   'EAI_AGAIN',
 ]);
 
-/** A server without TLS, or with a certificate that fails (node:tls). Somebody must mend it; nothing was asked yet. */
+/** A server without TLS, or whose certificate fails (node:tls). Nothing was asked yet, and somebody can mend it. */
 const tlsFailure = /^(?:CERT_|ERR_TLS_|ERR_SSL_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_)/;
 
 /**
- * True where trying the same again may succeed, since the fault lies with the infrastructure and not with the request.
+ * Whether the same may succeed when it is tried again: the fault lies with the infrastructure, not with the request.
  */
 export function isInfrastructureError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { code, constraint } = error as Error & { code?: string; constraint?: string };
+  const code = codeOf(error);
   if (code !== undefined) {
     if (transientStates.has(code) || socketFailure.has(code) || tlsFailure.test(code)) return true;
-    // This includes a socket in the file system, which does not exist while its server is not there.
+    // Also for a socket in the file system, which does not exist while its server is not running (ENOENT).
     if ((error as NodeJS.ErrnoException).syscall === 'connect') return true;
     if (transientClasses.some((prefix) => code.startsWith(prefix))) return true;
     // Another writer recorded the operation first: the next run finds it on record.
-    if (code === '23505' && constraint === 'operations_pkey') return true;
+    if (code === '23505' && (error as { constraint?: string }).constraint === 'operations_pkey') return true;
   }
   if (isRefusalOfRole(error)) return true;
   if (error instanceof AggregateError) return error.errors.every(isInfrastructureError);
@@ -58,68 +77,67 @@ export function isInfrastructureError(error: unknown): boolean {
 }
 
 /**
- * Whether Postgres refuses our role, and not what was asked: a password was changed, or a right or a database taken
- * away. It passes once somebody has mended it.
+ * Whether Postgres refuses our role, whatever it asks for: the password was changed, or a privilege or the database is
+ * gone. This passes once somebody has mended it.
  */
 export function isRefusalOfRole(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
-  const { code } = error as Error & { code?: string };
+  const code = codeOf(error);
   if (code === undefined) return missingPassword.test(error.message);
   return refusalsOfRole.has(code) || code.startsWith(refusedSessionClass);
 }
 
-/** Whether the database is away, or cannot do it for now. A refusal of our role does not pass by itself: it is none. */
+/** Whether the database is away, or cannot do it for now. Not if it refuses our role, which does not pass by itself. */
 export function isOutage(error: unknown): boolean {
   return isInfrastructureError(error) && !isRefusalOfRole(error);
 }
 
 /**
- * What an outage is, as a sentence for a person. If the database answers, the fault is in what it says (a standby, a
- * full disk), and not in the way to it.
+ * An outage (`isOutage`) as a sentence for a person: the database could not be reached, or it answered that it cannot
+ * do it (a standby, a full disk).
  */
 export function outageSentence(error: unknown): string {
   const what = isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
   return `The database ${what}: ${reasonWithoutStatement(error)}.`;
 }
 
-/** Whether a statement, or its wait for a lock, took too long: a smaller one, or one without that lock, may pass. */
+/** Whether a statement, or its wait for a lock, took too long. A smaller one, or one without that lock, may succeed. */
 export function isTimeout(error: unknown): error is Error {
-  return isLockTimeout(error) || (error as { code?: string } | null)?.code === '57014';
+  return isLockTimeout(error) || codeOf(error) === '57014';
 }
 
-/** Whether that was the wait for a lock, which another session holds. */
+/** Whether a statement waited too long for a lock, which another session holds. */
 export function isLockTimeout(error: unknown): boolean {
-  return (error as { code?: string } | null)?.code === '55P03';
+  return codeOf(error) === '55P03';
 }
 
-const lostNames: ReadonlySet<unknown> = new Set(['0A000', '26000', '42P05']);
+const preparedStatementFaults = new Set(['0A000', '26000', '42P05']);
 
 /**
- * Whether a statement's name failed on its connection: its plan no longer fits, since a newer version has changed a
- * column; or, behind a pooler that does not keep names, it is missing or taken. A new connection has no such names.
+ * Whether a prepared statement cannot be used on its connection any more: a migration has changed a column of its
+ * result; or a pooler that does not track prepared statements has none of this name, or another one. On a new
+ * connection it works.
  */
-export function isLostName(error: unknown): boolean {
-  return lostNames.has((error as { code?: unknown } | null)?.code);
+export function isPreparedStatementFault(error: unknown): boolean {
+  return preparedStatementFaults.has(codeOf(error) ?? '');
 }
 
-/** Whether the driver gave a statement up that overstayed `answerMsMax`; the server is still at it. */
+/** Whether the driver gave up a statement that took longer than `answerMsMax`. The server still works on it. */
 export function isOverstay(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('Query read timeout');
 }
 
-/**
- * Read-only, a full disk, no connection left, none let in: Postgres then refuses everybody, so it says nothing about
- * what was sent.
- */
+/** Read-only, a full disk, no connection left, none let in. */
 const refusalsOfAll = new Set(['25006', '53100', '53300', '55000']);
 
+/** Whether Postgres refuses whatever we send, so that the refusal says nothing about what was sent. */
 export function isRefusalOfAll(error: unknown): boolean {
-  return isRefusalOfRole(error) || refusalsOfAll.has((error as { code?: string } | null)?.code ?? '');
+  return isRefusalOfRole(error) || refusalsOfAll.has(codeOf(error) ?? '');
 }
 
 /**
- * What went wrong, for a person: a host with several addresses fails once for each. Drivers name host and port, never
- * the password.
+ * What went wrong, for a person. A host with several addresses fails once for each, and all of it is told. Drivers name
+ * host and port, never the password.
  */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
@@ -131,7 +149,7 @@ export function reasonWithoutStatement(error: unknown): string {
   return reasonOf(error).split(' - ').at(-1) ?? '';
 }
 
-/** Whether it was Postgres that said so, and not the way to it that failed. */
+/** Whether Postgres itself said so; otherwise the connection to it failed. */
 export function isAnswerOfServer(error: unknown): boolean {
   return error instanceof Error && 'severity' in error;
 }

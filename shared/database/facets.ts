@@ -1,14 +1,14 @@
 import type { Database } from './connect.js';
 import { runReadCommitted } from './read-committed.js';
 import { readRows } from './read-rows.js';
-import { commitsUnhurried } from './unhurried-commit.js';
+import { commitsAsync } from './async-commit.js';
 
-// A facet is what a list filters by, taken together: a vendor, an origin, and whether a bill uses the material. Each
-// has a number, which its materials carry in their rows and in the indexes of the list; the last two bits of it, its
-// group, are origin and use alone. And each has a counter, so that a list knows how many match before it looks at any
-// (migration 0003).
+// A facet is a combination of all that a list filters by: a vendor, an origin, and whether a bill uses the material.
+// Each has a number, which is in the rows of its materials and in the indexes of the list. The last two bits of the
+// number are its group: origin and use alone. Each facet also has a counter, so that a list knows how many materials
+// match before it looks at any (migration 0003).
 
-/** The filters of the list (contract §2 "List") that its counters know. */
+/** The filters of the list (contract §2 "List") that facets stand for. */
 export interface ListFilters {
   usageFilter: 'all' | 'used' | 'unused';
   originFilter: 'all' | 'platform' | 'virtual';
@@ -24,16 +24,18 @@ export interface MatchedFacets {
   groups: number[];
   /** How many materials meet all filters. */
   matchedCount: number;
-  /** How many the groups have. */
+  /** How many materials these groups have. */
   groupCount: number;
-  /** How many the shop has, whatever the filters. */
+  /** How many materials the shop has, whatever the filters. */
   shopCount: number;
   /**
    * Every distinct vendor of the shop whatever the filters, sorted without regard to case (contract §2
    * `availableVendors`).
    */
   vendors: string[];
-  /** The shop's part of all shops' materials, about 0 to 1, whatever the filters; 0 until the table was analysed. */
+  /**
+   * The shop's part of all materials in the table, 0 to about 1, whatever the filters; 0 until the table is analysed.
+   */
   tablePart: number;
 }
 
@@ -64,8 +66,9 @@ interface FacetsRow {
 }
 
 /**
- * A facet whose materials are all gone stays until `pruneFacets` has seen it twice, and counts for nothing. Lists come as
- * JSON, because the driver reads an array of Postgres character by character (20,000 vendors: 21 ms of an API, and 15).
+ * Facets without materials are left out; they stay in the table until `pruneFacets` deletes them. Lists are read as
+ * JSON, because the driver reads an array of Postgres character by character (20,000 vendors: 21 ms of the API's CPU,
+ * and 15 as JSON).
  */
 function facetsSql({ usageFilter, originFilter, vendorFilter }: ListFilters): string {
   const ofGroup = [
@@ -95,9 +98,9 @@ function facetsSql({ usageFilter, originFilter, vendorFilter }: ListFilters): st
 }
 
 /**
- * Looks at a batch of facets of all shops: marks what has no materials, and deletes what has been without for so long
- * and was drawn by nobody meanwhile (migration 0008). It can run beside full load and beside another process that does
- * the same, because whatever someone holds is passed over.
+ * Looks at a batch of facets of all shops: marks those without materials, and deletes those that were marked `restMs`
+ * ago and that nobody has used since (migration 0008). It can run beside full load, and beside another process that
+ * does the same, because it skips whatever another session holds.
  *
  * @param restMs by Postgres' clock; longer than an import keeps a facet before it uses it
  * @param after the last id of the batch before this one
@@ -111,7 +114,7 @@ export async function pruneFacets(
     database,
     `SELECT last_id, looked
      FROM prune_facets(:after, :batchSize, statement_timestamp() - CAST(:restMs AS bigint) * interval '1 millisecond')
-     WHERE ${commitsUnhurried}`,
+     WHERE ${commitsAsync}`,
     { after, batchSize, restMs },
   );
   const [{ last_id: last, looked } = { last_id: null, looked: 0 }] = rows;

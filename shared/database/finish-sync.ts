@@ -2,12 +2,12 @@ import type { Database } from './connect.js';
 import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
 import type { PlatformSync, RunPlace, SyncHold, SyncRow } from './platform-syncs.js';
 
-/** A location or variant that is in our tables and that the platform lists no more. */
+/** A location or variant that is in our tables and that the platform does not list any more. */
 export interface Gone {
   kind: 'location' | 'variant';
   id: string;
   name: string;
-  /** When a run first came to its end without it; ISO 8601 in UTC. */
+  /** When a run first ended without having seen it; ISO 8601 in UTC. */
   since: string;
   /** Whether a bill of materials or a sub-assembly still needs it. */
   isUsed: boolean;
@@ -15,7 +15,7 @@ export interface Gone {
 
 export interface FinishedSync {
   sync: PlatformSync;
-  /** How many are gone in all, without those removed; `gone` has the first `goneShownMax` of them. */
+  /** How many are gone in all, without those that were removed; `gone` has the first `goneShownMax` of them. */
   goneCount: number;
   gone: Gone[];
   /** Variants removed by this call. */
@@ -25,17 +25,16 @@ export interface FinishedSync {
 const goneShownMax = 100;
 const removedPerBatch = 500;
 /**
- * A platform that was exchanged for another leaves all of its variants behind: half a million took 16 s in one
- * statement.
+ * If a shop's platform is replaced, all variants of the old one are gone: half a million took 16 s in one statement.
  */
 const markedPerBatch = 10_000;
 
 /**
- * Ends a run that has seen every page: what it has not seen is gone from the platform. It is marked and kept, since a
- * location may have levels and a ledger, and a variant may be needed by a bill. Only with `removeGone` are materials
- * removed, those that no bill needs; locations never are.
+ * Ends a run that has seen every page: what it has not seen is gone from the platform. That is marked and kept, because
+ * a location may have levels and a ledger, and a variant may be used by a bill. With `removeGone`, gone variants that
+ * no bill uses are removed; locations never are.
  *
- * @returns undefined where the hold is lost, or the run does not stand at `place`: then nothing was written
+ * @returns undefined if the hold is lost or the run is not at `place`: then nothing was written
  */
 export async function finishSync(
   database: Database,
@@ -45,7 +44,7 @@ export async function finishSync(
 ): Promise<FinishedSync | undefined> {
   return whileHeld(database, hold, place, async (transaction) => {
     const { shopId } = hold;
-    // A variant without a sighting was mirrored before sightings were kept, and no run has seen it since.
+    // Variants that were mirrored before there were sightings, and that no run has seen since.
     await transaction.raw(
       `INSERT INTO platform_sightings (shop_id, kind, id, generation, gone_since)
        SELECT m.shop_id, 'variant', m.id, 0, now() FROM materials m
@@ -103,7 +102,7 @@ async function removeUnused(transaction: Database, shopId: number): Promise<numb
     const asked = { shopId, afterId, limit: removedPerBatch };
     const { rows: unused } = await transaction.raw<{ rows: { id: string }[] }>(unusedBatch, asked);
     const ids = unused.map(({ id }) => id);
-    // Whoever adds one to a bill has locked it: only a later statement sees what has become of that.
+    // If a session is adding one of these to a bill, this waits for it; the next statement sees what it did.
     await transaction.raw(lockBatch, { shopId, ids });
     const { rows } = await transaction.raw<{ rows: { count: number }[] }>(removeBatch, { shopId, ids });
     removedCount += rows[0]?.count ?? 0;
@@ -114,7 +113,7 @@ async function removeUnused(transaction: Database, shopId: number): Promise<numb
 
 const isUsed = `EXISTS (SELECT 1 FROM bill_components c WHERE c.shop_id = s.shop_id AND c.material_id = s.id)`;
 
-/** A platform material has no levels; one that had some all the same would have a history and stay. */
+/** A platform material has no levels. If one had some, it would have a history too, and is kept. */
 const isUnused = `NOT ${isUsed}
   AND NOT EXISTS (SELECT 1 FROM levels l WHERE l.shop_id = s.shop_id AND l.material_id = s.id)`;
 
@@ -123,32 +122,32 @@ const unusedBatch = `
   WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id > :afterId AND s.gone_since IS NOT NULL AND ${isUnused}
   ORDER BY s.id LIMIT :limit`;
 
-/** In one order, as whoever adds them to a bill does. Their stock needs no lock: nobody takes it without this one. */
+/** In the order in which bills lock them. Their stock needs no lock: nobody locks it without this one. */
 const lockBatch = `
   SELECT 1 FROM materials m WHERE m.shop_id = :shopId AND m.id = ANY (CAST(:ids AS text[])) ORDER BY m.id FOR UPDATE`;
 
 /**
- * The ids are an array, by which each table is entered at its primary key. With joins, all of the shop's sightings were
- * read for each batch and compared with each of its ids: 2.5 s a batch at 100,000, and 0.1 in this form.
+ * The ids are given as arrays, so that Postgres finds them in each table by its primary key. With joins it read all of
+ * the shop's sightings for each batch: 2.5 s a batch with 100,000 of them, and 0.1 s in this form.
  */
 const removeBatch = `
-  WITH doomed AS MATERIALIZED (
+  WITH removable AS MATERIALIZED (
     SELECT s.id FROM platform_sightings s
     WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id = ANY (CAST(:ids AS text[])) AND ${isUnused}
   ),
   unseen AS (
     DELETE FROM platform_sightings s
-    WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id = ANY (ARRAY (SELECT id FROM doomed))
+    WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id = ANY (ARRAY (SELECT id FROM removable))
   ),
   unstocked AS (
-    DELETE FROM stock t WHERE t.shop_id = :shopId AND t.material_id = ANY (ARRAY (SELECT id FROM doomed))
+    DELETE FROM stock t WHERE t.shop_id = :shopId AND t.material_id = ANY (ARRAY (SELECT id FROM removable))
   ),
-  unmade AS (DELETE FROM materials m WHERE m.shop_id = :shopId AND m.id = ANY (ARRAY (SELECT id FROM doomed)))
-  SELECT count(*)::integer AS count FROM doomed`;
+  unmade AS (DELETE FROM materials m WHERE m.shop_id = :shopId AND m.id = ANY (ARRAY (SELECT id FROM removable)))
+  SELECT count(*)::integer AS count FROM removable`;
 
 /**
- * Names are looked up only for what is shown. When half a million had just been marked, which the planner's statistics
- * did not know yet, it joined them one by one, for 20 s.
+ * Names are looked up only for what is shown. When half a million had just been marked, and the planner's statistics
+ * did not know of them yet, a join looked up all of them one by one, for 20 s.
  */
 async function readGone(transaction: Database, shopId: number): Promise<{ goneCount: number; gone: Gone[] }> {
   const { rows } = await transaction.raw<{ rows: GoneRow[] }>(

@@ -26,20 +26,17 @@ const rowsPerOperation = 1_000;
 /** Materials a statement: 5,000 and 10,000 are equally fast, and below 1,000 the round trips show. */
 export const importBatchSize = 5_000;
 
-/**
- * With this many levels a statement takes no more materials: a million levels, 5,000 materials at 200 locations each,
- * took the process to 1.1 GiB.
- */
+/** A statement with so many levels takes no more materials: with a million (5,000 × 200) the process had 1.1 GiB. */
 export const importLevelsMax = 20_000;
 
 /**
- * The search index collects new entries in a list and sorts them in when that is full. A larger list makes an import
- * cheaper, but meanwhile everybody's searches take longer to read it from end to end. At 4 MB (the default) an import
- * is a fifth slower, and at 64 MB hardly faster.
+ * The search index (GIN) collects new entries in a list and sorts them in when the list is full. A larger list makes an
+ * import cheaper, but every search meanwhile reads the list from end to end. At 4 MB (the default) an import is a fifth
+ * slower, and at 64 MB hardly faster.
  */
 const pendingListKb = 16_384;
 
-/** Settings for the transaction that an import is, LOCAL for PgBouncer (pipeline §4). */
+/** Settings for the transaction of an import; they end with it, because of PgBouncer (pipeline §4). */
 export async function beginImport(transaction: Database): Promise<void> {
   await transaction.raw(
     `SELECT set_config('gin_pending_list_limit', '${pendingListKb}', true), set_config('work_mem', '65536', true)`,
@@ -56,9 +53,9 @@ export async function takenIds(database: Database, shopId: number, ids: readonly
 }
 
 /**
- * The facets (migration 0003) of virtual materials of these vendors, not yet used by a bill; made where they are new.
- * Not for the import's own transaction: until it ends, nobody else could add a material of the same new vendor. Made in
- * the order of vendors, as the apply step does, so that no two wait for each other in a circle.
+ * The facets (migration 0003) of virtual materials of these vendors that no bill uses, in the order given; new ones are
+ * created. Not to be called in the import's transaction: nobody else could add a material of the same new vendor until
+ * that ends. They are created in the order of vendors, as everywhere, so that no two transactions deadlock.
  */
 export async function facetsOfVendors(
   database: Database,
@@ -77,12 +74,12 @@ export async function facetsOfVendors(
   return rows.map(({ facet_id }) => facet_id);
 }
 
-/** Of the statement that writes materials: their columns, each as the text of an array. */
+/** Parameters of the statement that writes materials: each column as the text of an array. */
 export type InsertParameters = Readonly<Record<string, string | number>>;
 
 /**
- * Apart from `insertMaterialsWithStock`, so that they are made while Postgres writes the previous batch: made between
- * two batches, they took a tenth of an import.
+ * The parameters of `insertMaterialsWithStock`. A function of its own, so that they can be made while Postgres writes
+ * the previous batch: made between two batches, they took a tenth of an import.
  *
  * @param channel as the ledger names it: `import`, or `cli` for an operator's single material and for the demo's
  * @param materials at most `importBatchSize`
@@ -122,12 +119,12 @@ export function insertParameters(
   };
 }
 
-/** Each level with the operation that the ledger names for it: a new one for every `rowsPerOperation` of a material. */
+/** Each level with the operation that its ledger entry names: a new one for every `rowsPerOperation` of a material. */
 function levelRows({ id, levels }: StockedMaterial): LevelRow[] {
   let operationId = '';
   return levels.map((level, place) => {
     const index = place % rowsPerOperation;
-    // These ids ascend: at a million rows, random ones would make Postgres read and write their index all over.
+    // UUIDv7 ascend. With random ids, a million rows would make Postgres read and write the whole index.
     if (index === 0) operationId = uuidv7();
     return { ...level, id, index, operationId };
   });
@@ -136,10 +133,10 @@ function levelRows({ id, levels }: StockedMaterial): LevelRow[] {
 type LevelRow = StockedMaterial['levels'][number] & { id: string; index: number; operationId: string };
 
 /**
- * Writes materials with their stock, their levels and the ledger entries of these, in one statement: each level with
- * the entry that it comes from, and the total with both, as the apply step does (pipeline §2.6).
+ * Writes materials with their stock, their levels and the ledger entries of these, in one statement, as the apply step
+ * does (pipeline §2.6).
  *
- * @throws 23505 on `materials_pkey`, `stock_pkey` or `levels_pkey` where an id is taken
+ * @throws 23505 on `materials_pkey`, `stock_pkey` or `levels_pkey` if an id is taken
  */
 export async function insertMaterialsWithStock(transaction: Database, parameters: InsertParameters): Promise<void> {
   await transaction.raw(insertBatch, parameters);

@@ -1,6 +1,7 @@
 import type { Database } from './connect.js';
 import { levelMismatches, totalMismatch } from './ledger-mismatch.js';
 import type { ComparedLevel, LedgerMismatch, WrongTotal } from './ledger-mismatch.js';
+import { findShopIds } from './shops.js';
 
 export interface LedgerCheckProgress {
   levels: number;
@@ -20,10 +21,11 @@ const materialsPerBatch = 5_000;
 
 /**
  * Recomputes everything that follows from the ledger: of one shop, or, without `shopId`, of all. Each batch is one
- * statement and so one snapshot, which makes the check right beside live traffic; nothing is locked, and no statement
- * reads more than the entries of 500 levels. Differences are data; this throws only where the database fails.
+ * statement and so one snapshot: the check is right beside live traffic, and locks nothing. No statement reads more
+ * than the entries of 500 levels.
  *
- * @param options.onProgress told after each batch what was checked so far, and which part of all that is, 0 to 1
+ * @param options.onProgress told after each batch what was checked so far, and which part of everything that is, 0 to 1
+ * @throws only if the database fails; differences are part of the result
  */
 export async function checkLedger(
   database: Database,
@@ -38,10 +40,10 @@ export async function checkLedger(
     result.mismatchCount += mismatches.length;
     result.mismatches.push(...mismatches.slice(0, mismatchesMax - result.mismatches.length));
     const { levels, entries, materials, mismatchCount } = result;
-    // What is written meanwhile is checked as well, and was not counted.
+    // What was written since the count is checked as well, so there may be more than was counted.
     options.onProgress?.({ levels, entries, materials, mismatchCount }, Math.min(1, (levels + materials) / total));
   };
-  for (const shopId of await shopIds(database, options.shopId)) {
+  for (const shopId of await findShopIds(database, options.shopId)) {
     await checkLevels(database, shopId, note);
     await checkTotals(database, shopId, note);
     await checkOrphans(database, shopId, note);
@@ -51,13 +53,7 @@ export async function checkLedger(
 
 type Note = (found: Partial<LedgerCheckProgress>, mismatches: LedgerMismatch[]) => void;
 
-async function shopIds(database: Database, only: number | undefined): Promise<number[]> {
-  if (only !== undefined) return [only];
-  const { rows } = await database.raw<{ rows: { id: number }[] }>('SELECT id FROM shops ORDER BY id');
-  return rows.map(({ id }) => id);
-}
-
-/** Counts levels and totals; never 0. They stand for all of the work, which is mainly reading each level's entries. */
+/** Counts levels and totals, as a measure of all the work; never 0. */
 async function countRows(database: Database, shopId: number | undefined): Promise<number> {
   const ofShop = shopId === undefined ? '' : 'WHERE shop_id = :shopId';
   const { rows } = await database.raw<{ rows: { total: string }[] }>(
@@ -83,7 +79,7 @@ async function checkLevels(database: Database, shopId: number, note: Note): Prom
   }
 }
 
-/** The comparison of two text columns by row goes through the primary key, so a batch starts where the last ended. */
+/** The comparison of two columns as a row uses the primary key, so a batch starts where the last one ended. */
 const levelBatch = `
   SELECT l.shop_id, l.material_id, l.location_id, l.id, l.quantity, l.sequence, e.entries, e.by_ledger, e.last_sequence,
          e.breaks, l.quantity = e.by_ledger AS is_sum,
@@ -102,9 +98,9 @@ const levelBatch = `
   ORDER BY l.material_id, l.location_id LIMIT :limit`;
 
 /**
- * Only virtual materials have a total that is a sum; a platform material's is mirrored. Each is looked up, fenced by
- * OFFSET 0. Joined, Postgres read the other table from the shop's first row on for each batch: of 150,000 materials 2.3
- * million, and of a million a hundred million.
+ * Only a virtual material's total is the sum of its levels; a platform material's is mirrored. Each material is looked
+ * up by itself, because of OFFSET 0. In a join, Postgres read the other table from the shop's first row for each batch:
+ * 2.3 million rows for 150,000 materials, and a hundred million for a million.
  */
 async function checkTotals(database: Database, shopId: number, note: Note): Promise<void> {
   let after = '';
@@ -135,8 +131,8 @@ interface TotalRow extends WrongTotal {
 }
 
 /**
- * The ledger has no foreign key to levels (migration 0001), so this looks for entries that point nowhere. A walk from
- * one level to the next over the primary key: one probe a level, however many entries each has.
+ * Looks for entries whose level does not exist: the ledger has no foreign key to levels (migration 0001). It walks from
+ * one level to the next by the primary key, with one look-up a level, however many entries each has.
  */
 async function checkOrphans(database: Database, shopId: number, note: Note): Promise<void> {
   let after = '0';

@@ -1,6 +1,4 @@
-/**
- * One thing that the ledger and what was derived from it disagree about; figures are decimals as Postgres writes them.
- */
+/** One disagreement between the ledger and what was derived from it. Figures are decimals as Postgres writes them. */
 export interface LedgerMismatch {
   kind: MismatchKind;
   shopId: number;
@@ -34,10 +32,10 @@ export interface ComparedLevel {
   sequence: string;
   /** How many were looked at. */
   entries: string;
-  /** What the level is by its ledger. */
+  /** What the level should be, by its ledger. */
   by_ledger: string;
   last_sequence: string;
-  /** How many do not start from what the one before left. */
+  /** How many entries do not start from what the one before left. */
   breaks: string;
   is_sum: boolean;
   is_gap_free: boolean;

@@ -29,7 +29,7 @@ export interface LedgerFilter {
   toMs: number | undefined;
 }
 
-/** Where a page begins: with the entries of a time, after the first `skipped` of them. Undefined for the newest. */
+/** Where a page begins: at the entries of this time, after the first `skipped` of them. */
 export interface LedgerPosition {
   atMs: number;
   skipped: number;
@@ -43,10 +43,11 @@ export interface LedgerPage {
 }
 
 /**
- * A page of a material's ledger. Its cost does not grow with the ledger, and with the number of levels only by the few
- * entries that it looks at of each: they are reached through the primary key, level by level, and a time is found among
- * a level's entries by bisection, because times ascend with the sequence (apply-read, `atMs`). Rows that are booked
- * meanwhile are newer than any position, so they shift no later page. Empty for a material that the shop does not have.
+ * A page of a material's ledger, the newest one if `position` is undefined; empty for a material that the shop does not
+ * have. Its cost does not grow with the ledger, and with the number of levels only by the few entries that it reads of
+ * each. Entries are found by the primary key, level by level, and a time is found among a level's entries by bisection,
+ * since times ascend with the sequence (`MaterialSnapshot.atMs`). Rows that are booked meanwhile are newer than any
+ * position, so they do not shift later pages.
  */
 export async function readLedger(
   database: Database,
@@ -87,8 +88,8 @@ const columns = `g.sequence, g.op_id, g.row_index, g.requested_delta, g.requeste
   g.level_after, g.clamped, g.at, g.channel, g.key_id, g.request_id, g.reason, g.reference`;
 
 /**
- * What repeats in a search for the last entry of a level that is not after a time: it halves what lies between `low`,
- * up to which they are not, and `high`, above which they are. Where it ends the two are equal.
+ * The recursive part of a bisection for the last entry of a level that is not later than `at`. Entries up to `low` are
+ * not later, and those above `high` are; each round halves what is between, until the two are equal.
  */
 const halve = (search: string) => `
     UNION ALL
@@ -102,17 +103,18 @@ const halve = (search: string) => `
     WHERE search.low < search.high`;
 
 /**
- * For each level it finds the sequences of the last entry not after `until`, of the last one before that time, and of
- * the last one before `since`; from there it could reach as far back as a whole page needs. Sequences have no gaps, so
- * a range of them is a count.
+ * First, `found` has for each level the sequence of the last entry not after `until`, of the last one before that time,
+ * and of the last one before `since`. Between these, `reach` has the entries that could be on the page: at most a page
+ * of each level. Sequences have no gaps, so a range of them is a count.
  *
- * Many levels would be many times the page (1,000 of them a quarter of a million entries), so it looks at one entry of
- * each, at a depth that half of the levels need to fill a page to: the newest of these, as many as fill it, say which
- * time it goes back to at most. No level is joined to itself, since the planner would compare each with each. WITH
- * TIES, because entries that share the time of the last one are needed to order it.
+ * With many levels that would be many times the page (1,000 levels: a quarter of a million entries). So `deep` looks at
+ * one entry of each level, at the depth at which half of the levels fill a page. The newest of these entries, as many
+ * as are needed to fill the page, say how far back in time the page goes at most (`oldest`), and `older` finds that
+ * time in each level. No CTE is joined to another by level, because the planner would compare each row with each. WITH
+ * TIES, because all entries of the last time are needed to order them.
  *
- * A location that is asked for is a condition of its own, so that its level is looked up by its key. With one for all
- * cases (`IS NULL OR`), each level of the material was read: of 10,000, 314 buffers instead of 8.
+ * The condition on a location is only there if one is asked for, so that its level is found by its key. With a
+ * condition for both cases (`IS NULL OR`), each of the material's 10,000 levels was read: 314 buffers instead of 8.
  */
 const entriesOfMaterial = ({ locationId }: Pick<LedgerFilter, 'locationId'>) => `
   WITH RECURSIVE bounds (name, ms) AS (
@@ -150,7 +152,7 @@ const entriesOfMaterial = ({ locationId }: Pick<LedgerFilter, 'locationId'>) => 
     SELECT at FROM deep WHERE at IS NOT NULL
     ORDER BY at DESC OFFSET (SELECT ceil(CAST(:wanted AS numeric) / entries) - 1 FROM depth) LIMIT 1
   ),
-  -- Either the entry at that depth is not older than the page can be, or only those above it are to be looked at.
+  -- If a level's entry at that depth is older than the page goes, only the entries above it are searched.
   older (id, location_id, last, name, at, low, high) AS (
     SELECT id, location_id, last, 'older', oldest.at - interval '1 microsecond',
            CASE WHEN oldest.at IS NULL OR deep.at >= oldest.at THEN before ELSE shallow END,
@@ -167,9 +169,9 @@ const entriesOfMaterial = ({ locationId }: Pick<LedgerFilter, 'locationId'>) => 
   ORDER BY g.at DESC FETCH FIRST :wanted ROWS WITH TIES`;
 
 /**
- * A look-up: the id of a request that came over REST or MCP is also its operation's. All of its rows share one time.
- * Fenced by OFFSET 0: on tables without statistics the planner would go through all of the material's entries instead
- * (50 ms for 300,000, and 0.5 ms this way).
+ * A look-up by operation: a request that came over REST or MCP and its operation have the same id. All of its rows have
+ * one time. OFFSET 0, because on tables without statistics the planner would go through all of the material's entries
+ * instead (50 ms for 300,000, and 0.5 ms this way).
  */
 const entriesOfRequest = `
   SELECT place.id AS level_id, place.location_id, ${columns}

@@ -9,12 +9,12 @@ export interface MaterialLevels {
 }
 
 /**
- * The levels of a material and their sum as of one moment: one statement is one snapshot, so a batch that commits
- * meanwhile shows whole or not at all. Sorted by location bytewise. Without a filter these are the locations that have
- * a level; with one, those asked for that the shop has (contract §2). For a platform material the total is the mirrored
- * figure and no level is stored: those are the platform's to tell.
+ * The levels of a material and their sum. Both are of one moment, because one statement is one snapshot: a batch that
+ * commits meanwhile is in all of it, or not at all. Sorted by location, bytewise. Without a filter: the locations that
+ * have a level; with one: those asked for that the shop has (contract §2). For a platform material the total is the
+ * mirrored figure, and there are no levels: they are read from the platform.
  *
- * @returns undefined where the shop has no such material
+ * @returns undefined if the shop has no such material
  */
 export async function findLevels(
   database: Database,
@@ -30,7 +30,7 @@ export async function findLevels(
   return { totalQuantity: toUnits(fromDecimal(first.total_quantity)), levels: rows.flatMap(toLevel) };
 }
 
-/** The left join keeps one row for a material without levels, which tells it from one that does not exist. */
+/** The left join gives one row for a material without levels, and none for one that does not exist. */
 const allLevels = `
   SELECT s.total_quantity, l.location_id, l.quantity, l.updated_at
   FROM stock s

@@ -1,14 +1,15 @@
 import type { Database } from './connect.js';
+import { findShopIds } from './shops.js';
 
-/** What the list goes by (migration 0003), where it is not as the materials are. */
+/** A difference between the materials and what the list goes by, facets and their counters (migration 0003). */
 export interface ListMismatch {
   kind: ListMismatchKind;
   shopId: number;
-  /** Null of a counter, which is of many materials. */
+  /** Null for a counter, which counts many materials. */
   materialId: string | null;
   locationId: null;
   levelId: null;
-  /** Of a facet: vendor (as JSON), origin and use; of a counter: how many materials, and of which facet. */
+  /** For a facet: vendor (as JSON), origin and use. For a counter: how many materials, and of which facet. */
   expected: string;
   found: string;
 }
@@ -31,8 +32,8 @@ const materialsPerBatch = 5_000;
 
 /**
  * Compares each material's facet, and each facet's counter, with the materials: of one shop, or, without `shopId`, of
- * all. Triggers keep them, so they differ only where rows came or went past these. Each statement is one snapshot,
- * right beside live traffic; nothing is locked.
+ * all. Triggers keep them right, so they differ only if rows were written without triggers. Each statement is one
+ * snapshot: the check is right beside live traffic, and locks nothing.
  *
  * @param options.onProgress told after each batch how many materials were compared so far
  */
@@ -41,10 +42,6 @@ export async function checkLists(
   { shopId, onProgress }: { shopId?: number; onProgress?: (materials: number) => void } = {},
 ): Promise<ListCheck> {
   const check: ListCheck = { mismatchCount: 0, mismatches: [] };
-  const { rows: shops } = await database.raw<{ rows: { id: number }[] }>(
-    'SELECT id FROM shops WHERE id = coalesce(CAST(:shopId AS integer), id) ORDER BY id',
-    { shopId: shopId ?? null },
-  );
   let materials = 0;
   const note = (found: ListMismatch[], compared = 0) => {
     materials += compared;
@@ -52,7 +49,7 @@ export async function checkLists(
     check.mismatchCount += found.length;
     check.mismatches.push(...found.slice(0, mismatchesMax - check.mismatches.length));
   };
-  for (const { id } of shops) {
+  for (const id of await findShopIds(database, shopId)) {
     await checkFacets(database, id, note);
     note(await wrongCounts(database, id));
   }
@@ -88,8 +85,8 @@ const named = (vendor: string, origin: string, isUsed: string) =>
      CASE WHEN ${isUsed} THEN 'used' ELSE 'unused' END)`;
 
 /**
- * A material's facet stands in both tables, since each is listed by its own indexes. Looked up, and not joined, for the
- * same reason as in `checkTotals`.
+ * A material's facet is in both tables, because each has its own indexes for the list. The other table is looked up and
+ * not joined, for the same reason as in `checkTotals`.
  */
 const facetBatch = `
   SELECT m.id, ${named('m.vendor', 'm.origin', 'u.is_used')} AS expected,

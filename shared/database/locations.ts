@@ -11,12 +11,12 @@ export interface Location extends NewLocation {
   createdAt: string;
 }
 
-/** @returns false where the shop has a location of this id, which is left as it is. The shop must exist. */
+/** @returns false if the shop has a location of this id already, which is left as it is. The shop must exist. */
 export async function addLocation(database: Database, shopId: number, location: NewLocation): Promise<boolean> {
   return (await addLocations(database, shopId, [location])) === 1;
 }
 
-/** Adds those the shop does not have yet, in one statement. @returns how many */
+/** Adds those that the shop does not have yet. @returns how many */
 export async function addLocations(
   database: Database,
   shopId: number,
@@ -31,7 +31,7 @@ export async function addLocations(
   return rowCount;
 }
 
-/** All of the shop's, sorted by id bytewise. */
+/** All locations of the shop, sorted by id, bytewise. */
 export async function listLocations(database: Database, shopId: number): Promise<Location[]> {
   const { rows } = await database.raw<{ rows: { id: string; name: string; created_at: Date }[] }>(
     `SELECT id, name, created_at FROM locations WHERE shop_id = ? ORDER BY id COLLATE "C"`,

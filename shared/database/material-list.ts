@@ -10,7 +10,7 @@ import type { PageRow } from './page-text.js';
 import { readRows } from './read-rows.js';
 import type { Bindings } from './read-rows.js';
 
-/** Every rule of the list (contract §2 "List"), validated and with its defaults filled in. */
+/** A query of the list (contract §2 "List"), validated and with its defaults filled in. */
 export interface MaterialListQuery extends ListFilters {
   /** 1 … 1,000,000. */
   page: number;
@@ -20,15 +20,15 @@ export interface MaterialListQuery extends ListFilters {
   search?: string | undefined;
   sortBy: SortKey;
   sortOrder: 'asc' | 'desc';
-  /** What the texts of the page may take as JSON; absent is any amount. */
+  /** How many bytes the texts of the page may take as JSON; absent is any number. */
   textBytesMax?: number;
 }
 
 export interface MaterialPage {
   items: Material[];
-  /** What the texts of the page take, if that is more than `textBytesMax`; then there are no items. */
+  /** How many bytes the texts of the page take, if that is more than `textBytesMax`; then there are no items. */
   refusedBytes?: number;
-  /** Of all that match, on whatever page. */
+  /** How many materials match, on all pages. */
   totalCount: number;
   /** Every distinct vendor of the shop whatever the filters, sorted without regard to case. */
   availableVendors: string[];
@@ -38,9 +38,9 @@ export interface MaterialPage {
  * A page of a shop's materials. Nulls come last in both directions, and ties go by id, ascending, so that pages neither
  * overlap nor leave anything out.
  *
- * Without a search the number of matches is read from counters (migration 0003). The page is a later statement, because
- * the number decides how it is best found; what is created or deleted in between shows only in the page. With a search
- * all matches are visited, once, for the number and the page.
+ * Without a search the number of matches is read from counters (migration 0003). The page is read by a second
+ * statement, because the number decides how it is best found; what is created or deleted in between is seen only by the
+ * page. With a search, all matches are visited once, for both the number and the page.
  */
 export async function findMaterialPage(
   database: Database,
@@ -65,8 +65,8 @@ export async function findMaterialPage(
   const pageIds = isWalked(shape, counts)
     ? walkSql(shape, nextPowerOfTwo(toPageEnd))
     : pageOfSql(`(${gatherSql(shape)}) gathered`, sortOrder);
-  // With the size as a literal, the planner knows how few rows a page has, whatever the values. For vendors that is not
-  // enough: how many materials they have decides how these are best found.
+  // With the page size as a literal, the planner knows how few rows a page has, and one plan is good for all values.
+  // Not so for vendors: how many materials they have decides how these are best found.
   const sql = itemsSql(pageIds, shape, fetching).replaceAll(':pageSize', String(pageSize));
   const rows = await readRows<PageRow>(database, sql, bindings, { planEachTime: shape.byVendor });
   return { ...found, ...itemsOf(rows, bound) };
@@ -74,20 +74,21 @@ export async function findMaterialPage(
 
 /** How the rows of a page are fetched. */
 interface Fetching {
-  /** In bytes, of a page that is measured. */
+  /** The bytes that the texts may take, for a page that is measured. */
   bound: number | undefined;
-  /** One by one; otherwise the planner may as well read all of the shop's and join them. */
+  /** Each row is looked up by its key; otherwise the planner may also read all of the shop's rows and join them. */
   byKey: boolean;
 }
 
 /**
- * So many pages of rows may be read for one: that is cheaper than as many look-ups (13 instead of 17 ms where a page of
- * 1,000 is all that the shop has). Of a larger shop among thousands of small ones the planner expects no more than these
- * have. Left to it, each page of fifty read all of a shop's stock: 150,000 rows, 121 instead of 1.4 ms.
+ * In a shop of up to so many pages, rows may be joined, which is cheaper than to look them up one by one (13 instead of
+ * 17 ms, if a page of 1,000 is all that the shop has). In a larger shop among thousands of small ones, the planner
+ * expects no more rows than these have, and would read all of the shop's stock for a page of fifty: 150,000 rows, 121
+ * instead of 1.4 ms.
  */
 const pagesJoinedMax = 4;
 
-/** @param bound in bytes, of a page that is measured */
+/** @param bound the bytes that the texts may take, for a page that is measured */
 function itemsOf(rows: PageRow[], bound: number | undefined): Pick<MaterialPage, 'items' | 'refusedBytes'> {
   const refusedBytes = bound === undefined ? undefined : bytesBeyond(bound, rows);
   return refusedBytes === undefined ? { items: rows.map(toMaterial) } : { items: [], refusedBytes };
@@ -103,13 +104,13 @@ async function searchPage(
   fetching: Fetching,
 ): Promise<Omit<MaterialPage, 'availableVendors'>> {
   type Row = { total_count: number } & (PageRow | { id: null });
-  // How common the text is decides what is cheapest, and only a plan for this text can know that.
+  // What is cheapest depends on how common the text is, which only a plan for this text can know.
   const rows = await readRows<Row>(database, searchSql(shape, fetching), bindings, { planEachTime: true });
   const items = rows.filter((row): row is Row & PageRow => row.id !== null);
   return { ...itemsOf(items, fetching.bound), totalCount: rows[0]?.total_count ?? 0 };
 }
 
-/** If the page is empty, one row with the number alone. */
+/** If the page is empty, it gives one row with only the number of matches. */
 const searchSql = (shape: PageShape, fetching: Fetching) => `
   WITH gathered AS MATERIALIZED (${gatherSql(shape)})
   SELECT counted.total_count, items.*
@@ -122,7 +123,7 @@ const itemsSql = (pageIds: string, shape: PageShape, fetching: Fetching) =>
 
 const fetched = ({ bound }: Fetching) => (bound === undefined ? 'true' : fetchedCondition);
 
-/** Usage is counted for the page's rows only, not for every row that a deep page skips. */
+/** Usage is counted only for the page's rows, not for every row that a deep page skips. */
 const itemsOfPage = (pageIds: string, { bound, byKey }: Fetching) => `
   SELECT page.key, ${materialColumns}${bound === undefined ? '' : `, ${measuringColumns}`}
   FROM (${pageIds}) page ${byKey ? rowsByKey : rowsJoined}`;
@@ -131,7 +132,7 @@ const rowsJoined = `
   JOIN materials m ON m.shop_id = ${sameShop} AND m.id = page.id
   JOIN stock s ON s.shop_id = ${sameShop} AND s.material_id = page.id`;
 
-/** Fenced by OFFSET 0, so that each row is looked up by its whole key, whatever the planner thinks of the shop. */
+/** OFFSET 0 makes the planner look up each row by its whole key, whatever it expects of the shop. */
 const rowsByKey = `
   CROSS JOIN LATERAL (SELECT * FROM materials WHERE shop_id = ${sameShop} AND id = page.id OFFSET 0) m
   CROSS JOIN LATERAL (SELECT * FROM stock WHERE shop_id = ${sameShop} AND material_id = page.id OFFSET 0) s`;
@@ -139,12 +140,13 @@ const rowsByKey = `
 const inPageOrder = ({ sortOrder }: PageShape) =>
   `ORDER BY ${pageOrder(sortOrder).replaceAll(/\b(key|id)\b/g, 'items.$1')}`;
 
-/** A searched text has at most 255 characters, and in lower case, by some rules of case, twice as many (`İ`). */
+/** A text that is searched has at most 255 characters, and in lower case perhaps twice as many (`İ` becomes two). */
 const searchCharactersMax = 2 * 255;
 
 /**
- * Postgres lower-cases the pattern anew for each text that it looks at. In a shop of 20,000 materials, 15,000
- * characters took longer than the five seconds of a read, and went on in Postgres after that.
+ * Such a search finds nothing, and is not asked: Postgres lower-cases the pattern anew for each text. With 20,000
+ * materials a pattern of 15,000 characters took longer than the five seconds of a read, and went on in Postgres after
+ * that.
  */
 function isLongerThanAnyText(search: string): boolean {
   return search.length > searchCharactersMax && Array.from(search).length > searchCharactersMax;

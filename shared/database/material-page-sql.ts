@@ -9,9 +9,9 @@ import type { ListFilters, MatchedFacets } from './facets.js';
  * - *gather* everything that matches, by an index of the facets or of the search, and sort it. Without a search no
  *   table is read here either; a search always gathers, since its matches must be visited anyway to be counted.
  *
- * The planner could choose by itself, but only as well as its statistics are. So each way is written so that the
- * planner cannot take the other: `OFFSET 0` fences a subquery, and the indexes of facets and search need conditions
- * that a walk does not use.
+ * The planner could choose by itself, but only as well as its statistics allow. So each way is written in a form in
+ * which the planner cannot choose the other: `OFFSET 0` keeps a subquery as it is, and the indexes of facets and search
+ * need conditions that a walk does not have.
  */
 
 export type SortKey = keyof typeof sortColumns;
@@ -48,16 +48,16 @@ export interface PageShape {
 }
 
 /**
- * What has a trigram to look for, of at least three characters: three letters or digits, or fewer at the edge of a
- * word, for which pg_trgm pads words with two blanks before and one behind. Of `---` the index would be read whole.
+ * A search with a trigram that the index can look for: three letters or digits, or fewer at the edge of a word, since
+ * pg_trgm adds two blanks before and one after each word. For `---`, which has none, the whole index would be read.
  */
 const trigram = /[\p{L}\p{N}]{3}|[\p{L}\p{N}]{2}[^\p{L}\p{N}]|[^\p{L}\p{N}][\p{L}\p{N}]/u;
 const trigramLength = 3;
 
 /**
- * From this part on, a search looks for the texts in all shops and then leaves out what is another's. The trigram index
- * reads the list of all of a shop's materials to keep to that shop: at a million that is 13 of the 17 ms of a search
- * that finds 1,200. With a smaller part, the other shops' matches of a common text cost more than that.
+ * In a shop with this part of all materials or more, a search looks for the texts in all shops and then drops those of
+ * others. To search in one shop alone, the trigram index has to read the list of all of its materials: for a million,
+ * 13 of the 17 ms of a search that finds 1,200. In a smaller shop, the other shops' matches of a common text cost more.
  */
 const mostOfTable = 0.8;
 
@@ -75,34 +75,34 @@ export function shapeOf(
 }
 
 /**
- * The shop once more, as a value that the planner does not see. Of a shop without statistics it expects one row. So it
- * takes any index that is led by the shop for as good as the primary key, and reads all of the shop's rows for one, or,
- * in a join, for each. In a new shop with 50,000 materials a page of 1,000 took 3.8 s, and 0.04 s this way; a single
- * read 3.9 ms, and 0.5 ms this way.
+ * The shop, as a value that the planner does not see. For a shop without statistics it would expect one row. Then any
+ * index that begins with the shop seems as good as the primary key, and all of the shop's rows are read for one, or, in
+ * a join, for each. In a new shop with 50,000 materials a page of 1,000 took 3.8 s, and 0.04 s this way; a single read
+ * 3.9 ms, and 0.5 ms this way.
  */
 export const sameShop = '(SELECT CAST(:shopId AS integer))';
 
 /** Nulls come last in both directions, and ties go by id, ascending in both. */
 export const pageOrder = (sortOrder: 'asc' | 'desc') => (sortOrder === 'desc' ? 'key DESC NULLS LAST, id' : 'key, id');
 
-/** Of the shop, by the indexes of the facets, which are on these expressions and include the keys (migration 0006). */
+/** The shop's rows of the facets, by the indexes on these expressions, which include the sort keys (migration 0006). */
 const facetCondition = (alias: 'm' | 's') =>
   `${alias}.shop_id + 0 = ${sameShop} AND ${alias}.facet_id + 0 = ANY(CAST(:facetIds AS integer[]))`;
 
-/** By the trigram index, which is on the texts as they are. */
+/** By the trigram index, which has the texts as they are. */
 const searchCondition = `(m.product_name ILIKE :pattern OR m.variant_name ILIKE :pattern
   OR m.sku ILIKE :pattern OR m.vendor ILIKE :pattern)`;
 
-/** The same where that index is of no use, by the lower-case copies: not made for each row, they halve the cost. */
+/** The same if that index is of no use. The stored lower-case copies halve the cost of lower-casing each row. */
 const unindexedSearchCondition = `(m.product_name_order LIKE lower(:pattern) OR m.variant_name_order LIKE lower(:pattern)
   OR m.sku_order LIKE lower(:pattern) OR m.vendor_order LIKE lower(:pattern))`;
 
-/** Of the shop, by no index. */
+/** The shop's rows, in a form that no index has. */
 const ownCondition = `m.shop_id - 0 = ${sameShop}`;
 
 /**
- * What a row costs each way, in µs at a million materials; only the ratio counts. To walk past one costs 0.08 to 0.1;
- * to gather and sort one 0.14 to 0.45: less if there are more of them, and if the page is nearer to the first.
+ * What a row costs each way, in µs with a million materials; only the ratio matters. To walk past one costs 0.08 to
+ * 0.1, to gather and sort one 0.14 to 0.45: less if there are more of them, and if the page is nearer to the first.
  */
 const costs = { walked: 0.1, gathered: 0.25 };
 
@@ -115,14 +115,14 @@ export function isWalked(
   { groups, byVendor, bySearch }: PageShape,
   { matched, inGroups, toPageEnd }: { matched: number; inGroups: number; toPageEnd: number },
 ): boolean {
-  // No group had anything a moment ago.
+  // Without groups there is nothing to walk.
   if (bySearch || groups.length === 0) return false;
   if (!byVendor) return true;
   const rowsToWalk = Math.min(inGroups, (toPageEnd * inGroups) / matched);
   return rowsToWalk * costs.walked < matched * costs.gathered;
 }
 
-/** The `id` and `key` of everything that matches; without a search from the table of the key alone. */
+/** The `id` and `key` of everything that matches. Without a search it reads only the table of the key. */
 export function gatherSql(shape: PageShape): string {
   if (shape.bySearch) return gatherBySearchSql(shape);
   const { table } = sortColumns[shape.sortBy];
@@ -132,8 +132,9 @@ export function gatherSql(shape: PageShape): string {
 }
 
 /**
- * The key in the form that sorts the same at the least cost: as decimals, 30,000 take a tenth longer. Two different
- * ones within their bounds (±8e9 in millionths) never become the same double, because doubles are 9.5e-7 apart there.
+ * The key in the form that is cheapest to sort: as decimals, 30,000 take a tenth longer. The order stays the same,
+ * because no two different keys become the same double: within their bounds (±8e9, in steps of 1e-6) doubles are at
+ * most 9.5e-7 apart.
  */
 function comparable(sortBy: SortKey): string {
   const { key } = sortColumns[sortBy];
@@ -146,21 +147,21 @@ function gatherBySearchSql({ sortBy, byFacet, lacksTrigram, hasMostOfTable }: Pa
   const ofShop = hasMostOfTable ? ownCondition : `m.shop_id = ${sameShop}`;
   const matches = lacksTrigram ? unindexedSearchCondition : searchCondition;
   const filter = byFacet ? ` AND ${facetCondition('m')}` : '';
-  // Joined, each look-up would go through a cache that is never hit: 36 instead of 25 ms for 10,000.
+  // In a join, each look-up would go through a cache that never has it: 36 instead of 25 ms for 10,000.
   const keyOfStock = `(SELECT ${key} FROM stock s WHERE s.shop_id = ${sameShop} AND s.material_id = m.id)`;
   return `
     SELECT m.id, ${table === 'stock' ? keyOfStock : key} AS key FROM materials m
     WHERE ${ofShop} AND ${matches}${filter} OFFSET 0`;
 }
 
-/** The page's `id` and `key` out of what was gathered. */
+/** The page's `id` and `key`, from what was gathered. */
 export const pageOfSql = (gathered: string, sortOrder: 'asc' | 'desc') =>
   `SELECT id, key FROM ${gathered} ORDER BY ${pageOrder(sortOrder)} LIMIT :pageSize OFFSET :skipped`;
 
 /**
  * The page's `id` and `key`, in no order, of `:pageSize` rows after `:skipped`; never for a search.
  *
- * @param reach at least as many rows as there are up to the page's end
+ * @param reach at least the number of rows up to the page's end
  */
 export function walkSql(shape: PageShape, reach: number): string {
   const { key, isNullable } = sortColumns[shape.sortBy];
@@ -177,11 +178,11 @@ function walker({ sortBy, groups, byVendor }: PageShape, reach: number): Walk {
   const [alias, id] = table === 'stock' ? ['s', 's.material_id'] : ['m', 'm.id'];
   const filters: string[] = [];
   if (byVendor) filters.push(`${alias}.facet_id = ANY(CAST(:facetIds AS integer[]))`);
-  // In this order all of a vendor's materials stand together. Without these bounds the walk would search for them.
+  // In the order of vendors, a vendor's materials are all together. With these bounds the walk begins there.
   if (byVendor && sortBy === 'vendor') filters.push(`${key} BETWEEN ${vendorBound('min')} AND ${vendorBound('max')}`);
   return (condition, order) => {
-    // No arm gives more to a page than all rows up to its end. The planner is told so by a literal: for a parameter it
-    // would expect a tenth of all rows, and prefer to read the tables.
+    // No arm has to give more rows than there are up to the page's end. The limit is a literal, because for a parameter
+    // the planner would expect a tenth of all rows, and prefer to read the tables.
     const arms = groups.map((group) => {
       const conditions = [`${alias}.shop_id = ${sameShop}`, `(${alias}.facet_id & 3) = ${group}`, ...filters];
       if (condition !== '') conditions.push(condition);
@@ -202,10 +203,11 @@ const toPageEnd = `${skipped} + CAST(:pageSize AS integer)`;
 /**
  * A page in descending order: keys from the largest, nulls last, ties by id from the smallest.
  *
- * Backwards, an index gives ties by id in descending order, and nulls first. So a first walk backwards finds only which
- * keys the page begins and ends with. Then come, from the index forwards, the rows of the first key (without those that
- * earlier pages have) and of the last; the rows of the keys between, in any order, since all are on the page; and the
- * nulls, if the page goes beyond the keys. A second index for each key would cost each adjustment two more entries.
+ * Read backwards, an index gives ties by id in descending order, and nulls first. So a walk backwards only finds with
+ * which keys the page begins and ends. The rows of the page are then: those of the first key (without those on earlier
+ * pages) and of the last one, read forwards; those of the keys in between, in any order, since all of them are on the
+ * page; and nulls, if the page goes beyond the keys. A second, descending index for each key would cost each adjustment
+ * two more entries.
  */
 function descendingSql(walk: Walk, { key, isNullable }: { key: string; isNullable: boolean }): string {
   const [first, last] = ['(SELECT first_key FROM edge)', '(SELECT last_key FROM edge)'];

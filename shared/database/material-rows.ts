@@ -4,8 +4,8 @@ import type { MaterialRef } from '../domain/operation.js';
 import { fromDecimal, toUnits } from '../domain/quantity.js';
 
 /**
- * The columns of a material as every reader selects them, `FROM materials m JOIN stock s` of the same shop and id; read
- * by `toMaterial`. It is the only mapping, so the list, the single read and the answer to a field update agree.
+ * The columns of a material, to be selected `FROM materials m JOIN stock s` of the same shop and id, and read by
+ * `toMaterial`. All readers use these, so the list, the single read and the answer to a field update agree.
  */
 export const materialColumns = `m.id, m.origin, m.product_name, m.variant_name, m.sku, m.unit, m.unit_cost, m.unit_price,
   s.total_quantity, m.vendor, m.specifications, m.image_url, m.is_non_essential, m.weight_value, m.weight_unit_id,

@@ -46,8 +46,7 @@ export async function findVersionedMaterial(
 }
 
 /**
- * What consumes a material (contract §1 `includeConnections`), sorted by name, then id; empty for an unknown material
- * too.
+ * What uses a material (contract §1 `includeConnections`), sorted by name, then id; also empty if there is no such one.
  */
 export async function findConnections(
   database: Database,

@@ -1,17 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { withDatabase } from './connect.js';
 import type { Database } from './connect.js';
+import { codeOf } from './errors.js';
 import { elsewhereProblem, newerSchemaProblem, readSchemaState } from './schema-state.js';
 
 /** Any number that no one else in the database uses. */
 const lockNumber = 7_261_977;
 
 /**
- * Brings a database to the newest schema, through Knex, one process at a time. Knex' own lock is a table: of three at
- * once on an empty database, one failed to make it. Ours lasts for a transaction, so that a pooler does not lose it.
+ * Brings a database to the newest schema, through Knex, one process at a time. Knex' own lock is a table: of three
+ * processes on an empty database one failed to create it. Ours is an advisory lock of a transaction, so it also holds
+ * behind a pooler.
  *
  * A database that a newer version has migrated is left as it is. Knex would refuse it as well, but would call the
- * folder of migrations "corrupt".
+ * migrations "corrupt".
  *
  * @param say told each migration that was run, a line each
  * @returns a problem, for a person, where the schema is newer than this version, or new tables would come into another
@@ -37,20 +39,20 @@ export async function migrateDatabase(
   );
 }
 
-/** SQLSTATE of a lock that did not come in time, and of one that would not come: its holder waits for one of ours. */
-const lockLate: ReadonlySet<unknown> = new Set(['55P03', '40P01']);
+/** SQLSTATE of a lock that was not granted in time, and of a deadlock: its holder waits for a lock of ours. */
+const lockFaults = new Set(['55P03', '40P01']);
 const lockMsMax = 2_000;
 const againMs = 3_000;
 
 /**
- * All that is pending, in one transaction. Whoever comes after a statement that waits for a table waits behind it:
- * beside a `pg_dump`, which holds every table to its end, nothing was read or written until then. So it waits two
- * seconds for each lock, takes all back and lets the others go first.
+ * Runs all that is pending, in one transaction. It waits at most two seconds for each lock; then it rolls back, lets
+ * the others go first, and begins again. For all who come after a statement that waits for a table wait behind it:
+ * beside a `pg_dump`, which holds every table to its end, nothing could be read or written until then.
  *
  * @returns the names of what was run
  */
 async function migrate(database: Database, say: (line: string) => void): Promise<string[]> {
-  // Knex says of each failure all of the migration's SQL; of a lock that was late there is nothing to be said.
+  // Knex logs each failure with all of the migration's SQL. A lock that was not granted is not worth that.
   const { logger } = database.client as { logger: { warn: (text: string) => void } };
   const warn = logger.warn.bind(logger);
   for (let isFirst = true; ; isFirst = false) {
@@ -61,7 +63,7 @@ async function migrate(database: Database, say: (line: string) => void): Promise
       const [, done] = (await database.migrate.latest({ beforeAll })) as [number, string[]];
       return done;
     } catch (error) {
-      if (!lockLate.has((error as { code?: unknown }).code)) {
+      if (!lockFaults.has(codeOf(error) ?? '')) {
         warnings.forEach(warn);
         throw error;
       }

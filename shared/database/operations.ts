@@ -3,23 +3,23 @@ import { toOutcome } from './outcome-rows.js';
 import type { Database } from './connect.js';
 import { runReadCommitted } from './read-committed.js';
 import { readRows } from './read-rows.js';
-import { commitsUnhurried } from './unhurried-commit.js';
+import { commitsAsync } from './async-commit.js';
 
-/** An operation as those who wait for it, or give it up, know it. */
+/** An operation, for those that wait for it or give it up. */
 export interface OperationRef extends MaterialRef {
   id: string;
 }
 
 export interface Recorded {
-  /** What stands on record for each operation whose material could be locked, or does not exist. */
+  /** What is on record now for each operation whose material could be locked, or does not exist. */
   outcomes: Map<string, OperationOutcome>;
-  /** Materials that another session holds: nothing was recorded for their operations. */
+  /** Materials whose rows another session holds. Nothing was recorded for their operations. */
   leftOut: MaterialRef[];
 }
 
 const recordTimeoutMs = 2_000;
 
-/** What Postgres has on record for these operations; what is absent has not been decided. */
+/** What Postgres has on record for these operations. One that is absent has not been decided. */
 export async function findOutcomes(database: Database, operationIds: string[]): Promise<Map<string, OperationOutcome>> {
   const rows = await readRows<OutcomeRow>(
     database,
@@ -35,7 +35,7 @@ export async function findOutcomes(database: Database, operationIds: string[]): 
 /**
  * Puts an operator's command on record, under no shop, in the command's own transaction.
  *
- * @param commandId a UUIDv7, as every id here: the old ones are found by it (`pruneOperations`)
+ * @param commandId a UUIDv7, like every id in this table, by which old rows are found (`pruneOperations`)
  * @returns the id of that transaction
  */
 export async function recordCommand(transaction: Database, commandId: string): Promise<string> {
@@ -58,7 +58,7 @@ export function cancelOperations(database: Database, operations: OperationRef[])
   return record(database, operations, 'cancelled');
 }
 
-/** Puts operations on record as failed of our own fault: not applied, and not remembered for a key. */
+/** Records operations as failed by a fault of ours: not applied, and not remembered for a key. */
 export function recordFailed(database: Database, operations: OperationRef[]): Promise<Recorded> {
   return record(database, operations, 'failed');
 }
@@ -71,12 +71,12 @@ async function record(
   const shopIds = operations.map(({ shopId }) => shopId);
   const materialIds = operations.map(({ materialId }) => materialId);
   return database.transaction(async (transaction) => {
-    // If this process stands still, or its host is gone, Postgres lets go of the locks by itself.
+    // If this process stands still, or its machine is gone, Postgres ends the transaction and frees its locks.
     await transaction.raw(
       `SELECT set_config('statement_timeout', :ms, true), set_config('idle_in_transaction_session_timeout', :ms, true)`,
       { ms: String(recordTimeoutMs) },
     );
-    // The apply step decides under this lock; whoever holds it may be deciding one of these right now.
+    // The apply step decides under this lock: whoever holds it may be deciding one of these operations right now.
     const { rows: locked } = await transaction.raw<{ rows: MaterialRow[] }>(
       `SELECT stock.shop_id, stock.material_id
        FROM stock
@@ -105,7 +105,7 @@ async function record(
        ON CONFLICT (op_id) DO NOTHING`,
       [status, open.map(({ id }) => id), open.map(({ shopId }) => shopId), open.map(({ materialId }) => materialId)],
     );
-    // A later statement: the insert that lost does not see the winner's row.
+    // A separate statement: an insert that does nothing on a conflict does not see the other's row.
     const outcomes = await findOutcomes(
       transaction,
       open.map(({ id }) => id),
@@ -118,15 +118,14 @@ export interface OperationBatch {
   keptMs: number;
   batchSize: number;
   /**
-   * What the batch before this one returned: a scan from the start would walk over what that deleted, until the next
-   * vacuum.
+   * What the batch before returned: from the start, the scan would pass over all deleted rows until the next vacuum.
    */
   after?: string;
 }
 
 /**
- * Deletes a batch of operations that are older than anyone can still ask for; the ledger stays. It can run beside full
- * load and beside another process that does the same, because rows that someone holds are skipped.
+ * Deletes a batch of operations that are so old that nobody can ask for them any more. The ledger stays. It can run
+ * beside full load, and beside another process that does the same, because it skips rows that another session holds.
  *
  * Age is by Postgres' clock (`recorded_at`), not by the id alone. An API process dates the id by its own clock, which
  * may be wrong: an operation of a machine that woke up in 1970 was on record, and its key remembered, for a minute.
@@ -139,7 +138,7 @@ export function pruneOperations(database: Database, batch: OperationBatch): Prom
     batch,
     `WITH old AS (
        SELECT op_id FROM operations
-       WHERE ${commitsUnhurried} AND op_id > :after AND op_id < ${firstIdOf(keptSince)} AND recorded_at < ${keptSince}
+       WHERE ${commitsAsync} AND op_id > :after AND op_id < ${firstIdOf(keptSince)} AND recorded_at < ${keptSince}
        ORDER BY op_id LIMIT :batchSize FOR UPDATE SKIP LOCKED
      ), deleted AS (
        DELETE FROM operations USING old WHERE operations.op_id = old.op_id
@@ -149,9 +148,9 @@ export function pruneOperations(database: Database, batch: OperationBatch): Prom
 }
 
 /**
- * Deletes such operations also where their ids say that they are of a time to come: an API process whose clock was years
- * ahead has dated them, and `pruneOperations` would come to them years from now. Of ids beyond tomorrow there are none,
- * or those of such a process, which are all looked at; the primary key says which.
+ * Deletes old operations whose ids are dated in the future, by an API process whose clock was years ahead:
+ * `pruneOperations` would find them only years from now. Looks at all ids dated after tomorrow, by the primary key;
+ * usually there are none.
  *
  * @returns the last id looked at, where the batch was full and there may be more
  */
@@ -161,7 +160,7 @@ export function pruneOperationsAhead(database: Database, batch: OperationBatch):
     batch,
     `WITH ahead AS MATERIALIZED (
        SELECT op_id, recorded_at FROM operations
-       WHERE ${commitsUnhurried} AND op_id > :after AND op_id > ${firstIdOf(tomorrow)} ORDER BY op_id LIMIT :batchSize
+       WHERE ${commitsAsync} AND op_id > :after AND op_id > ${firstIdOf(tomorrow)} ORDER BY op_id LIMIT :batchSize
      ), old AS (
        SELECT op_id FROM operations
        WHERE op_id = ANY (ARRAY (SELECT op_id FROM ahead WHERE recorded_at < ${keptSince}))
@@ -173,7 +172,7 @@ export function pruneOperationsAhead(database: Database, batch: OperationBatch):
   );
 }
 
-/** @param sql answers how many operations it looked at, and the last of their ids */
+/** @param sql gives `count`, how many operations it looked at, and `last`, the last of their ids */
 async function pruneBatch(
   database: Database,
   { keptMs, batchSize, after = nilUuid }: OperationBatch,
@@ -188,7 +187,7 @@ async function pruneBatch(
 const keptSince = `statement_timestamp() - CAST(:keptMs AS bigint) * interval '1 millisecond'`;
 const tomorrow = `statement_timestamp() + interval '1 day'`;
 
-/** A UUIDv7 begins with its millisecond, so the primary key is also the order of time. */
+/** A UUIDv7 begins with its millisecond, so the order of the primary key is that of time. */
 function firstIdOf(moment: string): string {
   const hex = `to_hex(greatest(0, CAST(extract(epoch FROM ${moment}) * 1000 AS bigint)))`;
   return `CAST(lpad(${hex}, 12, '0') || '70008000000000000000' AS uuid)`;

@@ -1,32 +1,32 @@
 import type { QueryConfig, QueryResult, Client } from 'pg';
 import type { Database } from './connect.js';
-import { isInfrastructureError, isLostName } from './errors.js';
+import { isInfrastructureError, isPreparedStatementFault } from './errors.js';
 import { connectionPool, streamOf } from './raw-connection.js';
 
 /** Sends queries without waiting between them, in one network write, and waits for all of their answers. */
 type Send = (queries: QueryConfig[]) => Promise<QueryResult[]>;
 
-/** What has to hold for a decision, where the locks of the first message do not see to it. */
+/** What must be true for a decision, and is not ensured by the locks of the first message. */
 export interface Confirmation {
   queries: QueryConfig[];
-  /** @throws where it does not hold */
+  /** @throws if it is not true */
   judge: (answers: QueryResult[]) => void;
 }
 
 export interface Decided<T> {
-  /** A message of its own, before the second; seldom needed. */
+  /** Sent as a message of its own before the second; seldom needed. */
   confirmation?: Confirmation | undefined;
   writing: QueryConfig[];
   conclude: (answers: QueryResult[]) => T;
 }
 
 /**
- * A transaction in two messages (pipeline §1): the first opens it, locks and reads; once that has been answered,
- * `decide` says what to write, and the second message writes and commits. Awaiting the first means that a failed BEGIN
- * can never leave writes outside a transaction.
+ * A transaction in two messages (pipeline §1). The first begins it, locks and reads. Once that is answered, `decide`
+ * says what to write, and the second message writes and commits. Since the first is awaited, a failed BEGIN cannot
+ * leave writes outside of a transaction.
  *
- * The connection comes from Knex' pool, which must have been opened with `pipeline: true`; Knex itself would await each
- * statement, which costs the lone request 0.9 ms of 2.2 (pipeline §1).
+ * The connection comes from Knex' pool, which must have been opened with `pipeline: true`. Knex itself would wait for
+ * each statement, which costs a lone request 0.9 ms of 2.2 (pipeline §1).
  *
  * @throws the first error that Postgres answered; nothing of the transaction is then applied. If an answer never came
  *   (a broken connection) it throws as well, and the transaction may have been committed.
@@ -57,11 +57,12 @@ export async function pipelinedTransaction<T>(
     if (tag !== 'COMMIT') throw new Error(`the transaction ended with ${String(tag)} instead of COMMIT`);
     return conclude(answers);
   } catch (error) {
-    // The next try must not get the same connection, in case that is at fault: Knex gives out the one returned last.
-    if (isLostName(error) || !isInfrastructureError(error)) connection.__knex__disposed = error;
+    // The next attempt must not get the same connection, in case that is at fault: Knex gives out the last one
+    // returned.
+    if (isPreparedStatementFault(error) || !isInfrastructureError(error)) connection.__knex__disposed = error;
     throw error;
   } finally {
-    // On a dead connection this fails as well; Knex' pool drops it instead of giving it out again.
+    // On a dead connection this fails too, and Knex' pool drops the connection.
     if (isOpen) await send([rollback]).catch(() => undefined);
     await pool.releaseConnection(connection);
   }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cancelStatement } from './cancel-statement.js';
 import type { Database } from './connect.js';
-import { isInfrastructureError, isLostName, isOverstay } from './errors.js';
+import { isInfrastructureError, isPreparedStatementFault, isOverstay } from './errors.js';
 import { backendKeyOf, connectionPool } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
 
@@ -117,7 +117,7 @@ async function ask<Row extends object>(
     const [{ rows }] = await Promise.all([read, dropped]);
     return rows;
   } catch (error) {
-    if (!isLostName(error)) throw error;
+    if (!isPreparedStatementFault(error)) throw error;
     // Again, without the name. The other names that this connection knows may be lost as well.
     connection.__knex__disposed = error;
     return (await connection.query<Row>({ text, values })).rows;

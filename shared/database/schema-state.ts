@@ -1,4 +1,5 @@
 import type { Database } from './connect.js';
+import { codeOf } from './errors.js';
 import { migrationSource } from './migration-source.js';
 
 /** How the schema of a database compares with this version of the service; both lists are empty if they match. */
@@ -48,7 +49,7 @@ const missingParts = new Set(['42P01', '42703', '42883']);
 
 /** Whether a statement met no schema, or an older one than it is made for. */
 export function isMissingSchema(error: unknown): boolean {
-  return missingParts.has((error as { code?: string }).code ?? '');
+  return missingParts.has(codeOf(error) ?? '');
 }
 
 /** What an operator is told of a schema that is newer than this version. */

@@ -1,6 +1,6 @@
 import type { Database } from './connect.js';
+import { violatedConstraint } from './errors.js';
 import { readRows } from './read-rows.js';
-import { violatedConstraint } from './violated-constraint.js';
 
 export type Plan = 'basic' | 'enhanced';
 
@@ -41,13 +41,23 @@ export async function findShop(database: Database, shopId: number): Promise<Shop
   return row && toShop(row);
 }
 
-/** Every shop, oldest first; for operators, who are no tenant. */
+/** Every shop, oldest first. For operators only. */
 export async function listShops(database: Database): Promise<Shop[]> {
   const { rows } = await database.raw<{ rows: ShopRow[] }>(`SELECT ${shopColumns} FROM shops s ORDER BY s.id`);
   return rows.map(toShop);
 }
 
-/** Without locations, so without a default one. `updateShop` connects a platform: a token is sealed for a shop's id. */
+/** The ids of all shops in ascending order, or `only` this one. */
+export async function findShopIds(database: Database, only: number | undefined): Promise<number[]> {
+  if (only !== undefined) return [only];
+  const { rows } = await database.raw<{ rows: { id: number }[] }>('SELECT id FROM shops ORDER BY id');
+  return rows.map(({ id }) => id);
+}
+
+/**
+ * Adds a shop. It has no location yet, so no default one, and no platform: a token is sealed for the shop's id, so
+ * `updateShop` connects it.
+ */
 export async function createShop(database: Database, shop: NewShop): Promise<Shop> {
   const { name, plan, allowNegativeInventory = false, rateLimitPoints = null } = shop;
   const { rows } = await database.raw<{ rows: ShopRow[] }>(
@@ -65,7 +75,7 @@ export async function updateShop(database: Database, shopId: number, changes: Sh
   const columns = toColumns(changes);
   try {
     if (Object.keys(columns).length > 0) {
-      // By itself, so that a refusal leaves the transaction of the caller as it was.
+      // In a transaction (or savepoint) of its own, so that a refusal leaves the caller's transaction usable.
       await database.transaction((own) => own('shops').where({ id: shopId }).update(columns));
     }
   } catch (error) {

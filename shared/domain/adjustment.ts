@@ -16,7 +16,7 @@ export interface AdjustmentRow {
   reference?: string;
 }
 
-/** What a row meets at its place in the order: the state that the rows before it left. */
+/** What the rows before it have left when a row is run. */
 export interface StockBefore {
   /** 0 where nothing was ever booked at the location (contract §3.4). */
   level: Micros;

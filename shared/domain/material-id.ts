@@ -19,8 +19,8 @@ export function materialIdKind(id: string): MaterialIdKind {
 }
 
 /**
- * Said of a material that is not there and of another shop's, by whoever finds it: the answers must not be told apart
- * (contract §1).
+ * The message for a material that does not exist and for one of another shop. It is the same everywhere, because
+ * clients must not be able to tell the two apart (contract §1).
  */
 export const noSuchMaterial = 'No such raw material.';
 

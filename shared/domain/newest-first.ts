@@ -9,13 +9,14 @@ export interface LedgerPlace {
 }
 
 /**
- * The newest `count` entries of one material, newest first: by time, and within one time by operation and row. Entries
- * of one level always stand by their sequence, even if the operations of a transaction ran in another order than that
- * of their ids, as happens when two API processes write to one material. So a reader who follows a level from entry to
- * entry sees each begin where the one before it ended.
+ * The newest `count` entries of one material, newest first: by time, and at the same time by operation and row. But the
+ * entries of one level are always in the order of their sequence, even if the operations of a transaction ran in
+ * another order than that of their ids, as happens when two API processes write to one material. So a reader who
+ * follows a level sees each entry begin where the one before it ended.
  *
- * It merges the levels by comparing the newest entry left of each. So the order depends on the entries alone, and
- * because a transaction is there whole or not at all, a page that begins in the middle of one finds it as it was.
+ * It merges the levels, always taking the newest of their last entries. So the order depends on the entries alone.
+ * Since all entries of a transaction appear at once, a page that begins in the middle of one finds the order of the
+ * page before.
  */
 export function newestFirst<T extends LedgerPlace>(entries: readonly T[], count: number): T[] {
   const byLevel = new Map<string, T[]>();

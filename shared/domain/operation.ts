@@ -12,12 +12,12 @@ export type Command = AdjustCommand | UpdateCommand;
 export interface AdjustCommand {
   kind: 'adjust';
   rows: AdjustmentRow[];
-  /** Each row's index in the request, where that is not its index here: `handling=lenient` left malformed rows out. */
+  /** Each row's index in the request, if `handling=lenient` left malformed rows out; absent if it is the index here. */
   rowIndexes?: number[];
   /** The result says what each row did (contract §7 `return=representation`). */
   detailed?: true;
   /**
-   * Nothing but the operation itself goes on record, and the result says what each row would have done (contract §7).
+   * No row is booked: the result says what each would have done (contract §7). The operation is recorded all the same.
    */
   dryRun?: true;
 }
@@ -41,8 +41,8 @@ export interface MaterialRef {
  */
 export interface Operation {
   /**
-   * A UUIDv7, fresh for each attempt and never derived from a client's key: a cancelled attempt must not poison the
-   * next.
+   * A UUIDv7, new for each attempt. Never derived from a client's key: then a cancelled attempt would be found on
+   * record by the next one, and cancel it too.
    */
   id: string;
   command: Command;
@@ -55,16 +55,15 @@ export interface Operation {
   idempotency?: Idempotency;
 }
 
-/**
- * SHA-256 sums in hex: of shop, method, path and key; and of everything that gives the request its meaning (contract
- * §7).
- */
+/** Two SHA-256 sums in hex (contract §7). */
 export interface Idempotency {
+  /** Of shop, method, path and key. */
   scope: string;
+  /** Of everything that gives the request its meaning. */
   requestHash: string;
 }
 
-/** What an executed operation answers; this is remembered and replayed. */
+/** The answer of an executed operation, which is remembered and replayed. */
 export type OperationResult =
   | { kind: 'adjusted'; rowCount: number; failures: RowFailure[]; changes?: RowChange[] }
   | ({ kind: 'updated' } & VersionedMaterial)
@@ -84,5 +83,5 @@ export type OperationOutcome =
   | { status: 'expired' }
   /** Cancelled by the API before a worker came to it; certainly not applied, ever. */
   | { status: 'cancelled' }
-  /** Our own fault: it failed alone twice, or its job was given up. Not applied, and not remembered for a key. */
+  /** A fault of ours: it failed twice by itself, or its job was given up. Not applied, and not remembered for a key. */
   | { status: 'failed' };

@@ -1,6 +1,6 @@
 /**
- * A server that a process cannot start without is not there, or refuses it: no fault of ours, and it may pass. It
- * stands here because those who find it out (`database`, `redis`) and who ends the process for it (`runtime`) know this
- * folder alone.
+ * A server that a process needs for its start is not there, or refuses it. That is no fault of ours, and may pass. The
+ * class is here because `database` and `redis` throw it and `runtime` ends the process for it, and this folder is the
+ * only one that all three may import.
  */
 export class Unavailable extends Error {}

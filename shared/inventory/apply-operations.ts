@@ -11,29 +11,29 @@ import type { OperationGroup } from './decide.js';
 import { keyMemoryMsDefault } from './time-limits.js';
 
 export interface ApplyReport {
-  /** By operation id; operations of the materials left out are absent. */
+  /** By operation id; without the operations of materials that were left out. */
   outcomes: Map<string, OperationOutcome>;
-  /** Materials that another session holds: nothing was done for them, and they come again. */
+  /** Materials whose rows another session holds. Nothing was done for them; they have to be tried again. */
   leftOut: MaterialRef[];
-  /** What this transaction itself put on record, not what it found there. */
+  /** The operations that this transaction recorded, without those that it found on record. */
   records: OperationRecord[];
   /** Booked rows that stopped at zero. */
   clampedRows: number;
 }
 
 export interface ApplyOptions {
-  /** Milliseconds in the clock of `acceptedAtMs`. */
+  /** By the clock of `acceptedAtMs`. */
   nowMs: number;
-  /** At most how long ago `nowMs` was: operations grow older until they are decided. Absent means just now. */
+  /** At most how long ago `nowMs` was read; asked when the operations are decided. Absent means just now. */
   sinceSentMs?: () => number;
   /** How long an `Idempotency-Key` is remembered (contract §7). */
   keyMemoryMs?: number;
 }
 
 /**
- * The apply step. It alone changes levels, but a new material may come with its first ones (`openStock`). One Postgres
- * transaction takes the operations of some materials, and writes levels, totals, the ledger and one row an operation
- * (pipeline §2.6). An operation that is on record is never applied again, whoever runs it and however often.
+ * The apply step, which alone changes levels (the first ones of a new material come from `openStock`). One Postgres
+ * transaction takes the operations of some materials, and writes levels, totals, the ledger and one row for each
+ * operation (pipeline §2.6). An operation that is on record is never applied again, whoever runs it and however often.
  *
  * @param database opened with `pipeline: true`
  * @param groups one for each material, no material twice
@@ -45,9 +45,9 @@ export async function applyOperations(
   { nowMs, sinceSentMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
 ): Promise<ApplyReport> {
   if (groups.length === 0) return { outcomes: new Map(), leftOut: [], records: [], clampedRows: 0 };
-  const question = ask(groups, keyMemoryMs);
+  const question = questionOf(groups, keyMemoryMs);
   return pipelinedTransaction(database, openingQueries(question), (answers) => {
-    // What expired while the process stood still must not be applied: clients were told that it never will be.
+    // Operations may have expired while the process stood still, and clients were told that these are never applied.
     const { outcomes, leftOut, absent, writes } = decide(
       groups,
       readSnapshot(question, answers),
@@ -69,13 +69,13 @@ export async function applyOperations(
   });
 }
 
-/** Gives the operations that could not be locked the outcomes on record: whoever came first decided. */
+/** Operations without a material could not be locked: whoever recorded one first decided its outcome. */
 function withOutcomes(records: OperationRecord[], outcomes: ApplyReport['outcomes']): OperationRecord[] {
   return records.map((record) => ({ ...record, outcome: outcomes.get(record.operation.id) ?? record.outcome }));
 }
 
-/** What has to be read for these operations; every level once, however many rows name it. */
-function ask(groups: OperationGroup[], keyMemoryMs: number): ApplyQuestion {
+/** What has to be read to decide these operations; every level once, however many rows name it. */
+function questionOf(groups: OperationGroup[], keyMemoryMs: number): ApplyQuestion {
   const question: ApplyQuestion = {
     materials: groups,
     levels: [],

@@ -14,16 +14,16 @@ export interface OperationGroup extends MaterialRef {
 export interface Decision {
   outcomes: Map<string, OperationOutcome>;
   leftOut: MaterialRef[];
-  /** Materials of which it will be remembered, under a client's key, that they do not exist. */
+  /** Materials that do not exist, as the answer to a request with an `Idempotency-Key` will be remembered to say. */
   absent: MaterialRef[];
   writes: ApplyWrites;
 }
 
 /**
- * Decides every operation of a transaction, in order, from what was read under the locks (pipeline §2.6): it is on
- * record already, its key was executed before, it has expired, or else it runs. Pure except for the states it folds.
+ * Decides every operation of a transaction, in order, from what was read under the locks (pipeline §2.6): it is already
+ * on record, a request with its key was executed before, it has expired, or else it runs.
  *
- * @param nowMs now, in Redis' clock, as `acceptedAtMs` is: the time of the take plus what has gone by since
+ * @param nowMs by the clock of `acceptedAtMs`, which is that of Redis
  */
 export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs: number): Decision {
   const soFar: DecidedSoFar = { snapshot, nowMs, outcomes: new Map(), executed: new Map(snapshot.executedByScope) };
@@ -45,24 +45,24 @@ export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs:
       leftOut.push(group);
     }
   });
-  // All in one statement, which sorts them: in two, a cancellation of some of both could wait in a circle with us.
-  (withoutMaterial.some(leansOnAnother) ? writes.records : writes.recordsWithoutMaterial).push(...withoutMaterial);
+  // All in one statement, which sorts them. With two, we could deadlock with a cancellation of operations of both.
+  (withoutMaterial.some(dependsOnAnother) ? writes.records : writes.recordsWithoutMaterial).push(...withoutMaterial);
   return { outcomes: soFar.outcomes, leftOut, absent, writes };
 }
 
-/** What was read, and what is decided of it by now: an operation sees those before it. */
+/** What was read, and what has been decided so far: an operation sees those before it. */
 interface DecidedSoFar {
   snapshot: ApplySnapshot;
   nowMs: number;
   outcomes: Map<string, OperationOutcome>;
-  /** By key scope: executions on record, and those of this transaction. */
+  /** By key scope: the executions on record and those of this transaction. */
   executed: Map<string, ExecutedRecord>;
 }
 
 function decideGroup(soFar: DecidedSoFar, group: OperationGroup, state: MaterialState | undefined): OperationRecord[] {
   const records: OperationRecord[] = [];
   for (const operation of group.operations) {
-    // The same job may have been delivered before, or be here twice.
+    // The same job may be here twice, or have been delivered before.
     if (soFar.outcomes.has(operation.id)) continue;
     const recorded = soFar.snapshot.recorded.get(operation.id);
     if (recorded !== undefined) {
@@ -99,15 +99,15 @@ function decideOperation(
 }
 
 /**
- * Whether an outcome follows from another operation's, which may be of this very transaction. If without a lock
- * somebody else decides that one first (cancels it, or applies it to the material created since), this one must not be
- * told either.
+ * Whether an outcome follows from that of another operation, perhaps of this same transaction. Without a lock, somebody
+ * else may decide the other one first (cancel it, or apply it to a material that was created since). Then this outcome
+ * is wrong too, so both have to be written together or not at all.
  */
-function leansOnAnother({ outcome, replayOf }: OperationRecord): boolean {
+function dependsOnAnother({ outcome, replayOf }: OperationRecord): boolean {
   return replayOf !== null || outcome.status === 'key-reused';
 }
 
-/** Whether a later request with the same key will be told the same. */
+/** Whether a later request with the same key will get the same answer. */
 function isRemembered({ operation, outcome, replayOf }: OperationRecord): boolean {
   return operation.idempotency !== undefined && outcome.status === 'executed' && replayOf === null;
 }

@@ -9,8 +9,8 @@ import { failedPrecondition } from '../domain/precondition.js';
 import { toUnits } from '../domain/quantity.js';
 
 /**
- * A locked material while a transaction folds its operations, that is, runs one after the other on what the one before
- * it left, row by row (contract §3.4): what it was when read, and what has become of it since.
+ * A locked material while a transaction folds its operations, that is, runs them row by row, each on what the one
+ * before it left (contract §3.4). It has what was read, and what it has become since.
  */
 export interface MaterialState extends MaterialRef {
   snapshot: MaterialSnapshot;
@@ -48,7 +48,7 @@ export function foldOperation(state: MaterialState, operation: Operation): Opera
   }
 }
 
-/** For a dry run, which meets what the operations before it left and leaves nothing to those after it. */
+/** For a dry run: it sees what the operations before it left, and those after it see nothing of it. */
 function copyOf(state: MaterialState): MaterialState {
   return { ...state, touchedLevels: new Map(state.touchedLevels), entries: [] };
 }
@@ -105,14 +105,14 @@ function foldUpdate(
     if (refusal !== undefined) return refusal;
   }
   const { material: before } = state.fields;
-  // Whoever sends what is there already, as a nightly sync does, moves neither the version nor the time.
+  // A client that sends what is there already, like a nightly sync, changes neither the version nor the time.
   if (Object.entries(changes).some(([field, value]) => before[field as keyof typeof changes] !== value)) {
     const { version } = state.fields;
     state.fields = { material: { ...before, ...changes }, version: version + 1 };
     state.fieldsChanged = true;
   }
   const { material, version } = state.fields;
-  // Where nothing has changed, `updatedAt` is that of the last change before it.
+  // If nothing has changed, `updatedAt` stays that of the last change.
   const updatedAt =
     state.stockChanged || state.fieldsChanged ? new Date(state.snapshot.atMs).toISOString() : material.updatedAt;
   return { kind: 'updated', material: { ...material, inventoryQuantity: toUnits(state.total), updatedAt }, version };

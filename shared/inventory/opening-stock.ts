@@ -14,12 +14,12 @@ export interface OpenedStock {
 }
 
 /**
- * Decides the first stock of a material that does not exist yet, by the rules of every other booking: each row is
- * absolute and meets a level of 0. For an import, `materials create` and the demo, which write a material together with
- * its stock; nobody can hold a material that is not there, so no lock is needed.
+ * Decides the first stock of a new material, by the rules of every other booking: each level is an absolute row on a
+ * level of 0. For an import, `materials create` and the demo, which write a material together with its stock. No lock
+ * is needed for a material that nobody else can see yet.
  *
  * @param levels each location once
- * @returns the stock, or the sentence of the rule that a row breaks
+ * @returns the stock, or a sentence about the rule that a row breaks
  */
 export function openStock(
   levels: readonly OpeningLevel[],

@@ -7,15 +7,15 @@ export const operationExpiryMs = 10 * 60_000;
 /** For how long an `Idempotency-Key` is remembered: 24 hours from its execution (contract §7). */
 export const keyMemoryMsDefault = 24 * 3_600_000;
 
-/** For how long operations stay on record: twice as long as anyone can ask for one, by its id or by its key. */
+/** For how long operations stay on record: twice as long as anyone can ask for one, by its id or its key. */
 export const operationsKeptMs = 48 * 3_600_000;
 
 /**
- * The order of the defaults, on which the promises rest (pipeline §2 "Limits"): Postgres lets go of a stuck transaction
- * before its lease runs out; a dead worker's lease runs out while its requests still wait; a request has its answer
- * long before its operation expires; and an operation is on record long after that. A shorter WAIT_MS answers 503
- * before a dead worker's lease has run out, and a shorter KEY_MEMORY_MS forgets a key sooner: neither loses or repeats
- * anything by itself.
+ * Asserts the order on which the promises rest (pipeline §2 "Limits"): Postgres ends a stuck transaction before its
+ * lease runs out; a dead worker's lease runs out while its requests still wait; a request is answered long before its
+ * operation expires; and an operation stays on record long after that. The order is that of the defaults. A shorter
+ * WAIT_MS answers 503 before a dead worker's lease has run out, and a shorter KEY_MEMORY_MS forgets keys sooner;
+ * neither loses or repeats anything.
  */
 export function assertTimeLimits({ leaseMs, waitMs }: { leaseMs: number; waitMs: number }): void {
   const inOrder = [applyTimeoutMsMax, leaseMs, waitMs, operationExpiryMs, keyMemoryMsDefault, operationsKeptMs];

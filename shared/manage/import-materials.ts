@@ -1,11 +1,10 @@
 import { access, constants, stat } from 'node:fs/promises';
-import { endAbsence } from '../database/absence.js';
+import { lockAbsence } from '../database/absence.js';
 import type { Database } from '../database/connect.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
-import { reasonOf } from '../database/errors.js';
+import { codeOf, reasonOf, violatedConstraint } from '../database/errors.js';
 import { beginImport, insertMaterialsWithStock, insertParameters } from '../database/insert-materials-with-stock.js';
 import { makeMissingStatistics, refreshStatistics } from '../database/statistics.js';
-import { violatedConstraint } from '../database/violated-constraint.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { createJudge } from './judge-lines.js';
@@ -142,7 +141,7 @@ async function writeLines(
   if (report.badCount > 0 && !job.skipBad) {
     throw new TakenBack({ ok: true, value: { ...report, imported: 0, levels: 0 } });
   }
-  await endAbsence(transaction);
+  await lockAbsence(transaction);
 }
 
 /** It is awaited a batch later; a rejection before that must not end the process. */
@@ -154,7 +153,7 @@ function quietly(writing: Promise<void>): Promise<void> {
 /** One statement writes all tables in an order that Postgres chooses, so any of their keys may be the one violated. */
 function isTakenId(error: unknown): boolean {
   // An import only ever waits for an id that another has just written, so in a deadlock each took one of the other's.
-  if ((error as { code?: string }).code === deadlock) return true;
+  if (codeOf(error) === deadlock) return true;
   return ['materials_pkey', 'stock_pkey', 'levels_pkey'].includes(violatedConstraint(error) ?? '');
 }
 

@@ -1,18 +1,16 @@
 import { clock, makeReady, manyAtOnce, queueOf, returnActive, wakeOne } from './lua-parts.js';
 
-/**
- * Busy materials that a lane keeps while others are ready: half of what it holds, so that the other half takes turns.
- */
+/** How many busy materials a lane keeps while others are ready: half of what it holds. The others take turns. */
 const keptMax = 16;
 
-/** Places in line that one take looks at, so that a line of materials no longer ready cannot hold up Redis. */
+/** How many places in line one take looks at, so that a long line of materials that are gone cannot hold up Redis. */
 const lookedAtMax = 1_000;
 
 /**
- * Finishes the jobs that were applied, and sorts the materials by what is left. An idle one loses all of its keys in
- * the same step as the test, which is safe beside an enqueue in either order: an earlier one is seen, a later one
- * announces afresh. Some of the busy ones are kept, the others go back in line. A job whose hash is gone (a flush in
- * between) is finished like any other.
+ * Finishes the jobs that were applied, and sorts the materials by what is left of them. An idle one loses all of its
+ * keys in the same step as the test, so no enqueue comes in between: one before it is seen, and one after it announces
+ * the material anew. Of the busy ones some are kept, and the others go back in line. A job whose hash is gone (after a
+ * flush) is finished like any other.
  */
 const finish = `
   local kept, lost = {}, 0
@@ -47,7 +45,7 @@ const finish = `
         end
       end
     end
-    -- Of keys alone, the first is where other commands have theirs.
+    -- DEL takes keys alone, so the first of them stands where other commands have their key.
     writeAll('DEL', goneKeys[1], goneKeys)
     writeAll('HDEL', leases, idle)
     writeAll('HDEL', leases, back)
@@ -57,9 +55,9 @@ const finish = `
   end`;
 
 /**
- * Takes ready materials, no more than there is room for: an equal part of the room from each shop in the rotation, then
- * again while there is room and anything is ready. A line may hold a material that is no longer scheduled, which is
- * passed over, or one twice, which is taken once.
+ * Takes ready materials, no more than there is room for: an equal part of the room for each shop in the rotation, and
+ * again while there is room and anything is ready. A line may contain a material that is no longer scheduled, which is
+ * skipped, or the same one twice, which is taken once.
  */
 const take = `
   local function nextInLine(count)
@@ -96,10 +94,10 @@ const take = `
   end`;
 
 /**
- * Moves a material's waiting jobs to active, oldest first, as BullMQ does (out of wait on the right, into active on the
- * left, `ats` counts the deliveries), but all of them at once and under the material's lease instead of a lock for
- * each. Stops at a number of jobs, and once the answer holds so many bytes; the first job of an answer always fits. A
- * job whose hash is gone comes with empty data.
+ * Moves a material's waiting jobs to active, oldest first, as BullMQ does (out of `wait` on the right, into `active` on
+ * the left, `ats` counts the deliveries), but all of them at once, and under the material's lease instead of a lock for
+ * each job. Stops at a number of jobs, or once the whole answer has so many bytes; its first job always fits. A job
+ * whose hash is gone comes with empty data.
  */
 const fetch = `
   local bytesLeft = tonumber(ARGV[5])
@@ -129,14 +127,15 @@ const fetch = `
   end`;
 
 /**
- * A lane's whole step in Redis: finishes the jobs that were applied, lets go of the materials that have no more, takes
+ * A lane's whole step in Redis: finishes the jobs that were applied, releases the materials that have no more, takes
  * ready ones while there is room, and fetches the jobs of all that it then holds.
  *
- * KEYS: scheduled, ready, leases, since, wake. ARGV: how many to hold at most, new token, lease in ms, jobs a material,
- * bytes; then for each material held: its name, its token, how many jobs are finished, their ids.
+ * KEYS: scheduled, ready, leases, since, wake. ARGV: how many materials to hold at most, a new token, the lease in ms,
+ * the most jobs of a material, the most bytes; then for each material held so far: its name, its token, how many of its
+ * jobs are finished, their ids.
  *
- * Answers the time, how many leases were lost, how many of the materials were held before; then for each material that
- * is held now: its name, and for each of its jobs the id, the data, and how often it was handed out.
+ * Answers the time, how many leases were lost, how many materials were kept; then for each material that is held now,
+ * those kept first: its name, and for each of its jobs the id, the data, and how often it was handed out.
  */
 export const advance = `${clock}${manyAtOnce}${wakeOne}${makeReady}${queueOf}${returnActive}
   local scheduled, ready, leases, since = KEYS[1], KEYS[2], KEYS[3], KEYS[4]

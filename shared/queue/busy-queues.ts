@@ -3,14 +3,14 @@ import type { Redis } from 'ioredis';
 import { LRUCache } from 'lru-cache';
 import { keys, queuePrefix } from './names.js';
 
-/** The queues of the materials that have work, to be looked at; looking changes nothing and leaves nothing behind. */
+/** The queues of the materials that have work, for the queue page. Reading them changes nothing in Redis. */
 export interface BusyQueues {
-  /** Those whose turn, or whose lease's end, is nearest. */
+  /** Sorted by when their turn comes or their lease ends, the nearest first. */
   list(): Promise<Queue[]>;
 }
 
 /**
- * @param redis a connection of the onlooker's own: looking must not stand in the way of what is looked at
+ * @param redis a connection for this alone, so that nothing else waits behind it
  * @param max how many queues at most
  */
 export async function openBusyQueues(redis: Redis, max: number, onError: (error: Error) => void): Promise<BusyQueues> {

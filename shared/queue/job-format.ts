@@ -2,16 +2,18 @@ import type { Operation, OperationOutcome } from '../domain/operation.js';
 
 /** What a BullMQ job of a material's queue carries (pipeline §2 "Names"). */
 export interface OperationsJob {
-  /** Raised with every change of this shape; a worker refuses what it does not know instead of guessing. */
+  /** Raised with every change of this shape. A worker refuses a version that it does not know. */
   version: number;
   /** The API process that waits for the outcomes. */
   replyTo: string;
-  /** The database it is to be applied to (`readDatabaseIdentity`); left out where the API does not know its own. */
+  /** The database that it is for (`readDatabaseIdentity`); absent if the API does not know its own. */
   database?: string;
   operations: Operation[];
 }
 
-/** The version that this code writes and understands. In every version the operations' ids stand where they do here. */
+/**
+ * The version that this code writes and understands. In every version the ids of the operations are where they are now.
+ */
 export const jobVersion = 1;
 
 export function operationsJob(replyTo: string, operations: Operation[], database?: string): OperationsJob {
@@ -19,9 +21,11 @@ export function operationsJob(replyTo: string, operations: Operation[], database
 }
 
 /**
- * @param data empty or undefined where the job has lost it
- * @returns undefined where the data is no job of ours at all: without ids there is nothing to put on record. Only the
- *   ids are checked; an operation that then cannot be applied fails alone
+ * Reads a job, of which it checks only the ids of the operations. An operation that is wrong otherwise fails by itself
+ * when it is applied.
+ *
+ * @param data empty or undefined if the job has lost it
+ * @returns undefined for data without such ids: then there is nothing that could be put on record
  */
 export function parseOperationsJob(data: string | undefined): OperationsJob | undefined {
   const job = parseJson(data ?? '') as Partial<OperationsJob> | null | undefined;
@@ -41,12 +45,13 @@ function parseJson(text: string): unknown {
 }
 
 /**
- * What a worker says of an operation: how it ended, or that its job is for another database than the worker writes to.
- * Then it was not applied, and nothing is on record; another worker may still come to it.
+ * What a worker says of an operation: how it ended, or `misdirected`, if its job is for another database than the
+ * worker writes to. Then it was not applied, and nothing is on record; a worker of the right database may still apply
+ * it.
  */
 export type Reply = OperationOutcome | { status: 'misdirected' };
 
-/** As they travel back on the reply channel. */
+/** What one message on the reply channel says. */
 export type Replies = [operationId: string, reply: Reply][];
 
 export function encodeReplies(replies: Replies): string {

@@ -24,8 +24,8 @@ export interface Held {
   /** Milliseconds of Redis' clock at the take; what tells whether an operation has expired. */
   nowMs: number;
   /**
-   * At most how long ago that was, even if the process or its machine stood still meanwhile. Counts from sending the
-   * take; from reading the answer, it would be too low if that had waited in the socket of a process that stood still.
+   * At most how long ago that was, even if the process or its machine stood still in between. It counts from when the
+   * take was sent: the answer may have waited in the socket of a process that stood still.
    */
   sinceSentMs: () => number;
   materials: HeldMaterial[];
@@ -34,25 +34,25 @@ export interface Held {
 /** What names a lease. */
 type Lease = Pick<HeldMaterial, 'queue' | 'token'>;
 
-/** What a lane has done with a material since it was given its jobs. */
+/** What a lane has done with a material that it holds. */
 export interface WorkedMaterial {
   queue: string;
   token: string;
-  /** Ids of the jobs that are done with. */
+  /** Ids of the jobs that are not to be handed out again. */
   finished: string[];
 }
 
 /** How long a worker holds a material without a sign of life (pipeline §2 "Limits"). Renewed at a third. */
 export const leaseMs = 4_000;
-// The sweep would take a longer lease for one from before the clock went back, and free what a living worker holds.
+// The sweep would take a longer lease for one that was set before the clock went back, and free it.
 assert(leaseMs < aheadMsMax, 'a lease lies further ahead than any deadline may');
 
 /** Jobs handed out of one material at once; the rest waits for the next cycle. */
 const jobsPerMaterialMax = 64;
-/** Bytes of an answer after which no further job is handed out; Redis holds that many twice while it answers. */
+/** Once an answer has so many bytes, no further job is handed out. Redis holds them twice while it answers. */
 const bytesMax = 8 * 1_024 * 1_024;
 
-/** Who takes: every take has a token of its own. */
+/** Whoever takes. Every take has a token of its own. */
 type Taker = Pick<WorkerPresence, 'newToken'>;
 
 /** Takes up to `max` ready materials with their jobs, if there are any. */
@@ -70,21 +70,21 @@ export interface SentTake {
 }
 
 /**
- * Adds to a batch the step from one cycle to the next: finish what was done, let idle materials go, keep busy ones or
- * put them back in line, and take more until the lane holds `max`. `readAdvanced` understands its answer. Send the
- * batch at once.
+ * Adds to a batch the step from one cycle to the next: finish what was done, release idle materials, keep busy ones or
+ * put them back in line, and take more until the lane holds `max`. `readAdvanced` reads its answer. The time counts
+ * from this call, so send the batch at once.
  */
 export function advanceIn(batch: Gathering, taker: Taker, worked: WorkedMaterial[], max: number): SentTake {
   const token = taker.newToken();
-  // Those that got no jobs last time, for want of room in the answer, come first.
+  // First those that got no jobs last time, because there was no room for them in the answer.
   const ordered = worked.toSorted((one, other) => one.finished.length - other.finished.length);
   const steps = ordered.flatMap(({ queue, token: own, finished }) => [queue, own, finished.length, ...finished]);
-  // A lane that ends takes nothing more, nor further jobs of what it holds: a fetch counts as a delivery.
+  // A lane that ends (`max` is 0) also fetches no further jobs of what it holds, because a fetch counts as a delivery.
   addScript(batch, 'rmAdvance', max, token, leaseMs, max > 0 ? jobsPerMaterialMax : 0, bytesMax, ...steps);
   return { token, sinceSentMs: startStopwatch() };
 }
 
-/** @returns what is held now, and how many leases were lost: their materials are somebody else's */
+/** @returns what is held now, and how many leases were lost, whose materials another lane may have by now */
 export function readAdvanced(
   { token, sinceSentMs }: SentTake,
   worked: WorkedMaterial[],
@@ -108,9 +108,9 @@ export async function renewLeases(redis: Redis, held: Lease[]): Promise<void> {
 }
 
 /**
- * Gives materials back with their jobs in order: ready at once or, with a delay, when some worker's sweep finds them.
+ * Gives materials back with their jobs in order. They are ready at once, or, with a delay, at the first sweep after it.
  *
- * @param delivery `uncounted`: nothing of theirs was tried, so it does not count as a delivery
+ * @param delivery `uncounted` if none of their jobs was tried: then this does not count as a delivery
  */
 export async function giveBack(
   redis: Redis,
@@ -121,7 +121,7 @@ export async function giveBack(
   if (held.length > 0) await runScript(redis, 'rmGiveBack', delayMs, delivery, ...pairs(held));
 }
 
-/** Likewise, in a batch, of materials for which nothing could be tried: their jobs' deliveries are not counted. */
+/** As `giveBack` with `uncounted`, in a batch. */
 export function giveBackUntriedIn(batch: Gathering, held: Lease[], delayMs: number): void {
   if (held.length > 0) addScript(batch, 'rmGiveBack', delayMs, 'uncounted', ...pairs(held));
 }

@@ -1,26 +1,23 @@
 import { queuePrefix } from './names.js';
 
-/**
- * Lua that several scripts need; each part is text that a script begins with. A call costs Redis some 0.7 µs beyond its
- * work, so one call serves many materials (20 calls a request instead of 37, where each is on another material).
- */
+// Parts of Lua that several scripts begin with. Each call of a command costs Redis some 0.7 µs beyond its work, so one
+// call serves many materials: 20 calls a request instead of 37, if each request is for another material.
 
-/** `now` in ms of Redis' clock, and `inMs`, a later moment as text: a number would be formatted anew in each call. */
+/**
+ * `now`: ms of Redis' clock. `inMs`: a later moment, as text, because a number would be formatted anew in each call.
+ */
 export const clock = `
   local time = redis.call('TIME')
   local now = time[1] * 1000 + math.floor(time[2] / 1000)
   local function inMs(delay) return string.format('%.0f', now + delay) end`;
 
-/**
- * A call takes no more arguments than the stack of Redis' Lua holds, 8,000. An even number, so that pairs stay
- * together.
- */
+/** Below the 8,000 that the stack of Redis' Lua holds; even, so that pairs stay together. */
 const argumentsPerCallMax = 1_000;
 
 /**
- * `writeAll` runs a command on a key with many arguments (not at all with none) and returns the answer of the last
- * call; `readAll` asks for many fields or members and returns as many values, `false` for what is not there.
- * `sameScore` and `sameValue` build the arguments that give each name the same score or value.
+ * `writeAll` runs a command on a key with any number of arguments (with none it does not run it) and returns the answer
+ * of its last call. `readAll` asks for any number of fields or members and returns their values, `false` for what is
+ * not there. `sameScore` and `sameValue` build the arguments that give each name the same score or value.
  */
 export const manyAtOnce = `
   local function writeAll(command, key, arguments)
@@ -53,17 +50,18 @@ export const manyAtOnce = `
 export const wakeOne = `
   local function wakeOne(wake) if redis.call('LLEN', wake) == 0 then redis.call('RPUSH', wake, '1') end end`;
 
-/** An announced material that nobody takes within this is made ready once more by the sweep. */
+/** If nobody takes a ready material within this time, the sweep makes it ready once more. */
 export const readyMs = 4_000;
 
 /**
- * Shops take turns: `ready` is the rotation of those that have ready materials, and each has a list of its own, so that
- * the thousand materials of one do not stand before the single one of another. A shop stands in the rotation while its
- * list holds anything; standing there without a list costs a look and no more. Needs `clock` and `manyAtOnce`.
+ * Puts materials in line. Shops take turns: `ready` is the rotation of the shops that have ready materials, and each
+ * shop has a list of its own, so that the thousand materials of one shop are not served before the single one of
+ * another. A shop is in the rotation while its list has any; one that is there without a list does no harm. Needs
+ * `clock` and `manyAtOnce`.
  *
- * `since` says which materials stand in line: it comes and goes with the place. A material in line gets no second
- * place: while Postgres was away for an hour, another one every four seconds made a line of 1,500 materials 1.4 million
- * long, which one take then walked in five seconds. (A line that is not there holds nobody, whatever `since` says.)
+ * `since` has an entry for each material in line. A material in line gets no second place: while Postgres was away for
+ * an hour, a further place every four seconds made a line of 1,500 materials 1.4 million long, and one take then walked
+ * it for five seconds. (If the shop has no list, the material is not in line, whatever `since` says.)
  */
 export const makeReady = `
   local function shopOf(material) return string.match(material, '^[^.]*') end
@@ -90,7 +88,7 @@ export const makeReady = `
 export const queueOf = `
   local function queueOf(material) return '${queuePrefix}:' .. material end`;
 
-/** Jobs an earlier owner left in active go back to the head of wait in their order: active holds the newest first. */
+/** Jobs that an earlier owner left in `active`, which has the newest first, go back to the head of `wait` in order. */
 export const returnActive = `
   local function returnActive(queue, uncounted)
     for _, job in ipairs(redis.call('LRANGE', queue .. ':active', 0, -1)) do

@@ -6,24 +6,25 @@ import { queueName, queuePrefix } from './names.js';
 import type { Gathering } from './run-script.js';
 
 /**
- * BullMQ's queues, one for each material, all on one connection. What leans on BullMQ's insides is in this folder;
- * `test/pipeline/bullmq-layout.test.ts` fails when a new version moves them.
+ * BullMQ's queues, one for each material, all on one connection. Whatever depends on BullMQ's internals is in this
+ * folder; `test/pipeline/bullmq-layout.test.ts` fails if a new version changes them.
  */
 export interface MaterialQueues {
-  /** Adds to a transaction of this connection the command that adds a job; adding the same id again changes nothing. */
+  /** Adds a job, in a transaction on this connection. Adding the same id again changes nothing. */
   addIn(transaction: Gathering, ref: MaterialRef, id: string, job: OperationsJob): void;
 }
 
 /**
- * To Redis a queue is its keys, and BullMQ adds a job to the queue whose keys it is given, as its flows require. So one
- * object serves them all. With an object for each material and the thousand busiest kept, a shop of 10,000 made one
- * with nearly every request: 12 µs, and 7.3 KB that outlived all but full collections. The backend in each has getters
- * of its own, whose hidden class is born old and points at it (like the pipelines of ioredis, redis/batch.ts).
+ * In Redis a queue is only its keys, and BullMQ adds a job to the queue whose keys it is given (its flows need that).
+ * So one `Queue` object serves all materials. With an object for each, of which the thousand busiest were kept, a shop
+ * with 10,000 materials made a new one in nearly every request: 12 µs, and 7.3 KB that outlived all but full
+ * collections. The backend in each has getters of its own, so V8 makes a hidden class for it, which is born old and
+ * points to it (as with the pipelines of ioredis, redis/batch.ts).
  *
  * @param redis connected: BullMQ asks it once for its version
  */
 export async function createMaterialQueues(redis: Redis, onError: (error: Error) => void): Promise<MaterialQueues> {
-  // Without `skipMetasUpdate` it would write its version into a hash that is nobody's.
+  // Without `skipMetasUpdate` it would write BullMQ's version into a hash of a queue that does not exist.
   const options = { connection: redis, prefix: queuePrefix, skipMetasUpdate: true };
   const anyQueue = new Queue<OperationsJob, void, string>('any', options, createRedisBackend);
   anyQueue.on('error', onError);

@@ -17,12 +17,12 @@ export function runScript(redis: Redis, name: ScriptName, ...args: Argument[]): 
   return (redis as unknown as Commands)[name](...scripts[name].keys, ...args);
 }
 
-/** A batch or a transaction of `shared/redis/batch.ts`, as far as this folder has to know it. */
+/** A `Batch` or `Transaction` of `shared/redis`, which this folder does not import. */
 export interface Gathering {
   add: (command: (redis: Redis) => Promise<unknown>) => void;
 }
 
-/** Adds a script to what is sent together; its answer comes with the others. */
+/** Adds a script to a batch or transaction; its answer comes with the others. */
 export function addScript(batch: Gathering, name: ScriptName, ...args: Argument[]): void {
   batch.add((redis) => runScript(redis, name, ...args));
 }

@@ -4,8 +4,9 @@ import { keys } from './names.js';
 
 /**
  * The scheduling of materials among workers, in Lua (pipeline §2.3–2.9). BullMQ's own script adds the jobs; these
- * decide whose turn it is and hand jobs out. All time is Redis' own. A lease is the material's score in `scheduled`
- * with its token in `leases`; every script of an owner checks the token and skips what is no longer its own.
+ * decide whose turn it is, and hand the jobs out. All times are by Redis' clock. A lease consists of the material's
+ * score in `scheduled` and its token in `leases`. Every script that a lane calls checks the token, and skips a material
+ * whose lease the lane has lost.
  *
  * Keys beyond KEYS are built from the queue prefix, which carries the same hash tag.
  */
@@ -46,9 +47,10 @@ const renew = `${clock}
   end`;
 
 /**
- * KEYS: scheduled, ready, leases, since, wake. ARGV: delay in ms, whether this counts as a delivery, pairs of material
- * and token. Gives materials back with their jobs in order: ready at once, or, with a delay, at the first sweep after
- * it. A delivery in which nothing was tried is not counted, or a lock held long enough would fail the jobs behind it.
+ * KEYS: scheduled, ready, leases, since, wake. ARGV: delay in ms, `counted` or `uncounted`, pairs of material and
+ * token. Gives materials back with their jobs in order. They are ready at once, or, with a delay, at the first sweep
+ * after it. A delivery in which nothing was tried is `uncounted`: otherwise a lock that another session holds for long
+ * enough would make the jobs fail that wait for it.
  */
 const giveBack = `${scheduling}${queueOf}${returnActive}
   local back = {}
@@ -67,12 +69,13 @@ const giveBack = `${scheduling}${queueOf}${returnActive}
   end
   return 1`;
 
-/** A deadline this far ahead was set before the clock of Redis went back. */
+/** A deadline further ahead than this was set before the clock of Redis went back. */
 export const aheadMsMax = 2 * readyMs;
 
 /**
- * KEYS: scheduled, ready, leases, since, wake. ARGV: how many at most. Makes ready materials whose lease or turn has
- * run out, or ends too far off because the clock went back; a living owner has since renewed it, or finds it lost.
+ * KEYS: scheduled, ready, leases, since, wake. ARGV: how many at most. Makes materials ready again whose lease or turn
+ * has run out, or lies too far ahead because the clock went back. An owner that still lives learns that its lease is
+ * lost.
  */
 const sweep = `${scheduling}
   local late = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
@@ -82,7 +85,7 @@ const sweep = `${scheduling}
   if #late == 0 then return 0 end
   writeAll('HDEL', KEYS[3], late)
   makeReady(KEYS[1], KEYS[2], KEYS[4], late)
-  -- A shop may have lost its place in the rotation. Twice would be two turns, for as long as its list holds anything.
+  -- A shop may have lost its place in the rotation. With two places it would have two turns until its list is empty.
   for _, material in ipairs(late) do
     local shop = shopOf(material)
     if not redis.call('LPOS', KEYS[2], shop) then redis.call('RPUSH', KEYS[2], shop) end
@@ -91,8 +94,8 @@ const sweep = `${scheduling}
   return #late`;
 
 /**
- * KEYS: scheduled, ready, leases, since, wake, workers. ARGV: ids of workers whose connection is gone. Takes them off
- * the list of the living, and makes ready what they held: the part of a token before the dot is its owner's.
+ * KEYS: scheduled, ready, leases, since, wake, workers. ARGV: ids of workers whose connection is gone. Removes them
+ * from the list of live workers, and makes ready what they held: the part of a token before the dot is its owner's id.
  */
 const bury = `${scheduling}
   local gone = {}
@@ -111,7 +114,7 @@ const bury = `${scheduling}
   end
   return #freed`;
 
-/** `anotherThan` names a database in the set of these that is alive and not the given one; '' where there is none. */
+/** `anotherThan`: a database that live workers write to and that is not the given one; '' if there is none. */
 const anotherDatabase = `
   local function anotherThan(databases, own)
     for _, other in ipairs(redis.call('ZRANGEBYSCORE', databases, '(' .. inMs(0), '+inf')) do
@@ -121,12 +124,12 @@ const anotherDatabase = `
   end`;
 
 /**
- * KEYS: workers, databases. ARGV: worker id, how long it counts as live in ms (0: it leaves), its database ('' where
- * that is not known), the one that it named before (if any). A worker of another database than that of those who live is
- * not put on the list: it must not take what they are to apply. Answers that other database, or ''.
+ * KEYS: workers, databases. ARGV: worker id, for how many ms it counts as live (0: it leaves), its database ('' if that
+ * is not known), the database that its last beat named (if any). A worker is not put on the list while live workers
+ * write to another database, because it must not take what they are to apply. Answers that other database, or ''.
  *
- * Of a database that it no longer writes to, as after a restore, it takes back its own word, or that would shut it out
- * until it has lapsed. It was the last to say so where it has the same deadline as the database.
+ * If its own database has changed, as after a restore, it removes the former one: otherwise its own last beat would
+ * shut it out until that has lapsed. It was the last to name the former one if both have the same deadline.
  */
 const beat = `${clock}${anotherDatabase}
   if ARGV[2] == '0' then
@@ -153,15 +156,15 @@ const beat = `${clock}${anotherDatabase}
   redis.call('PEXPIRE', KEYS[1], ARGV[2])
   return ''`;
 
-/** How many shops of the rotation one status looks at; the rotation moves on, so none is overlooked for long. */
+/** How many shops of the rotation one status looks at. The rotation moves on, so none is missed for long. */
 const shopsAskedMax = 256;
 
 /**
- * KEYS: ready, since, workers, databases, nothing. ARGV: the age in ms from which a shop's backlog is late, the database
- * of who asks ('' where that is not known). Answers the time, how many workers live, for how many ms the oldest ready
- * material waits, how many are ready, the other database that workers write to ('' where there is none), then the shops
- * that are late. Fails if Redis refuses writes (READONLY, OOM, MISCONF), because nothing can be queued then: a SET with
- * XX writes nothing to a key that is not there, but is refused like any other write.
+ * KEYS: ready, since, workers, databases, nothing. ARGV: the age in ms from which a shop's backlog is late, the
+ * database of the process that asks ('' if that is not known). Answers the time, how many workers are live, for how
+ * many ms the oldest ready material has waited, how many are ready, another database that live workers write to ('' if
+ * there is none), then the shops that are late. Fails if Redis refuses writes (READONLY, OOM, MISCONF), because nothing
+ * can be queued then: a SET with XX writes nothing to a key that does not exist, but is refused like any other write.
  */
 const status = `${clock}${anotherDatabase}
   redis.call('SET', KEYS[5], '', 'XX')
@@ -180,7 +183,7 @@ const status = `${clock}${anotherDatabase}
 
 const { scheduled, ready, leases, since, wake, workers, databases, nothing } = keys;
 
-/** Each script with the keys that it is always called with. */
+/** Each script with its KEYS, which are always the same. */
 export const scripts = {
   rmAnnounce: { lua: announce, keys: [scheduled, ready, since, wake] },
   rmAnnounceQueued: { lua: announceQueued, keys: [scheduled, ready, since, wake] },

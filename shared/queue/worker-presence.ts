@@ -4,23 +4,24 @@ import { keys } from './names.js';
 import { runScript } from './run-script.js';
 
 /**
- * A worker's presence in Redis: the number that Redis gave its connection, under which it beats and takes leases. A
- * killed process loses its connection at once, seconds before its heartbeat and its leases run out, and a number is not
- * given twice while Redis runs. So whoever finds it gone frees at once what its worker held (pipeline §2.9). If the
- * worker lives and only its connection was lost, that is as safe as a lease that ran out: what it applies is on record.
+ * A worker's presence in Redis. Its id, under which it beats and takes leases, is the number that Redis gave its
+ * connection. A killed process loses its connection at once, seconds before its heartbeat and its leases run out, and
+ * Redis does not give a number twice while it runs. So another worker that finds the connection gone can free at once
+ * what this one held (pipeline §2.9). If the worker lives and has only lost its connection, that is as safe as a lease
+ * that ran out: what it applies is on record.
  */
 export interface WorkerPresence {
   /** A token for one take, which names its owner. */
   newToken(): string;
-  /** The database that this worker writes to, as far as it is known. */
+  /** The database that this worker writes to (`readDatabaseIdentity`), if it is known. */
   database(): string | undefined;
-  /** @throws while workers of another database are alive: what is queued is theirs to apply */
+  /** @throws ServesAnotherDatabase while workers of another database are alive, who are to apply what is queued */
   assertServes(): void;
-  /** Says that it lives, and learns whether workers of another database do. */
+  /** Tells Redis that this worker lives, and learns whether workers of another database do. */
   beat(): Promise<void>;
-  /** Frees the leases of workers that are listed as living, and have no connection any more. */
+  /** Frees the leases of workers that are listed as live and whose connection is gone. */
   buryGone(): Promise<void>;
-  /** Takes the worker off the list of the living. */
+  /** Removes this worker from the list. */
   leave(): Promise<void>;
 }
 
@@ -28,8 +29,9 @@ export interface WorkerPresence {
 const beatLastsMs = 3_000;
 
 /**
- * Two installations on one Redis would take each other's jobs: a change would be told as done, and stand in the
- * other's database. So the workers of one database at a time are listed; whoever comes later waits until they are gone.
+ * Two installations on one Redis would take each other's jobs: a change would be answered as done, and be in the
+ * other's database. So only the workers of one database at a time are listed, and those that come later wait until
+ * these are gone.
  */
 export class ServesAnotherDatabase extends Error {
   constructor() {
@@ -39,14 +41,14 @@ export class ServesAnotherDatabase extends Error {
 
 /**
  * @param redis a connection that is ready and knows the scripts; its number changes with every reconnect
- * @param databaseNow which database this worker writes to (`readDatabaseIdentity`), as far as it is known
+ * @param databaseNow the database that this worker writes to (`readDatabaseIdentity`); undefined while it is not known
  */
 export async function createWorkerPresence(
   redis: Redis,
   databaseNow: () => string | undefined = () => undefined,
 ): Promise<WorkerPresence> {
   let id: string | undefined;
-  /** What the last beat said. */
+  /** The database that the last beat named. */
   let namedDatabase = '';
   let isShutOut = false;
   let lastBeat = Promise.resolve();
@@ -65,7 +67,8 @@ export async function createWorkerPresence(
   }
 
   await beat();
-  // Leases under the number of a lost connection would be freed as left behind; without a number they only run out.
+  // Leases that are taken under the number of a lost connection would be freed as those of a dead worker. Without a
+  // number they are kept until they run out.
   redis.on('close', () => (id = undefined));
   redis.on('ready', () => {
     beat().catch(() => undefined);
@@ -82,7 +85,7 @@ export async function createWorkerPresence(
       const listed = await redis.zrange(keys.workers, '0', '-1');
       if (own === undefined) return;
       const connected = connectionIds(String(await redis.client('LIST', 'ID', own, ...listed)));
-      // Through a proxy the numbers may be of other connections, and all would be buried alive.
+      // Through a proxy the numbers may be those of other connections, and live workers would be taken for dead.
       if (!connected.has(own)) return;
       const gone = listed.filter((worker) => !connected.has(worker));
       if (gone.length > 0) await runScript(redis, 'rmBury', ...gone);

@@ -8,15 +8,16 @@ export type Answer = [error: Error | null, answer?: unknown];
  * Commands that are gathered and go out together, in one write.
  *
  * They are sent as plain commands, not on an ioredis pipeline. A pipeline is an object with every script of its
- * connection (10 KB on BullMQ's) and a getter of its own, for which V8 makes it a hidden class of its own. That class
- * is born old and points to the pipeline, which so outlives every collection but a full one, with all that waits for
- * its answers: all of an adjustment, 17 KB. Every few thousand adjustments the process stopped for a full collection.
+ * connection (10 KB on BullMQ's) and a getter of its own, so V8 makes a hidden class for it alone. That class is born
+ * old and points to the pipeline. So the pipeline, with everything that waits for its answers (17 KB for an
+ * adjustment), outlives every collection but a full one, and the process stopped for one every few thousand
+ * adjustments.
  */
 export interface Batch {
   /** @param command sends itself on the connection it is given */
   add: (command: Command) => void;
   size: () => number;
-  /** The answers in the order of the commands. Rejects never. */
+  /** The answers in the order of the commands. Never rejects. */
   send: () => Promise<Answer[]>;
 }
 
@@ -40,11 +41,13 @@ export function createBatch(redis: Redis): Batch {
 const answered = (answer: unknown): Answer => [null, answer];
 const failed = (error: Error): Answer => [error];
 
-/** A batch between MULTI and EXEC: no command of others comes between, and none is executed if Redis refuses one. */
+/**
+ * A batch between MULTI and EXEC: no other client's command comes in between, and if Redis refuses one, none is run.
+ */
 export interface Transaction extends Pick<Batch, 'add'> {
   /**
-   * @returns null if Redis did nothing
-   * @throws the error of the first command that Redis refused, or what befell the connection
+   * @returns null if Redis did not execute it
+   * @throws the error of the first command that Redis refused, or of the connection
    */
   exec: () => Promise<Answer[] | null>;
 }

@@ -66,7 +66,7 @@ export function connectWakeRedis(url: string, onError: OnError): Redis {
   return connect(url, { ...failFast, silenceMs: 2 * silenceMsMax, connectionName: 'raw-materials-wake' }, onError);
 }
 
-/** The queue page's own, opened when somebody looks: looking must not stand in the way of what is looked at. */
+/** The queue page's own, opened when somebody looks at it, so that nothing else waits behind its commands. */
 export function connectQueuePageRedis(url: string, onError: OnError): Redis {
   return connect(url, { ...failFast, connectionName: 'raw-materials-queue-page' }, onError);
 }
@@ -75,9 +75,8 @@ export function connectQueuePageRedis(url: string, onError: OnError): Redis {
 const refusesWrites = /^(?:.* -)?READONLY /;
 
 /**
- * A demoted primary keeps its connections and refuses every write on them, for ever; if its address now leads to the
- * new primary, a new connection helps. One is made no oftener than when Redis is away, because it helps nothing as long
- * as the address leads to a replica.
+ * A demoted primary keeps its connections, and refuses every write on them for ever. A new connection helps once the
+ * address leads to the new primary. Until then it does not, so none is made more often than while Redis is away.
  */
 function leaveReplica(): (error: Error) => boolean {
   let leftAtMs = -Infinity;
@@ -91,9 +90,9 @@ function leaveReplica(): (error: Error) => boolean {
 const lookEveryMs = 100;
 
 /**
- * Gives up a connection whose socket owes an answer and is silent. Silence is counted in looks: if a process stood
- * still, ioredis' own `socketTimeout` ends the connection at once, before the answers that lie there are read, and all
- * that is in flight is lost.
+ * Gives up a connection whose socket owes an answer and is silent. Silence is counted in looks at the socket, not by
+ * the clock: when a process that stood still goes on, ioredis' own `socketTimeout` ends the connection before the
+ * answers that have arrived are read, and everything in flight is lost.
  */
 function endSilence(redis: Redis, silenceMs: number): void {
   let heardBytes = 0;
@@ -114,15 +113,15 @@ function endSilence(redis: Redis, silenceMs: number): void {
 }
 
 /**
- * Where SELECT is refused, as of a number that this Redis does not have, ioredis goes on with number 0, which may be
- * another installation's. Given up in its handshake, such a connection is never `ready`.
+ * If Redis refuses SELECT, because it does not have a database of this number, ioredis goes on with number 0, which may
+ * be another installation's. A connection that is given up at this point, in its handshake, never becomes `ready`.
  */
 const isRefusedNumber = (error: Error & { command?: { name?: string } }) => error.command?.name === 'select';
 
 function connect(url: string, { silenceMs = silenceMsMax, ...options }: Options, onError: OnError): Redis {
   const redis = new Redis(url, { ...options, reconnectOnError: leaveReplica() });
   endSilence(redis, silenceMs);
-  // Each connection tries an absent Redis twice a second: until it is back, each of its errors is said once.
+  // Each connection tries an absent Redis twice a second. Each error is reported once, until Redis is back.
   const said = new Set<string>();
   redis.on('ready', () => said.clear());
   // An `error` event without a listener ends the process.
@@ -147,7 +146,7 @@ export async function untilReady(redis: Redis): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     let lastError: Error | undefined;
     const remember = (error: Error) => {
-      // What comes after a refused number is that the connection was given up.
+      // After a refused number comes the error that the connection was given up, which says less.
       if (lastError === undefined || !isRefusedNumber(lastError)) lastError = error;
     };
     const timer = setTimeout(() => {

@@ -2,10 +2,11 @@ import { setFlagsFromString } from 'node:v8';
 
 /**
  * Arguments that Node gets besides the script, from `npm start`, the scripts of package.json, the image and the tests.
- * MiB of a half of V8's young generation; what survives two fillings of it becomes old. 16 is the default of Node 20
- * and 22. Since 24 it may be 64: an API process then took 410 MiB under overload instead of 300, for a tenth more
- * throughput. In a container of 512 MiB it would be 1, for a tenth less. V8 reads it before any of our code runs, so it
- * cannot be set from here.
+ * V8 reads this one before any of our code runs, so `tuneHeap` cannot set it.
+ *
+ * It is the size of one half of V8's young generation, in MiB; what survives two fillings of it becomes old. 16 is the
+ * default of Node 20 and 22. In 24 the default depends on memory. With 64, an API process took 410 MiB under overload
+ * instead of 300, for a tenth more throughput; in a container of 512 MiB it would be 1, for a tenth less.
  */
 export const heapArguments = ['--max-semi-space-size=16'];
 

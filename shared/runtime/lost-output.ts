@@ -1,7 +1,7 @@
 /**
- * Lets a command whose answer is its stdout end in order if that cannot be written. A reader that went away (`| head`)
- * has what it wanted; an answer lost otherwise, say on a full disk, is reported as a failure. Without a listener either
- * error would end the process where it stands, with a stack trace.
+ * Handles a stdout that cannot be written, for a command whose answer goes there. If the reader went away (`| head`),
+ * it has what it wanted. Otherwise, say on a full disk, the answer is lost: that is said on stderr, and the exit code
+ * is 1. Without a listener either error would end the process where it stands, with a stack trace.
  */
 export function outliveLostOutput(process: Pick<NodeJS.Process, 'stdout' | 'stderr' | 'exitCode'>): void {
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {

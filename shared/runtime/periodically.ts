@@ -1,17 +1,16 @@
 import type { RecurringFault } from './recurring-fault.js';
 
 export interface Rounds {
-  /** Ends the rounds, and waits for one under way, which is told by its signal. Rejects never. */
+  /** Ends the rounds: aborts the signal of one that is under way, and waits for it. Never rejects. */
   stop(): Promise<void>;
 }
 
 /**
- * Does something at once and then at every interval, but never beside itself: where a round takes longer than the
- * interval, the next one waits for a later beat of it. A round that fails is told to `fault`, and the next one tries
- * again.
+ * Runs a round at once and then at every interval, but never two at a time: intervals that end during a round are
+ * skipped. A round that fails is reported to `fault`, and the next one tries again.
  *
- * For what stands for itself. What only accompanies something else is a timer there: the renewal of a lease must
- * neither be waited for nor wait for the one before it, whose answer may be lost.
+ * Not for renewing leases, where a plain timer is used: a renewal must not wait for the one before it, whose answer may
+ * be lost.
  */
 export function periodically(
   everyMs: number,
@@ -27,7 +26,7 @@ export function periodically(
   };
   begin();
   const timer = setInterval(begin, everyMs);
-  // What a process is there for keeps it alive, not what it does beside that.
+  // Background work does not keep a process alive.
   timer.unref();
   return {
     async stop() {

@@ -1,13 +1,13 @@
 import type { Logger } from './logger.js';
 
-/** Is told of each attempt at something that may keep failing, perhaps many times a second. */
+/** Told of each attempt at something that may keep failing, perhaps many times a second. */
 export interface RecurringFault {
   failed: (error: unknown) => void;
   passed: () => void;
 }
 
 /**
- * Logs such a fault once for each reason, and anew after an attempt that went well.
+ * Logs a fault as a warning, once for each reason until an attempt succeeds.
  *
  * @param reasonOf the part of a fault that is the same each time
  */

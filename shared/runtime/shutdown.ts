@@ -17,7 +17,7 @@ type StopSignal = 'SIGINT' | 'SIGTERM';
 export interface Shutdown {
   /** Adds a closer; call it right after a resource is opened. One added after the end has begun is run as well. */
   register(name: string, close: () => unknown): void;
-  /** Closes everything once, last opened first; later calls await the same end. Rejects never. */
+  /** Closes everything once, last opened first; later calls await the same end. Never rejects. */
   run(reason: string): Promise<void>;
   /**
    * Lets SIGINT, SIGTERM and faults nobody caught start the end. For a process's entry, once.
@@ -35,7 +35,7 @@ interface State {
   closingNow: string | undefined;
   exitCodeAtForce: number;
   listening: boolean;
-  /** Nobody waits for what is still being opened. */
+  /** While it starts, nobody waits for what is still being opened. */
   starting: boolean;
 }
 

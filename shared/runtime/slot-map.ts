@@ -10,11 +10,11 @@ export interface SlotMap<Value> {
 }
 
 /**
- * For values that come and go with every request, where a bare `Map` would keep the garbage of all of them. V8 replaces
- * the table of a `Map` after as many entries as fit into it, and has the old table point to the new one, for iterators
- * that are walking it. An old table in the old generation is garbage, yet until that generation is collected it keeps
- * the next table alive, and that one the next, with all that stood in any of them, a request of 16 KB each. Here a
- * table holds slots, and a slot is emptied when its value goes.
+ * For values that come and go with every request, of which a plain `Map` would keep the garbage alive. V8 replaces the
+ * table of a `Map` once as many entries were added as fit into it, and makes the old table point to the new one, for
+ * iterators that are still in it. A replaced table that has become old is not collected until the old generation is;
+ * until then it keeps the next table alive, and that one the next, with all that was in any of them: 16 KB for each
+ * request. Here a table contains slots, and a slot is emptied when its value is deleted.
  */
 export function createSlotMap<Value>(): SlotMap<Value> {
   const slots = new Map<string, { value: Value | undefined }>();

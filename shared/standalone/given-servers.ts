@@ -1,7 +1,7 @@
 import { withDatabase } from '../database/connect.js';
 import type { ConnectOptions, Database } from '../database/connect.js';
 import { readDatabaseIdentity } from '../database/database-identity.js';
-import { isAnswerOfServer, isRefusalOfRole, reasonOf, reasonWithoutStatement } from '../database/errors.js';
+import { codeOf, isAnswerOfServer, isRefusalOfRole, reasonOf, reasonWithoutStatement } from '../database/errors.js';
 import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
 import { readServerFacts } from '../database/server-facts.js';
 import type { ServerFacts } from '../database/server-facts.js';
@@ -203,7 +203,7 @@ async function askDatabase(
   try {
     return await withDatabase(optionsFor(url), question);
   } catch (error) {
-    if ((error as { code?: string }).code === '42P01') return bad('unknown: there is no schema yet');
+    if (codeOf(error) === '42P01') return bad('unknown: there is no schema yet');
     return bad(away ?? postgresProblem(error));
   }
 }
@@ -225,6 +225,6 @@ function postgresProblem(error: unknown): string {
     return `The Postgres of DATABASE_URL does not answer: ${reasonOf(error)}. Start it, or mend DATABASE_URL.`;
   }
   // Without a code it is the driver that speaks: the address has no password.
-  const { code = '28P01' } = error as { code?: string };
-  return `The Postgres of DATABASE_URL refuses: ${reasonWithoutStatement(error)}. ${remedies[code] ?? 'See its log.'}`;
+  const remedy = remedies[codeOf(error) ?? '28P01'] ?? 'See its log.';
+  return `The Postgres of DATABASE_URL refuses: ${reasonWithoutStatement(error)}. ${remedy}`;
 }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
 import type { Database } from '../../../shared/database/connect.js';
-import { violatedConstraint } from '../../../shared/database/violated-constraint.js';
+import { violatedConstraint } from '../../../shared/database/errors.js';
 import { bookStock } from '../../support/book-stock.js';
 import { connectForTest } from '../../support/database.js';
 import { createTestDatabase } from '../../support/servers.js';

@@ -2,14 +2,16 @@ import type { Database } from './connect.js';
 import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
 import type { PlatformSync, RunPlace, SyncHold, SyncPhase, SyncRow } from './platform-syncs.js';
 
-/** A location as it is mirrored: within the table's limits. */
+/** A location of the platform, within the table's limits. */
 export interface MirroredLocation {
   /** Plain digits. */
   id: string;
   name: string;
 }
 
-/** What the platform says of a variant, within the table's limits; everything else of a material is the shop's own. */
+/**
+ * What the platform says of a variant, within the table's limits. The other fields of the material are the shop's own.
+ */
 export interface MirroredVariant {
   /** Plain digits. */
   id: string;
@@ -38,12 +40,13 @@ export interface RecordedPage {
 }
 
 /**
- * Brings a page of locations into the shop's: new ones are added, others get the platform's name. It commits together
- * with where the run then stands, so that a page is never half in, nor in and forgotten.
+ * Brings a page of locations into the shop's: new ones are added, others get the platform's name. The page commits
+ * together with the new position of the run, so that it is never half written, nor written and forgotten.
  *
- * @param place where the run stands before it
+ * @param place where the run is before this page
  * @param locations ids distinct
- * @returns undefined where the hold is lost, or the run does not stand there: then nothing was written
+ * @param then where it is after this page
+ * @returns undefined if the hold is lost or the run is not at `place`: then nothing was written
  */
 export async function recordLocations(
   database: Database,
@@ -143,9 +146,9 @@ const writeLocations = `
 const idsGiven = `ARRAY (SELECT g.id FROM jsonb_to_recordset(CAST(:given AS jsonb)) AS g (id text))`;
 
 /**
- * A page takes its locks as whoever changes a bill does (migration 0009): the materials, their stock, then facets that
- * are new, each in one order. Left to `writeVariants`, Postgres would take the first row of stock before any material,
- * and facets in the order of the variants; beside a bill of the same materials, or vendors, the two waited in a circle.
+ * A page takes its locks in the same order as a change of a bill (migration 0009): the materials, their stock, then new
+ * facets, each sorted. By itself `writeVariants` would lock the first row of stock before any material, and facets in
+ * the order of the variants, and deadlocked with a bill of the same materials or vendors.
  */
 const lockMaterials = `
   SELECT 1 FROM materials m WHERE m.shop_id = :shopId AND m.id = ANY (${idsGiven}) ORDER BY m.id FOR NO KEY UPDATE`;
@@ -153,7 +156,10 @@ const lockStock = `
   SELECT 1 FROM stock t WHERE t.shop_id = :shopId AND t.material_id = ANY (${idsGiven})
   ORDER BY t.material_id FOR NO KEY UPDATE`;
 
-/** Of materials that are new or have another vendor; the use, a bit of `facet_id`, stays while they are locked. */
+/**
+ * For variants that are new or have another vendor. Their use, a bit of `facet_id`, cannot change while they are
+ * locked.
+ */
 const makeFacets = `
   SELECT facet_of(:shopId, wanted.vendor, 'platform', wanted.is_used)
   FROM (

@@ -43,17 +43,20 @@ export interface SyncHold {
 /** Where a run stands, as its holder knows it: the number of the run, and how many pages it has brought in. */
 export type RunPlace = Pick<PlatformSync, 'generation' | 'pages'>;
 
-/** A hold that is not renewed for this long is over; so is the wait after a kill −9. */
+/** A hold that is not renewed for this long is over: after a kill −9, the next process can take it. */
 export const syncLeaseMs = 10_000;
 
-/** Until this long after its start, a run that was cut off goes on; later most may have changed, and it begins anew. */
+/**
+ * A run that was cut off goes on until this long after its start. Later, too much may have changed, and it begins anew.
+ */
 const resumableMsMax = 24 * 3_600_000;
 
 /**
  * Takes the sync of a shop, unless another holds it, or it is not due.
  *
  * @param everyMs how long after the last attempt it is due; 0: at once
- * @returns undefined if not to be had. `isResumable`: the run began not long ago, on this domain, and was cut off
+ * @returns undefined if it was not taken. `isResumable`: the last run began not long ago, on this domain, and was cut
+ *   off
  */
 export async function takeSync(
   database: Database,
@@ -105,8 +108,8 @@ export async function renewSync(database: Database, { shopId, token }: SyncHold)
 }
 
 /**
- * Gives up the hold before the end of the run. The next hold goes on where the run stands, or begins anew with
- * `abandon`. Without a problem the run was merely interrupted and is due at once; with one, when its time comes round.
+ * Gives up the hold before the end of the run. The next hold goes on from there, or, with `abandon`, begins anew.
+ * Without a problem the run was only interrupted, and is due at once; with a problem it is due at its usual time.
  */
 export async function releaseSync(
   database: Database,
@@ -124,14 +127,16 @@ export async function releaseSync(
   );
 }
 
-/** Below the time that a worker has to end in. */
+/** Less than the time that a worker has to end in. */
 const statementTimeoutMs = 5_000;
 
 /**
- * Runs `work` in a transaction that holds the lock of the shop's sync, if the sync is still ours and stands where we
- * know it to. Whoever lost it to another, by a pause longer than the lease, writes nothing. Nor does whoever is further
- * than Postgres, which was restored, or failed over to a standby, beneath the run: the pages that it lost would not come
- * again, and count as gone from the platform. Settings are LOCAL, for PgBouncer (pipeline §4).
+ * Runs `work` in a transaction that locks the row of the shop's sync, if the sync is still ours and at `place`. It is
+ * not ours any more after a pause longer than the lease. It is not at `place` if Postgres was restored, or failed over
+ * to a standby, during the run: the pages that Postgres lost would not be read again, and count as gone from the
+ * platform. Settings are LOCAL, because of PgBouncer (pipeline §4).
+ *
+ * @returns undefined if it is not: then nothing was written
  */
 export async function whileHeld<T>(
   database: Database,
@@ -154,7 +159,7 @@ export async function whileHeld<T>(
   });
 }
 
-/** Shops with a platform whose mirror is due, the longest untried first. */
+/** Shops with a platform whose mirror is due; first those whose last attempt was longest ago. */
 export async function findDueShops(
   database: Database,
   { everyMs, limit }: { everyMs: number; limit: number },
@@ -169,15 +174,15 @@ export async function findDueShops(
   return rows.map(({ id }) => id);
 }
 
-/** Of every shop that was ever tried, by shop. */
+/** The mirrors of all shops for which a run was ever tried, by shop. */
 export async function listSyncs(database: Database): Promise<Map<number, PlatformSync>> {
   const { rows } = await database.raw<{ rows: SyncRow[] }>(`SELECT ${syncColumns} FROM platform_syncs p`);
   return new Map(rows.map((row) => [row.shop_id, toSync(row)]));
 }
 
 /**
- * A time this far ahead was written before the clock of Postgres went back. Without that, a shop whose mirror was tried
- * while the clock was a day ahead was not to be brought in for a day, not even by an operator.
+ * A time further ahead than this was written before the clock of Postgres went back, and does not count. Otherwise a
+ * shop whose mirror was tried while the clock was a day ahead could not be mirrored for a day, not even by an operator.
  */
 const aheadMsMax = 2 * syncLeaseMs;
 const isAhead = (column: string) => `p.${column} > now() + interval '${aheadMsMax} milliseconds'`;
@@ -226,8 +231,8 @@ export function toSync(row: SyncRow): PlatformSync {
 }
 
 /**
- * Its time has come round, it was cut off without a problem, or the shop now has another platform. A problem from
- * before the last attempt is not that attempt's, because a problem stands until a run comes to its end.
+ * Whether a mirror is due: the interval is over, its run was cut off without a problem, or the shop now has another
+ * platform. A problem stays until a run ends, so one from before the last attempt does not belong to that attempt.
  */
 function isDue(domain: string): string {
   return `(p.attempted_at <= now() - ${ms('everyMs')} OR ${isAhead('attempted_at')}

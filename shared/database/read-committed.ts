@@ -4,9 +4,9 @@ import { isOverstay } from './errors.js';
 import { backendKeyOf, connectionPool } from './raw-connection.js';
 
 /**
- * Runs a statement that may meet a row that another session is changing, in a transaction of its own, which says READ
- * COMMITTED (`withSessions`). By itself it would run as role or database are set up (`default_transaction_isolation`),
- * and above READ COMMITTED it would not look at the row again, but fail (40001).
+ * Runs a statement that may meet a row that another session is changing, in a transaction of its own, which is READ
+ * COMMITTED (`withSessions`). A statement without a transaction has the isolation that role or database are set to
+ * (`default_transaction_isolation`), and in a stricter one it would fail instead of reading the row again (40001).
  *
  * @returns its rows
  * @throws the error of Postgres or of the pool
@@ -21,7 +21,7 @@ export async function runReadCommitted<Row extends object>(
     transaction.raw<{ rows: unknown[] }>(sql, bindings).catch(async (error: unknown) => {
       if (isOverstay(error)) {
         overstay = error;
-        // Otherwise it waits on for its lock: what is tried again every minute would leave a session there each time.
+        // Otherwise it goes on waiting for its lock: what is tried again every minute would leave a session each time.
         cancelStatement(backendKeyOf(await connectionPool(transaction).acquireConnection()));
       }
       throw error;
@@ -30,7 +30,7 @@ export async function runReadCommitted<Row extends object>(
     const answer = await database.transaction(ask);
     return answer.rows as Row[];
   } catch (error) {
-    // Knex throws what became of its ROLLBACK, which has no connection any more.
+    // Knex throws the error of its ROLLBACK, which has no connection any more.
     throw overstay ?? error;
   }
 }

@@ -10,16 +10,15 @@ export type Bindings = Readonly<Record<string, string | number | boolean | null 
 
 export interface ReadOptions {
   /**
-   * Plan the statement anew for each call: for values that decide how its rows are best found, as the text of a search
-   * does.
+   * Plans the statement anew for each call. For values that decide how the rows are best found, like a searched text.
    */
   planEachTime?: boolean;
 }
 
 /**
- * The rows that a statement reads. Postgres parses it once a connection and keeps its plan for some seconds: parsing
- * and planning at each call was four fifths of reading a material (1.16 ms instead of 0.25), and half of a list. This
- * goes past Knex, which costs the process up to half as much again and cannot name statements.
+ * The rows that a statement reads. It is a prepared statement: Postgres parses it once a connection, and keeps its plan
+ * for some seconds. To parse and plan it at each call was four fifths of reading a material (1.16 ms instead of 0.25),
+ * and half of a list. Knex is not used: it costs the process up to half as much again, and has no prepared statements.
  *
  * @throws the error of Postgres or of the pool
  */
@@ -36,7 +35,7 @@ export async function readRows<Row extends object>(
     const values = statement.keys.map((key) => valueOf(bindings, key));
     return await ask<Row>(connection, statement, values);
   } catch (error) {
-    // Otherwise each keeps a Postgres session until it is done: behind a lock there were five more every five seconds.
+    // Otherwise it keeps its Postgres session until it is done: behind a lock there were five more every five seconds.
     if (isOverstay(error)) cancelStatement(backendKeyOf(connection));
     // The next statement must not get the same connection, in case that is at fault.
     if (!isInfrastructureError(error)) connection.__knex__disposed = error;
@@ -55,11 +54,13 @@ interface Statement {
 }
 
 /**
- * Of a connection. Each takes Postgres some 250 KB, and a list has hundreds of shapes (sort, direction, filters, size,
- * what the shop has). The first to come keep their plans, and the others are planned at each call.
+ * Prepared statements of a connection. Each takes some 250 KB in Postgres, and a list has hundreds of shapes (sort,
+ * direction, filters, size, what the shop has). The first ones are kept, and the others are planned at each call.
  */
 const keptMax = 48;
-/** What a plan was made for may have grown a thousandfold since, and until the next ANALYZE nobody tells Postgres. */
+/**
+ * For how long plans are kept: their tables may have grown a thousandfold since, which only an ANALYZE tells Postgres.
+ */
 const planMsMax = 5_000;
 
 interface Kept {
@@ -76,7 +77,7 @@ function keptStatement(connection: RawConnection, sql: string): Statement {
   if (known !== undefined) return known;
   const { text, keys } = toStatement(sql);
   if (statements.size >= keptMax) return { text, keys };
-  // Named by its text: if a pooler mixes up the statements of two clients, the name still means the same.
+  // Named by its text: even if a pooler mixes up the statements of two clients, a name means the same to both.
   const name = `read-${createHash('sha256').update(text).digest('hex').slice(0, 32)}`;
   statements.set(sql, { name, text, keys });
   return { name, text, keys };
@@ -111,7 +112,7 @@ async function ask<Row extends object>(
   const { name, text } = statement;
   if (name === undefined) return (await connection.query<Row>({ text, values })).rows;
   try {
-    // One behind the other, without waiting in between.
+    // Sent one behind the other, without waiting in between.
     const dropped = dropOldPlans(connection);
     const read = connection.query<Row>({ name, text, values });
     const [{ rows }] = await Promise.all([read, dropped]);

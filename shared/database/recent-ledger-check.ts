@@ -9,8 +9,8 @@ export interface RecentLedgerCheck {
   levels: number;
   entries: number;
   /**
-   * How many rows were read for it: to find the levels that changed last, and for the sum, each level of these materials
-   * is read, be it ten thousand.
+   * How many rows were read for it. All levels of these materials are read, even ten thousand: to find those that
+   * changed last, and for the sum.
    */
   rowsRead: number;
   mismatches: LedgerMismatch[];
@@ -24,14 +24,16 @@ export interface RecentLedgerBounds {
 }
 
 /**
- * Recomputes the ends of some materials' ledgers: that the last entries of each level are numbered without a gap, that
- * each starts from what the one before it left, that the last left what the level says, and that the total is the sum
- * of the levels. An unbroken chain from 0 is a sum, so over time this sees what `checkLedger` sees, at a cost that does
- * not grow with the ledger: it reads at most `levelsMax * entriesPerLevelMax` entries, by the ledger's primary key. A
- * level's sequence says where its end is; an end that is not there counts as missing.
+ * Checks the ends of some materials' ledgers: that the last entries of each level are numbered without a gap, that each
+ * starts from what the one before it left, that the last one left what the level says, and that the total is the sum of
+ * the levels. An unbroken chain from 0 is a sum, so over time this finds what `checkLedger` finds, at a cost that does
+ * not grow with the ledger: it reads at most `levelsMax * entriesPerLevelMax` entries, by the ledger's primary key.
+ * Where the end is, a level's sequence says; entries that should be there and are not count as missing.
  *
- * One statement for levels and one for totals, each its own snapshot and right beside live traffic; nothing is locked.
- * Differences are data; this throws only where the database fails.
+ * One statement reads the levels and one the totals. Each is a snapshot of its own: the check is right beside live
+ * traffic, and locks nothing.
+ *
+ * @throws only if the database fails; differences are part of the result
  */
 export async function checkRecentLedger(
   database: Database,
@@ -65,11 +67,12 @@ interface RecentTotal extends WrongTotal {
 }
 
 /**
- * The entry before the first one read is unknown, so the first one's start is judged only if it is the level's first.
+ * The entry before the first one that is read is unknown. So the start of the first one is checked only if it is the
+ * first of its level.
  *
- * It reads from the sequence at which, by the level, the end begins. With the order and the limit alone, on a table
- * without statistics all entries of a level were read and sorted, each second (a hot material's 200,000: nearly half of
- * all that Postgres did for its adjustments).
+ * The condition on the sequence is there although order and limit say the same: without it, and on a table without
+ * statistics, all entries of a level were read and sorted, each second (a hot material's 200,000: nearly half of all
+ * that Postgres did for its adjustments).
  */
 const recentLevels = `
   SELECT l.shop_id, l.material_id, l.location_id, l.id, l.quantity, l.sequence, l.levels_seen, e.entries,

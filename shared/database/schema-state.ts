@@ -33,10 +33,7 @@ export async function readSchemaState(database: Database): Promise<SchemaState> 
   };
 }
 
-/**
- * @throws where migrations of this version are missing, with what to do; those of a newer one are fine, as they only
- * add
- */
+/** @throws if migrations of this version are missing, with what to do; further ones are fine, because they only add */
 export async function assertMigrated(database: Database): Promise<void> {
   const { pending } = await readSchemaState(database);
   if (pending.length === 0) return;
@@ -62,7 +59,7 @@ export function newerSchemaProblem(unknown: readonly string[]): string {
   );
 }
 
-/** What an operator is told if new tables would not go where the existing ones are. */
+/** What an operator is told if new tables would be made in another schema than the existing ones. */
 export function elsewhereProblem({ found, wanted }: { found: string; wanted: string }): string {
   return (
     `The tables are in the schema ${found}, and new ones would come into ${wanted}. Nothing was changed.\n` +

@@ -19,13 +19,13 @@ export interface ServerFacts {
   fsync: string;
   /** Whether a page that a crash tore can be mended. */
   fullPageWrites: boolean;
-  /** Whether the triggers that keep the lists' counts run; not so in a session set to replay another's changes. */
+  /** Whether triggers run, which keep the counts of lists; not with `session_replication_role` set to `replica`. */
   runsTriggers: boolean;
-  /** Whether NULL in the text of an array is read as a null, as the statements that write need it. */
+  /** Whether NULL in the text of an array is read as a null; the statements that write need that. */
   arrayNulls: boolean;
-  /** Of the database; in any but `UTF8` a character is not what the contract counts, or cannot be stored. */
+  /** Of the database. With any but `UTF8`, characters are counted wrongly or cannot be stored. */
   encoding: string;
-  /** Whether `lower` knows letters beyond ASCII: search and sort go by it. In a database of locale C it does not. */
+  /** Whether `lower`, which search and sort use, knows letters beyond ASCII. In a database of locale C it does not. */
   foldsCase: boolean;
 }
 

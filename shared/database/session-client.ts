@@ -15,8 +15,8 @@ const goodbyeMsMax = 1_000;
 /** node-postgres, with what it leaves undone when a session is opened and when it ends. */
 class SessionClient extends pg.Client implements Opening {
   /**
-   * If the driver itself cannot log in, it gives the session up but leaves its socket open. Asked for a password that
-   * the address did not have, an API took, within 20 s, every connection that Postgres allows, each for a minute.
+   * If the driver cannot log in, it gives up the session but leaves its socket open. When Postgres asked for a password
+   * and the address had none, an API took every connection that Postgres allows within 20 s, each for a minute.
    */
   constructor(config?: string | pg.ClientConfig) {
     super(config);
@@ -24,10 +24,10 @@ class SessionClient extends pg.Client implements Opening {
   }
 
   /**
-   * The driver reads times only as `2026-11-22 23:39:19+00`, and any other form as null, without a word: with
-   * `ALTER ROLE … SET DateStyle = 'German'` a key that was revoked or had expired was good for ever. Sent with the
-   * start of a session, the setting costs no round trip and overrides those of the role and the database. Poolers know
-   * it, since drivers for Java always send it.
+   * The driver reads times only in the form `2026-11-22 23:39:19+00`, and silently takes any other one for null: with
+   * `ALTER ROLE … SET DateStyle = 'German'` a key that was revoked or had expired was valid for ever. Sent at the start
+   * of a session, the setting costs no round trip, and overrides those of the role and the database. Poolers know it,
+   * because drivers for Java always send it.
    */
   getStartupConf(): Record<string, string> {
     return { ...startupOf.call(this), DateStyle: 'ISO' };
@@ -36,8 +36,8 @@ class SessionClient extends pg.Client implements Opening {
   override end(): Promise<void>;
   override end(callback: (error: Error) => void): void;
   /**
-   * The driver says goodbye and waits for the server to close. Beside one that says nothing, an idle connection kept a
-   * process from its end: a worker was forced out after eight seconds, with 1.
+   * The driver says goodbye and waits for the server to close the connection. With a server that does not, an idle
+   * connection kept a process alive: a worker was forced to exit with 1 after eight seconds.
    */
   override end(callback?: (error: Error) => void): unknown {
     const stream = streamOf(this);
@@ -56,8 +56,9 @@ interface PoolClient {
 /**
  * Makes the pool of this `Knex` open its sessions as `SessionClient`, and begin each transaction as READ COMMITTED,
  * unless it says otherwise: with another `default_transaction_isolation`, a transaction would go on seeing what was
- * before it had its locks, and fail wherever another had written meanwhile. A setting of the session would do for single
- * statements too (`runReadCommitted`), but PgBouncer refuses it at the start, and later gives it to other clients.
+ * before it had its locks, and fail wherever another had written meanwhile. A setting of the session would do for
+ * single statements too (`runReadCommitted`), but PgBouncer refuses it at the start, and later gives it to other
+ * clients.
  */
 export function withSessions(database: Knex): Knex {
   const client = database.client as PoolClient;

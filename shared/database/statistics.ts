@@ -15,12 +15,12 @@ export async function makeMissingStatistics(database: Database, added = 0): Prom
   await database.raw('ANALYZE (SKIP_LOCKED) materials, stock, levels, ledger, facets, facet_counts');
 }
 
-/** The class of warnings in SQLSTATE; the word for it is in the server's language. */
+/** The SQLSTATE class of warnings. The severity of a notice is a word in the server's language. */
 const warningClass = '01';
 
 /**
- * After a large import: makes statistics and the visibility map, by which the list reads its indexes alone, and sorts in
- * what the search index has collected. Autovacuum would do the same, a minute later and more slowly.
+ * After a large import: makes statistics and the visibility map, by which the list reads its indexes alone, and sorts
+ * in what the search index has collected. Autovacuum would do the same, a minute later and more slowly.
  *
  * @throws also if a table was left out, as for a role that neither owns it nor has MAINTAIN (Postgres 17) on it
  * @param abort ends the connection; Postgres notices it after the VACUUM

@@ -2,7 +2,7 @@ import type { Database } from './connect.js';
 import { createIdentityQuestion } from './database-identity.js';
 import { assertMigrated } from './schema-state.js';
 
-/** A commit waits for a synchronous standby for milliseconds, if it is there. */
+/** While a synchronous standby is there, a commit waits for it for milliseconds. */
 const standbySecondsMax = 3;
 
 /** A condition: whether commits wait for a synchronous standby that is away. */
@@ -12,13 +12,13 @@ export const waitsForStandby = `EXISTS (
     AND state_change < statement_timestamp() - interval '${standbySecondsMax} seconds')`;
 
 /**
- * Asks whether a transaction that is begun now could write, and commit. A server in recovery, or a role or database
- * that was set to read-only (as hosters do when the disk is nearly full), answers every question, and refuses every
- * write. One whose synchronous standby is missing takes every write and lets no commit return; whoever gave it up left
- * its session there, which goes on waiting. Without a look at those, each transaction would leave another, until
- * Postgres had no connection left for reads either.
+ * Asks whether a transaction that begins now could write and commit. A server in recovery, or a role or database that
+ * is set to read-only (as hosters do when the disk is nearly full), answers reads and refuses writes. A server whose
+ * synchronous standby is missing takes writes, but no commit returns, and its session goes on waiting even when the
+ * client has given up. If we did not look for such sessions, each transaction would leave one more, until Postgres had
+ * no connection left for reads either.
  *
- * @throws where it could not, with the code of such a refusal, or where the database does not answer
+ * @throws with the code of a read-only server (25006) if it could not; what the driver says if the database is away
  */
 export async function assertTakesWrites(database: Database): Promise<void> {
   const { rows } = await database.raw<{ rows: { readOnly: string; waitsForStandby: boolean }[] }>(
@@ -38,9 +38,10 @@ function refusal(message: string): Error {
 }
 
 /**
- * Makes a question to be asked again and again: `assertTakesWrites`, and whether this version's schema is there. That
- * is asked until it is, and again after a failure: by then there may be another database, as one being restored. Its
- * answer is which database it is (`createIdentityQuestion`).
+ * Returns a question to be asked again and again: `assertTakesWrites`, and `assertMigrated`. The latter is asked until
+ * it holds, and again after a failure, because then there may be another database, such as one being restored.
+ *
+ * @returns resolves to which database it is, if that is known (`createIdentityQuestion`)
  */
 export function createWriteQuestion(database: Database): () => Promise<string | undefined> {
   const askIdentity = createIdentityQuestion(database);

@@ -13,8 +13,8 @@ export interface RunningInstance {
 }
 
 /**
- * Finds the embedded database of a running `npm start`, so that `npm run manage` works beside the demo unconfigured:
- * the password is in a file of its folder, the port in postmaster.pid. If none runs, a problem with what to do.
+ * Finds the embedded database of a running `npm start`, so that `npm run manage` works beside the demo without any
+ * settings: the password is in a file of its folder, the port in postmaster.pid.
  */
 export function findRunningInstance(dataDir: string): Outcome<RunningInstance> {
   const nothing = failed(

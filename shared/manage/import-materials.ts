@@ -37,14 +37,14 @@ export type OnProgress = (phase: ImportPhase, part: number) => void;
 const refreshedFrom = 10_000;
 
 /**
- * Imports virtual materials from a file, with their opening stock through the ledger: all of it in one transaction, so
- * that an import killed half-way leaves nothing. Lines are written while others are read. Without `skipBad`, what
- * follows a bad line is only checked, and what was written is taken back.
+ * Imports virtual materials from a file, with their opening stock and its ledger: all in one transaction, so that an
+ * import that is killed half-way leaves nothing. Lines are read while others are written. Without `skipBad`, what
+ * follows a bad line is only checked, and everything is rolled back.
  *
- * A line is bad if the shop already has its id, so a file that gives ids is never imported twice.
+ * A line is bad if the shop already has its id, so a file with ids is never imported twice.
  *
- * @returns a report, also where nothing was imported because of bad lines (`imported` is 0); a problem where the file
- *   cannot be read to its end, or somebody else took an id meanwhile
+ * @returns a report, also if nothing was imported because of bad lines (`imported` is 0); a problem if the file cannot
+ *   be read to its end, or somebody else took an id meanwhile
  */
 export async function importMaterials(
   database: Database,
@@ -63,9 +63,10 @@ export async function importMaterials(
 }
 
 /**
- * Returns why it failed, never throws: the import is decided, and whoever hears "failed" imports it all again.
+ * Never throws, but returns why it failed: by now the import is committed or rolled back, and a failed command would be
+ * repeated.
  *
- * @param written how many materials, also where they were taken back
+ * @param written how many materials were written, also if they were rolled back
  */
 async function seeToStatistics(
   database: Database,
@@ -144,15 +145,15 @@ async function writeLines(
   await lockAbsence(transaction);
 }
 
-/** It is awaited a batch later; a rejection before that must not end the process. */
+/** The promise is awaited a batch later. If it rejects before that, the process must not end. */
 function quietly(writing: Promise<void>): Promise<void> {
   writing.catch(() => undefined);
   return writing;
 }
 
-/** One statement writes all tables in an order that Postgres chooses, so any of their keys may be the one violated. */
+/** One statement writes all tables, in an order that Postgres chooses, so the id may be taken in any of them first. */
 function isTakenId(error: unknown): boolean {
-  // An import only ever waits for an id that another has just written, so in a deadlock each took one of the other's.
+  // An import waits only for an id that another one has just written: in a deadlock each wants an id of the other.
   if (codeOf(error) === deadlock) return true;
   return ['materials_pkey', 'stock_pkey', 'levels_pkey'].includes(violatedConstraint(error) ?? '');
 }

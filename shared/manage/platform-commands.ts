@@ -12,6 +12,7 @@ import { syncShop } from '../mirror/sync-shop.js';
 import type { SyncDeps, SyncOptions, SyncOutcome } from '../mirror/sync-shop.js';
 import { createShopifyPlatform } from '../platform/shopify/shopify-platform.js';
 import { createTokenCipher, tokenKeyProblem } from '../platform/token-cipher.js';
+import { exitCodes } from '../runtime/exit-codes.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
@@ -26,7 +27,6 @@ interface SyncCommandOptions {
   removeGone?: true;
 }
 
-const exitCodeIncomplete = 1;
 const busyRetryMs = 500;
 /** If a run's process was killed, its lease runs out within this time; a run that is still held then is alive. */
 const busyMsMax = syncLeaseMs + 2_000;
@@ -59,7 +59,7 @@ async function sync(context: CommandContext, options: SyncCommandOptions): Promi
     const synced = await syncWhenFree(context, deps, id, { removeGone: options.removeGone === true });
     if (synced !== undefined) reports.push(reportOf(synced.shop, synced.outcome));
   }
-  const exitCode = reports.every(({ status }) => status === 'complete') ? 0 : exitCodeIncomplete;
+  const exitCode = reports.every(({ status }) => status === 'complete') ? 0 : exitCodes.failed;
   return { ok: true, value: { data: { shops: reports }, text: describe(reports), exitCode } };
 }
 

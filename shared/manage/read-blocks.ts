@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer';
 import { createReadStream } from 'node:fs';
 
-/** Whole lines of a file, as they lie in it. */
+/** Some whole lines of a file. */
 export interface Block {
   /** The number of its first line, from 1. */
   firstLine: number;
@@ -16,7 +16,7 @@ export type LineEnds = 'lf' | 'any';
 
 const byteOrderMark = Buffer.from([0xef, 0xbb, 0xbf]);
 
-/** A file cannot be read on from this line; everything before it was read. */
+/** A file could be read up to this line, and no further. */
 export class UnreadableFile extends Error {
   constructor(
     readonly line: number,
@@ -72,7 +72,7 @@ async function* readChunks(
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<Buffer> {
   const file = createReadStream(path, { highWaterMark: 262_144 });
-  // Tells the file's own error from one that onBytes throws.
+  // To tell an error of the file from one that onBytes throws.
   let fault: Error | undefined;
   file.once('error', (error) => (fault = error));
   try {

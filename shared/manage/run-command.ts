@@ -17,7 +17,7 @@ export interface Answer {
   text: string;
   /** Said if the answer could not be written, because nobody would then know what was done. */
   unread?: string;
-  /** 0 by default; not 0 for a check that found something, which is an answer but no success. */
+  /** 0 by default; otherwise for a check that found something, which is an answer but no success. */
   exitCode?: number;
 }
 
@@ -67,8 +67,6 @@ export interface CommandProcess extends Pick<NodeJS.Process, 'env' | 'exitCode' 
   on: (signal: NodeJS.Signals, hear: () => void) => unknown;
 }
 
-/** Something was refused or found. An outage is neither, so that `verify` can serve as a gate. */
-const exitCodeFailed = 1;
 const stdinBytesMax = 65_536;
 const poolMax = 2;
 const endSignals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
@@ -79,9 +77,9 @@ export function problemDocument(problem: string, data: object = {}): string {
 }
 
 /**
- * How every command runs: its database is closed at the end, its answer goes to stdout, and a sentence on whatever went
- * wrong goes to stderr. Exit codes: 0, 1 for a failure or a finding, 69 if the database cannot be asked, 78 if none is
- * known. Our own faults are rethrown.
+ * Returns how every command is run: its answer goes to stdout, a sentence about whatever went wrong to stderr, and its
+ * database is closed at the end. Exit codes: 0; 1 for a failure or a finding; 69 if the database cannot be asked, so
+ * that `verify` can serve as a gate; 78 if none is known. Our own faults are rethrown.
  */
 export function createRunCommand(deps: RunCommandDeps): RunCommand {
   const { stdin, stdout, stderr } = deps.process;
@@ -97,8 +95,7 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
     const instance = findInstance(deps);
     if (!instance.ok) return refuse(instance, exitCodes.config);
     const { databaseUrl: url, platformTokenKey } = instance.value;
-    // The apply step, which books opening stock, needs `pipeline`.
-    const database = connectDatabase({ url, poolMax, applicationName: 'raw-materials-manage', pipeline: true });
+    const database = connectDatabase({ url, poolMax, applicationName: 'raw-materials-manage' });
     try {
       const outcome = await work({
         database,
@@ -118,14 +115,14 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
           deps.process.exit(128 + constants.signals[name]);
         },
       });
-      if (!outcome.ok) return await refuse(outcome, exitCodeFailed);
+      if (!outcome.ok) return await refuse(outcome, exitCodes.failed);
       const { data, text, exitCode = 0, unread } = outcome.value;
       const lost = await writeTo(stdout, json === true ? `${JSON.stringify(data)}\n` : `${text}\n`);
-      if (lost && unread !== undefined) return complain(unread, exitCodeFailed);
+      if (lost && unread !== undefined) return complain(unread, exitCodes.failed);
       // Never set back to 0: if the answer was lost, `outliveLostOutput` has set it to 1 already.
       if (exitCode > 0) deps.process.exitCode = exitCode;
     } catch (error) {
-      await refuse(failed(sentenceOf(error)), isOutage(error) ? exitCodes.unavailable : exitCodeFailed);
+      await refuse(failed(sentenceOf(error)), isOutage(error) ? exitCodes.unavailable : exitCodes.failed);
     } finally {
       await database.destroy();
     }

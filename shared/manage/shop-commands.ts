@@ -15,6 +15,7 @@ import type { PlatformOptions } from './platform-options.js';
 import { refuseBoth } from './refuse-both.js';
 import { noShop, requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
+import { addJsonOption } from './shop-option.js';
 
 /** What `create` and `set` share; `false` is the `--no-…` form. */
 interface ShopOptions extends PlatformOptions {
@@ -41,11 +42,9 @@ export function addShopCommands(program: Command, run: RunCommand): void {
       }
       return run(options, (context) => create(context, options));
     });
-  shops
-    .command('list')
-    .description('Lists every shop.')
-    .option('--json', 'one JSON document on stdout')
-    .action((options: ShopOptions) => run(options, list));
+  addJsonOption(shops.command('list').description('Lists every shop.')).action((options: ShopOptions) =>
+    run(options, list),
+  );
   const setting = shopOptions(shops.command('set').description('Changes what is given of a shop, and nothing else.'))
     .argument('<shop>', "the shop's id", wholeNumber(1))
     .option('--name <name>', 'up to 255 characters', shortText(255))
@@ -64,13 +63,13 @@ export function addShopCommands(program: Command, run: RunCommand): void {
 }
 
 function shopOptions(command: Command): Command {
-  return command
+  command
     .addOption(new Option('--plan <plan>', 'REST needs enhanced').choices(['basic', 'enhanced']))
     .option('--allow-negative <true|false>', 'whether a level may go below zero', trueOrFalse)
     .option('--rate-limit <requests>', 'requests a window, in place of the limit of all', wholeNumber(1))
     .option('--platform-domain <domain>', 'as my-shop.myshopify.com', platformDomain)
-    .option('--platform-token-stdin', 'reads the platform token from stdin; else from PLATFORM_TOKEN')
-    .option('--json', 'one JSON document on stdout');
+    .option('--platform-token-stdin', 'reads the platform token from stdin; else from PLATFORM_TOKEN');
+  return addJsonOption(command);
 }
 
 function isAnyChangeGiven(command: Command): boolean {

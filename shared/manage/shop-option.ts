@@ -8,7 +8,9 @@ export interface ShopOption {
 }
 
 export function addShopOption(command: Command): Command {
-  return command
-    .requiredOption('--shop <id>', "the shop's id", wholeNumber(1))
-    .option('--json', 'one JSON document on stdout');
+  return addJsonOption(command.requiredOption('--shop <id>', "the shop's id", wholeNumber(1)));
+}
+
+export function addJsonOption(command: Command): Command {
+  return command.option('--json', 'one JSON document on stdout');
 }

@@ -6,6 +6,7 @@ import { mismatchMeanings } from '../database/ledger-mismatch.js';
 import type { LedgerMismatch } from '../database/ledger-mismatch.js';
 import { checkLists, listMismatchMeanings } from '../database/list-check.js';
 import type { ListMismatch } from '../database/list-check.js';
+import { exitCodes } from '../runtime/exit-codes.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
 import { onceASecond } from './once-a-second.js';
@@ -20,8 +21,6 @@ interface VerifyOptions {
   shop?: number;
 }
 
-const exitCodeMismatch = 1;
-
 export function addVerifyCommand(program: Command, run: RunCommand): void {
   program
     .command('verify')
@@ -34,7 +33,7 @@ export function addVerifyCommand(program: Command, run: RunCommand): void {
     .action((options: VerifyOptions) => run(options, (context) => verify(context, options)));
 }
 
-/** Its mismatches are bounded and its batches small, so it takes as much memory for a million levels as for ten. */
+/** Lists a bounded number of mismatches and reads small batches, so its memory does not grow with the data. */
 async function verify(context: CommandContext, { shop, json }: VerifyOptions): Promise<Outcome<Answer>> {
   const { database } = context;
   if (shop !== undefined) {
@@ -43,7 +42,7 @@ async function verify(context: CommandContext, { shop, json }: VerifyOptions): P
   }
   const watch = json === true ? undefined : watchProgress(context);
   const check = await checkAll(database, shop, watch?.show).finally(() => watch?.stop());
-  const exitCode = check.mismatchCount === 0 ? 0 : exitCodeMismatch;
+  const exitCode = check.mismatchCount === 0 ? 0 : exitCodes.failed;
   return { ok: true, value: { data: check, text: describe(check), exitCode } };
 }
 

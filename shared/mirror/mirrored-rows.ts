@@ -4,7 +4,7 @@ import type { MirroredLocation, MirroredVariant } from '../database/platform-mir
 import { inputMaxUnits, toDecimal, toMicros } from '../domain/quantity.js';
 import type { PlatformLocation, PlatformVariant } from '../platform/commerce-platform.js';
 
-/** Where a row is not quite what the platform says, since the tables could not hold that. Quotes nothing of it. */
+/** Says where a row differs from what the platform wrote, which the tables could not hold. Does not quote it. */
 export interface Remark {
   kind: 'location' | 'variant';
   id: string;
@@ -18,9 +18,9 @@ export interface Cleaned<Row> {
 }
 
 /**
- * A page of locations as the tables take them: each once, the last one counting. A text that is too long is cut, one
- * that Postgres cannot store is mended, and an absent name gets a stand-in, each with a remark: one odd row must not
- * keep the others of its page out.
+ * A page of locations as the tables can hold them: each once (the last one counts), texts that are too long cut,
+ * characters that Postgres cannot store replaced, and a stand-in for a missing name. Each such change has a remark. So
+ * one odd row does not keep the others of its page out.
  */
 export function cleanLocations(locations: readonly PlatformLocation[]): Cleaned<MirroredLocation> {
   return clean('location', locations, ({ id, name }, cleaner) => ({
@@ -29,7 +29,7 @@ export function cleanLocations(locations: readonly PlatformLocation[]): Cleaned<
   }));
 }
 
-/** A page of variants, likewise. A price or image address that is not one is left out, with a remark. */
+/** The same for a page of variants. A price or image address that is not valid is left out, with a remark. */
 export function cleanVariants(variants: readonly PlatformVariant[]): Cleaned<MirroredVariant> {
   return clean('variant', variants, (variant, cleaner) => ({
     id: variant.id,

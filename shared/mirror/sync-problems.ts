@@ -5,7 +5,7 @@ import { platformErrorMessages } from '../platform/commerce-platform.js';
  */
 export const syncProblemMessages = {
   ...platformErrorMessages,
-  // Whoever reads only of credentials draws a new token, without the scope that the old one lacked.
+  // Names scopes too: otherwise an operator would make a new token that lacks the same scope.
   unauthorized: "The commerce platform refused the shop's credentials, or they lack a scope that is needed.",
   'token-unreadable':
     "The shop's platform token cannot be opened: PLATFORM_TOKEN_KEY is not the one that it was sealed with.",

@@ -42,7 +42,7 @@ export type SyncOutcome =
   /** Another process has it, or it is not due. */
   | { status: 'not-to-be-had' };
 
-/** How many remarks this run had in this process, and the first `remarksShownMax` of them. */
+/** How many remarks there were in this process' part of the run, and the first `remarksShownMax` of them. */
 export interface Remarks {
   remarkCount: number;
   remarks: Remark[];
@@ -65,13 +65,13 @@ export async function syncShop(deps: SyncDeps, shop: Shop, options: SyncOptions 
   const domain = shop.platform?.domain ?? '';
   const taken = await takeSync(deps.database, hold, { domain, everyMs: options.everyMs ?? 0 });
   if (taken === undefined) return { status: 'not-to-be-had' };
-  // The next renewal makes a failed one good; if none does and the hold is lost, the page itself refuses to write.
+  // If a renewal fails, the next one may succeed. If the hold is lost in the end, no page is written (`whileHeld`).
   const renewal = setInterval(() => void renewSync(deps.database, hold).catch(() => undefined), syncLeaseMs / 3);
   try {
     const opened = openPlatformShop(shop, deps.tokenCipher);
     const run: Run = { deps, hold, options, domain, sync: taken.sync, resumed: false, remarkCount: 0, remarks: [] };
     if (!opened.ok) {
-      // The sync's row must name the platform that was tried: with another name, the shop would be due at every look.
+      // The sync's row must name the platform that was tried. With another name, the shop would be due all the time.
       if (!taken.isResumable && !(await begin(run))) return lost(run);
       return await fail(run, opened.error);
     }
@@ -104,7 +104,7 @@ async function bringIn(run: Run, platformShop: PlatformShop, isResumable: boolea
     const page = await nextPage(run, platformShop);
     if (page.status === 'given-up') return interrupt(run);
     if (page.status === 'failed') {
-      // A cursor may be refused after a while: then the run that went on from it begins anew, once.
+      // A platform may refuse an old cursor: then the run that went on from it begins anew, once.
       const isStale = run.resumed && isFirst && page.problem === 'invalid-response' && run.sync.cursor !== null;
       if (!isStale) return fail(run, page.problem);
       run.resumed = false;
@@ -161,7 +161,7 @@ async function begin(run: Run): Promise<boolean> {
 }
 
 async function finish(run: Run): Promise<SyncOutcome> {
-  // If no variant is listed at all, we have more likely lost the right to see them than the shop its variants.
+  // If no variant is listed at all, we have probably lost the right to see them.
   const removeGone = run.options.removeGone === true && run.sync.variants.seen > 0;
   const finished = await finishSync(run.deps.database, run.hold, run.sync, { removeGone });
   return finished === undefined ? lost(run) : { status: 'complete', ...finished, ...told(run) };
@@ -177,7 +177,7 @@ async function interrupt(run: Run): Promise<SyncOutcome> {
   return { status: 'interrupted', sync: run.sync, ...told(run) };
 }
 
-/** The run is the new holder's now, or not where we thought it was, so nothing is written about it. */
+/** Another process holds the run now, or it is not at the place that we know, so nothing is written about it. */
 function lost(run: Run): SyncOutcome {
   return { status: 'failed', problem: 'lease-lost', sync: run.sync, ...told(run) };
 }

@@ -17,7 +17,7 @@ export const platformSettings = {
 } as const;
 
 /**
- * Why a process must not start with these settings: whoever may give a shop its platform's address would have the
+ * Why a process must not start with these settings: somebody who may set a shop's platform address could make the
  * service call what listens on its own machine.
  */
 export function loopbackProblems(settings: {

@@ -1,5 +1,7 @@
 /** Why a process ended, by sysexits.h: after some a supervisor tries again, after others a person must act. */
 export const exitCodes = {
+  /** Something was refused, failed, or was found to be wrong. */
+  failed: 1,
   /** Its command line is wrong. */
   usage: 64,
   /** EX_DATAERR: what it was given to work on is of another version. */

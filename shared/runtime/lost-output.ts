@@ -1,3 +1,5 @@
+import { exitCodes } from './exit-codes.js';
+
 /**
  * Handles a stdout that cannot be written, for a command whose answer goes there. If the reader went away (`| head`),
  * it has what it wanted. Otherwise, say on a full disk, the answer is lost: that is said on stderr, and the exit code
@@ -7,6 +9,6 @@ export function outliveLostOutput(process: Pick<NodeJS.Process, 'stdout' | 'stde
   process.stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code === 'EPIPE') return;
     process.stderr.write(`The answer could not be written: ${error.message}.\n`);
-    process.exitCode = 1;
+    process.exitCode = exitCodes.failed;
   });
 }

@@ -3,8 +3,6 @@ import type { Logger } from './logger.js';
 import { Unavailable } from '../domain/unavailable.js';
 import { exitCodes } from './exit-codes.js';
 
-const exitCodeForced = 1;
-
 /**
  * A signal within this time of the first of its kind is its echo, not a second wish. Ctrl-C under `npm run` reaches the
  * process twice: from the terminal, and passed on by npm (`@npmcli/run-script`, lib/signal-manager.js).
@@ -54,7 +52,7 @@ export function createShutdown(deps: { logger: Logger; forceMs: number }): Shutd
     closers: [],
     ending: undefined,
     closingNow: undefined,
-    exitCodeAtForce: exitCodeForced,
+    exitCodeAtForce: exitCodes.failed,
     listening: false,
     starting: false,
   };

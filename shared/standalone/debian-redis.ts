@@ -24,7 +24,7 @@ interface Deps {
 }
 
 const downloadMsMax = 8_000;
-/** A dead network shows in apt's own 5 s; a live but slow one may need longer for the 9 MB of lists. */
+/** Without a network apt gives up after its own 5 s; with a slow one the 9 MB of lists may take longer. */
 const updateMsMax = 60_000;
 const quickMsMax = 5_000;
 
@@ -53,9 +53,11 @@ export async function fetchDebianRedis(deps: Deps): Promise<Outcome<RedisProgram
   return failed(`This release's Redis is ${program.version}, and 6.2 or newer is needed.`);
 }
 
-/** Renames a whole one into place: two starts at the same time both download, and the second finds a good one there. */
+/**
+ * Renames the unpacked folder into place. Of two starts at the same time both download, and one finds the place taken.
+ */
 async function moveInto(home: string, partial: string, env: NodeJS.ProcessEnv): Promise<void> {
-  // One that is there but does not run (an upgrade of the machine took its libraries) is removed.
+  // An older one that does not run any more, since an upgrade of the machine took its libraries, is removed.
   if (existsSync(home) && !(await programIn(home, env))) rmSync(home, { recursive: true, force: true });
   try {
     renameSync(partial, home);

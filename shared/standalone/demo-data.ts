@@ -141,7 +141,7 @@ function materialsOf({ materials }: DemoShop, wanted: Origin): DemoMaterial[] {
   return materials.filter(({ origin }) => origin === wanted);
 }
 
-/** As an import does: materials, levels and ledger together. Facets of a shop that is new keep nobody waiting. */
+/** Materials, levels and ledger together, as an import does. Nobody else waits for the facets of a new shop. */
 async function addVirtual(transaction: Database, shopId: number, demo: DemoShop): Promise<void> {
   const virtual = materialsOf(demo, 'virtual');
   const facetIds = await facetsOfVendors(
@@ -166,7 +166,7 @@ function openingStockOf({ id, openingStock = [] }: DemoMaterial, locations: read
   return opened.stock;
 }
 
-/** Sealed anew only where it must be: another port of the stand-in, or another key. */
+/** Seals the token anew only if it must: the stand-in has another port, or there is another key. */
 async function connectPlatform(
   database: Database,
   shop: Shop,

@@ -15,8 +15,9 @@ export interface WantedKey {
 }
 
 /**
- * A working key for each name, the same at every start: they are kept in `demo-keys.json`, mode 0600, since the
- * database has only hashes. What is missing there, or no longer works, is made anew, and its forerunners are revoked.
+ * A working key for each name, the same at every start. They are kept in `demo-keys.json`, mode 0600, because the
+ * database has only hashes. A key that is missing there, or does not work any more, is made anew, and earlier ones are
+ * revoked.
  */
 export async function keepDemoKeys<Name extends string>(
   database: Database,
@@ -38,7 +39,8 @@ export async function keepDemoKeys<Name extends string>(
     }
   }
   if (fresh.length > 0) {
-    // The file first: if the start is cut off here, the next makes the keys anew; the other order would leave strays.
+    // The file first: if the start is cut off here, the next one makes the keys anew. In the other order, the database
+    // would have keys that are in no file.
     writeWhole(path, `${JSON.stringify(keys, null, 2)}\n`);
     for (const [want, { id, secretHash }] of fresh) await replaceKey(database, want, id, secretHash);
   }

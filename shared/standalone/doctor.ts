@@ -1,4 +1,5 @@
 import { takeNoArguments } from '../runtime/command-help.js';
+import { exitCodes } from '../runtime/exit-codes.js';
 import { outliveLostOutput } from '../runtime/lost-output.js';
 import { checksOf, isForStart } from './doctor-checks.js';
 import type { Finding } from './finding.js';
@@ -24,4 +25,4 @@ for (const { name, check } of checksOf(process.env)) {
 }
 const ready = isForStart(process.env) ? 'All is there: npm start.' : 'All is there: npm run api, npm run worker.';
 process.stdout.write(`${allGood ? ready : 'What says NO above must be mended first.'}\n`);
-if (!allGood) process.exitCode = 1;
+if (!allGood) process.exitCode = exitCodes.failed;

@@ -23,8 +23,9 @@ export function holderOf(path: string): number | undefined {
 }
 
 /**
- * Takes the lock file of a folder for this process, or says who has it. A lock whose process is gone is taken over. It
- * appears whole, by a link, which fails if there is one already, so of two at the same moment one wins.
+ * Takes the lock file of a folder for this process, or says who has it. A lock whose process is gone is taken over. The
+ * file is written under another name and then linked, which fails if there is a lock already: so it is never half
+ * written, and of two processes at the same moment one wins.
  */
 export function takeLock(path: string): LockOutcome {
   const own = `${path}.${String(process.pid)}`;
@@ -54,7 +55,7 @@ function releaseOf(path: string, me: Holder): () => void {
   };
 }
 
-/** Moves the lock aside first: if another start has put its own there since the look, that one gets it back. */
+/** Moves the lock aside first: if another start has put its own there since we looked, it is linked back. */
 function removeStale(path: string, aside: string): void {
   try {
     renameSync(path, aside);

@@ -20,10 +20,10 @@ export interface KeepServerOptions {
 const lookEveryMs = 250;
 
 /**
- * Restarts an embedded server that ends by itself (after a kill −9, or on a full disk), as often as it takes. It keeps
- * its port, because the API and the workers were started with its address.
+ * Restarts an embedded server whenever it ends by itself (after a kill −9, or on a full disk), until it serves again.
+ * It keeps its port, because the API and the workers were started with its address.
  *
- * @param first the server; it need not be our child, so it is looked at four times a second
+ * @param first the running server. It need not be our child process, so it is looked at four times a second
  * @returns a function that ends it for good
  */
 export function keepServer(first: KeptServer, { name, start, say }: KeepServerOptions): () => Promise<void> {
@@ -48,7 +48,7 @@ export function keepServer(first: KeptServer, { name, start, say }: KeepServerOp
       const started = await attempt();
       if (started.ok) return started.value;
       if (signal.aborted) return undefined;
-      // Said once: every attempt fails alike until somebody does something.
+      // Said once: every attempt fails in the same way until somebody does something.
       if (attempts === 1) say(`${name}: ${started.problem}\n${name}: it is tried again until it starts`);
     }
   }

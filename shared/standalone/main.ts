@@ -78,7 +78,7 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
     abort.abort();
     void shutdown.run('npm has ended');
   });
-  // A second Ctrl-C, or an end that hangs: leave nothing running all the same.
+  // Also after a second Ctrl-C, or if the end hangs, nothing may be left running.
   process.once('exit', () => {
     for (const end of endNow.reverse()) end();
   });
@@ -108,8 +108,8 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
 }
 
 /**
- * A SIGTERM to npm ends npm and the shell that it has put in between, and neither passes it on: without this watch
- * everything would run on unseen. Ctrl-C reaches all of them.
+ * A SIGTERM to npm ends npm and the shell between it and us, and neither passes it on. Without this watch everything
+ * would go on running unseen. (Ctrl-C reaches all of them.)
  */
 function whenNpmEnds(stop: () => void): void {
   if (process.env.npm_lifecycle_event === undefined) return;
@@ -121,7 +121,7 @@ function whenNpmEnds(stop: () => void): void {
   }, parentEveryMs).unref();
 }
 
-/** Writes the file only now, so that whoever waits for it finds everything served. */
+/** Writes the demo file only now, so that whoever waits for it finds everything running. */
 function announce(terminal: Terminal, dataFolder: string, demo: Demo): void {
   writeDemoFile(dataFolder, demo);
   const { read, adjust } = curlLines(demo);
@@ -144,7 +144,7 @@ function addressOf(dataFolder: string): string {
   }
 }
 
-/** Nothing is open yet, so the process ends by itself once what it said is written out. */
+/** Nothing is open yet, so the process ends by itself once its output is written. */
 function leave(code: number): void {
   process.exitCode = code;
 }

@@ -5,17 +5,14 @@ const loopback = '127.0.0.1';
 const connectMsMax = 1_000;
 
 /**
- * Below the ports that Linux (32768) and macOS (49152) give to outgoing connections: a killed server must get its port
- * back, and in that range any client could have been given it meanwhile.
+ * Below the range from which Linux (32768) and macOS (49152) take the ports of outgoing connections: a killed server
+ * must get its port back, and there any client could have been given it meanwhile.
  */
 const portsFrom = 20_000;
 const portsTo = 32_767;
 const attemptsMax = 100;
 
-/**
- * A port of the loopback that nobody listens on. Between this answer and its use another process may take it: whoever
- * starts a server on it must be ready to ask again.
- */
+/** A port of 127.0.0.1 that nobody listens on now. Another process may take it before it is used: then ask again. */
 export async function freePort(): Promise<number> {
   for (let attempt = 1; attempt <= attemptsMax; attempt += 1) {
     const port = await listenBriefly(randomInt(portsFrom, portsTo + 1));
@@ -24,12 +21,12 @@ export async function freePort(): Promise<number> {
   throw new Error(`No free port was found on 127.0.0.1 between ${portsFrom} and ${portsTo}.`);
 }
 
-/** `count` different free ports, none of them among those that are spoken for. */
-export async function freePorts(count: number, spokenFor: readonly number[]): Promise<number[]> {
+/** `count` different free ports, without those that are `reserved`. */
+export async function freePorts(count: number, reserved: readonly number[]): Promise<number[]> {
   const ports = new Set<number>();
   while (ports.size < count) {
     const port = await freePort();
-    if (!spokenFor.includes(port)) ports.add(port);
+    if (!reserved.includes(port)) ports.add(port);
   }
   return [...ports];
 }

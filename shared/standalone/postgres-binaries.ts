@@ -122,7 +122,7 @@ function makeExecutable(file: string): boolean {
   }
 }
 
-/** Renames a whole copy into place: two starts at the same time each make one, and the second finds the place taken. */
+/** Renames a finished copy into place. Of two starts at the same time each makes one, and one finds the place taken. */
 function copyPackage(folder: string, copy: string): void {
   const partial = mkdtempSync(`${copy}.`);
   try {

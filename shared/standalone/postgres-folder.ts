@@ -69,8 +69,8 @@ export async function preparePostgresFolder(deps: {
 }
 
 /**
- * Where the Postgres of a folder is: there, or where the file beside it says. That holds even if the way to the folder
- * has been opened since, because a start in the folder itself would have an empty database.
+ * Where the Postgres of a folder is: there, or where the file beside it says (`placeFolder`). The file counts even if
+ * the folder itself could be used by now, because there the database would be empty.
  */
 export function locatePostgresFolder(dataDir: string): string {
   const pointer = pointerOf(dataDir);
@@ -131,10 +131,7 @@ function writePassword(file: string, deps: { dataDir: string; user: ServerUser |
   }
 }
 
-/**
- * Under another name first, so that a start that was killed half-way leaves no half cluster to be taken for a whole
- * one.
- */
+/** Makes the cluster under another name first, so that a start that is killed half-way leaves no half cluster. */
 async function initialise(
   { binaries, user, env }: { binaries: PostgresBinaries; user: ServerUser | undefined; env: NodeJS.ProcessEnv },
   { path, cluster, passwordFile }: { path: string; cluster: string; passwordFile: string },
@@ -171,7 +168,7 @@ async function initialise(
   return failed(`Postgres could not make its database cluster in ${path}:\n${output}`);
 }
 
-/** Only what it needs: a stray PGPORT or PGDATA of the user must not reach it, and its messages are to be English. */
+/** Only what it needs: a PGPORT or PGDATA of the user must not reach it, and its messages are to be in English. */
 export function postgresEnv({ PATH }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   return { PATH, LC_ALL: 'C', TZ: 'UTC' };
 }

@@ -28,7 +28,7 @@ export interface Patience {
 /**
  * Waits for a server to answer; in a recovery, for as long as its log grows.
  *
- * @returns its port; or nothing, where it is gone, silent for longer than it may be, or not wanted any more
+ * @returns its port; undefined if it is gone, has been silent for too long, or `signal` is aborted
  */
 export async function untilReady(
   { pid, isGone }: Starting,

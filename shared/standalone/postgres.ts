@@ -101,9 +101,9 @@ interface Running {
 }
 
 /**
- * The server that a killed start left behind, if it answers. One that is ours and does not answer is ended. Postgres
- * itself clears a postmaster.pid whose process is gone. One whose pid now belongs to another process (after a crash of
- * the machine) would keep Postgres from starting, so it is removed here.
+ * The server that a killed start left behind, if it answers. If it serves this folder and does not answer, it is ended.
+ * A postmaster.pid whose process is gone is removed by Postgres itself; one whose pid is another process by now (after
+ * a crash of the machine) would keep Postgres from starting, so it is removed here.
  */
 async function adopt(folder: PostgresFolder, options: PostgresOptions): Promise<Running | undefined> {
   const [{ cluster }, { say, signal }] = [folder, options];
@@ -161,7 +161,7 @@ async function launch(
     if (!started.isGone()) await endProcess(started.pid, stopSteps.slice(1));
     options.signal?.throwIfAborted();
     const lastWords = started.lastWords();
-    // The backends of a killed server let go of its memory one after the other, each as soon as it notices.
+    // The backends of a killed server release its memory one after the other, each as soon as it notices.
     if (lastWords.includes('pre-existing shared memory block') && performance.now() < deadlineAtMs) {
       await delay(pollMs);
       continue;

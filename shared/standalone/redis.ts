@@ -51,7 +51,7 @@ const stopSteps = [
   { name: 'SIGTERM', msMax: 10_000 },
   { name: 'SIGKILL', msMax: 3_000 },
 ] as const;
-/** For one that does not answer: it would hardly hear SIGTERM either, and its append-only file survives SIGKILL. */
+/** For a server that does not answer: it hardly reacts to SIGTERM either, and its append-only file survives SIGKILL. */
 const deafSteps = [
   { name: 'SIGTERM', msMax: 2_000 },
   { name: 'SIGKILL', msMax: 3_000 },
@@ -78,8 +78,8 @@ export async function startRedis(options: RedisOptions): Promise<Outcome<RedisSe
 }
 
 /**
- * The server that a killed start left behind, if it answers with our password and names our configuration file. One
- * that is ours and does not answer is ended: two on one append-only file would destroy it.
+ * The server that a killed start left behind, if it answers with our password and names our configuration file. If it
+ * serves this folder and does not answer, it is ended: two servers would destroy the append-only file.
  */
 async function adopt(dir: string, say: (line: string) => void): Promise<RedisServer | undefined> {
   const left = readConfig(dir);

@@ -15,9 +15,10 @@ export interface ServerUser {
 const idMsMax = 5_000;
 
 /**
- * Postgres refuses to be root, and initdb refuses a user without an entry in the password file (measured: "could not
- * look up effective user ID"), so a bare number is not enough. If we are root: the folder's owner, unless it is root's;
- * else `postgres`, if there is one; else `nobody`, which every Linux and macOS has: nothing needs to be created.
+ * The user that Postgres runs as. Postgres refuses to run as root, and initdb refuses a user without an entry in the
+ * password file ("could not look up effective user ID"), so a bare number is not enough. If we are root, it is the
+ * owner of the folder, unless that is root; else `postgres`, if there is one; else `nobody`, which every Linux and
+ * macOS has.
  */
 export async function findServerUser(folder: string): Promise<Outcome<ServerUser | undefined>> {
   if (process.getuid?.() !== 0) return { ok: true, value: undefined };

@@ -1,6 +1,6 @@
 import { prettyFactory } from 'pino-pretty';
 
-/** How `npm start` talks: progress of its own, and lines of the processes it runs under their names. */
+/** What `npm start` prints: its own progress, and lines of the processes that it runs, with their names. */
 export interface Terminal {
   say: (line: string) => void;
   complain: (line: string) => void;

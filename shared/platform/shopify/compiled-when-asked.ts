@@ -1,8 +1,8 @@
 import type { ValidateFunction } from 'ajv/dist/2020.js';
 
 /**
- * A check of a reply's shape, compiled when it is first asked: to compile all that Shopify may reply takes as long as to
- * load an eighth of an API process, and most processes never speak with Shopify.
+ * A check of a reply's shape that is compiled when it is first used. To compile the checks of all replies takes an
+ * eighth of the time in which an API process loads, and most processes never call Shopify.
  */
 export function compiledWhenAsked<Data>(compile: () => ValidateFunction<Data>): (reply: unknown) => reply is Data {
   let isData: ValidateFunction<Data> | undefined;

@@ -17,7 +17,7 @@ export interface Throttle {
   hear(document: string, cost: QueryCost): void;
   /** How long until the bucket holds what this query costs and the reserve; 0 where nothing is known. */
   waitMs(document: string): number;
-  /** Called for figures that ask for a wait past the deadline: they are not believed a second time. */
+  /** Called if the figures ask for a wait beyond the deadline, so that they are not used a second time. */
   forget(): void;
 }
 

@@ -22,7 +22,7 @@ export interface ConnectOptions {
    */
   pipeline?: boolean;
   /**
-   * How long the driver waits for the answer to a statement; then it ends the connection. To be longer than the
+   * How long the driver waits for the answer to a statement; then it ends the connection. Must be longer than the
    * timeouts that a transaction sets for itself, which end only the statement.
    */
   answerMsMax?: number;
@@ -93,7 +93,7 @@ function isOpen(connection: RawConnection): boolean {
 /**
  * Takes a connection out of the pool once its session is over. With a FATAL the server ends the session, and says so
  * before the socket ends; whoever got the connection in between failed with it (520 of 652 that were killed at work).
- * Only after an ERROR the session goes on. A server that speaks another language says neither word, and then
+ * Only after an ERROR does the session go on. A server that speaks another language says neither word, and then
  * connections are reopened for nothing.
  */
 function giveUpWithSession(connection: RawConnection, done: (error: null, connection: RawConnection) => void): void {

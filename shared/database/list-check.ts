@@ -1,5 +1,5 @@
 import type { Database } from './connect.js';
-import { findShopIds } from './shops.js';
+import { beforeAllShops, isAfter } from './ledger-check.js';
 
 /** A difference between the materials and what the list goes by, facets and their counters (migration 0003). */
 export interface ListMismatch {
@@ -49,31 +49,34 @@ export async function checkLists(
     check.mismatchCount += found.length;
     check.mismatches.push(...found.slice(0, mismatchesMax - check.mismatches.length));
   };
-  for (const id of await findShopIds(database, shopId)) {
-    await checkFacets(database, id, note);
-    note(await wrongCounts(database, id));
-  }
+  await checkFacets(database, shopId, note);
+  note(await wrongCounts(database, shopId));
   return check;
 }
 
 type Note = (found: ListMismatch[], compared: number) => void;
 
-async function checkFacets(database: Database, shopId: number, note: Note): Promise<void> {
-  for (let after = ''; ;) {
-    const { rows } = await database.raw<{ rows: FacetRow[] }>(facetBatch, { shopId, after, limit: materialsPerBatch });
+async function checkFacets(database: Database, only: number | undefined, note: Note): Promise<void> {
+  const sql = facetBatch(only);
+  let after = { shopId: only ?? beforeAllShops, materialId: '' };
+  for (;;) {
+    const { rows } = await database.raw<{ rows: FacetRow[] }>(sql, { ...after, limit: materialsPerBatch });
     const last = rows.at(-1);
     if (last === undefined) return;
     note(
       rows
         .filter(({ is_right }) => !is_right)
-        .map(({ id, expected, found }) => mismatch('wrong-facet', { shopId, materialId: id, expected, found })),
+        .map(({ shop_id: shopId, id, expected, found }) =>
+          mismatch('wrong-facet', { shopId, materialId: id, expected, found }),
+        ),
       rows.length,
     );
-    after = last.id;
+    after = { shopId: last.shop_id, materialId: last.id };
   }
 }
 
 interface FacetRow {
+  shop_id: number;
   id: string;
   is_right: boolean;
   expected: string;
@@ -88,8 +91,8 @@ const named = (vendor: string, origin: string, isUsed: string) =>
  * A material's facet is in both tables, because each has its own indexes for the list. The other table is looked up and
  * not joined, for the same reason as in `checkTotals`.
  */
-const facetBatch = `
-  SELECT m.id, ${named('m.vendor', 'm.origin', 'u.is_used')} AS expected,
+const facetBatch = (only: number | undefined) => `
+  SELECT m.shop_id, m.id, ${named('m.vendor', 'm.origin', 'u.is_used')} AS expected,
          CASE WHEN f.id IS NULL THEN 'none' WHEN s.facet_id IS DISTINCT FROM m.facet_id THEN 'another in stock'
               ELSE ${named('f.vendor', 'f.origin', 'f.is_used')} END AS found,
          (f.vendor, f.origin, f.is_used, s.facet_id)
@@ -102,24 +105,27 @@ const facetBatch = `
   CROSS JOIN LATERAL (
     SELECT EXISTS (SELECT 1 FROM bill_components c WHERE c.shop_id = m.shop_id AND c.material_id = m.id) AS is_used
   ) u
-  WHERE m.shop_id = :shopId AND m.id > :after ORDER BY m.id LIMIT :limit`;
+  WHERE ${isAfter(only, 'm.shop_id', 'm.id', ':materialId')} ORDER BY m.shop_id, m.id LIMIT :limit`;
 
-async function wrongCounts(database: Database, shopId: number): Promise<ListMismatch[]> {
-  const { rows } = await database.raw<{ rows: { name: string; counted: string; there: string }[] }>(
-    `SELECT ${named('f.vendor', 'f.origin', 'f.is_used')} AS name, coalesce(c.counted, 0) AS counted,
+async function wrongCounts(database: Database, only: number | undefined): Promise<ListMismatch[]> {
+  const ofShop = (alias: string) => (only === undefined ? 'true' : `${alias}.shop_id = :shopId`);
+  const { rows } = await database.raw<{ rows: { shop_id: number; name: string; counted: string; there: string }[] }>(
+    `SELECT f.shop_id, ${named('f.vendor', 'f.origin', 'f.is_used')} AS name, coalesce(c.counted, 0) AS counted,
             coalesce(m.there, 0) AS there
      FROM facets f
      LEFT JOIN (
        SELECT c.facet_id, sum(c.materials) AS counted FROM facet_counts c JOIN facets f ON f.id = c.facet_id
-       WHERE f.shop_id = :shopId GROUP BY c.facet_id
+       WHERE ${ofShop('f')} GROUP BY c.facet_id
      ) c ON c.facet_id = f.id
-     LEFT JOIN (SELECT facet_id, count(*) AS there FROM materials WHERE shop_id = :shopId GROUP BY facet_id) m
-       ON m.facet_id = f.id
-     WHERE f.shop_id = :shopId AND coalesce(c.counted, 0) <> coalesce(m.there, 0)
-     ORDER BY f.id`,
-    { shopId },
+     LEFT JOIN (
+       SELECT m.shop_id, m.facet_id, count(*) AS there FROM materials m WHERE ${ofShop('m')}
+       GROUP BY m.shop_id, m.facet_id
+     ) m ON m.shop_id = f.shop_id AND m.facet_id = f.id
+     WHERE ${ofShop('f')} AND coalesce(c.counted, 0) <> coalesce(m.there, 0)
+     ORDER BY f.shop_id, f.id`,
+    { shopId: only ?? null },
   );
-  return rows.map(({ name, counted, there }) =>
+  return rows.map(({ shop_id: shopId, name, counted, there }) =>
     mismatch('wrong-count', { shopId, materialId: null, expected: `${there} (${name})`, found: counted }),
   );
 }

@@ -47,13 +47,6 @@ export async function listShops(database: Database): Promise<Shop[]> {
   return rows.map(toShop);
 }
 
-/** The ids of all shops in ascending order, or `only` this one. */
-export async function findShopIds(database: Database, only: number | undefined): Promise<number[]> {
-  if (only !== undefined) return [only];
-  const { rows } = await database.raw<{ rows: { id: number }[] }>('SELECT id FROM shops ORDER BY id');
-  return rows.map(({ id }) => id);
-}
-
 /**
  * Adds a shop. It has no location yet, so no default one, and no platform: a token is sealed for the shop's id, so
  * `updateShop` connects it.

@@ -20,6 +20,11 @@ describe('tables for people', () => {
     expect(formatTable(['id', 'name'], [])).to.equal('id  name');
   });
 
+  it('have as many rows as there are, also more than one call takes arguments', () => {
+    const rows = Array.from({ length: 200_000 }, (_, index) => [`key ${index}`]);
+    expect(formatTable(['id'], rows).split('\n')).to.have.length(200_001);
+  });
+
   it('let no name from outside move the cursor of a terminal', () => {
     const text = formatTable(['name'], [['\u001b[2Jgone\r\n\u009b1A']]);
     expect(text).to.equal('name\n\ufffd[2Jgone\ufffd\ufffd\ufffd1A');

@@ -2,7 +2,10 @@ import type { Operation, OperationOutcome } from '../domain/operation.js';
 
 /** What a BullMQ job of a material's queue carries (pipeline §2 "Names"). */
 export interface OperationsJob {
-  /** Raised with every change of this shape. A worker refuses a version that it does not know. */
+  /**
+   * Raised with every change that a worker of the version before would get wrong: a worker refuses a version that it
+   * does not know. A field that such a worker may overlook, as it did `database`, raises nothing.
+   */
   version: number;
   /** The API process that waits for the outcomes. */
   replyTo: string;
@@ -13,6 +16,7 @@ export interface OperationsJob {
 
 /**
  * The version that this code writes and understands. In every version the ids of the operations are where they are now.
+ * A job that is refused is a 500, so workers have to know a new version a release before any API writes it.
  */
 export const jobVersion = 1;
 

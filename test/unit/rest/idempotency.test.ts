@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { parseQuery } from '../../../api/http/query.js';
 import type { RouteRequest } from '../../../api/http/route.js';
+import { toolIdempotency } from '../../../api/agent/tool-idempotency.js';
 import { canonicalJson } from '../../../api/operations/idempotency.js';
 import { idempotencyKey, readIdempotency } from '../../../api/rest/idempotency.js';
 
@@ -109,6 +110,39 @@ describe('an Idempotency-Key', () => {
       { headers: { 'idempotency-key': 'k', 'if-match': '"1"' } },
     ];
     for (const other of others) expect(readWith(other).requestHash).to.not.equal(requestHash);
+  });
+});
+
+/**
+ * A key is remembered for a day, and over an update too: were the sum of its scope another one, a repeat would be
+ * applied twice, and were that of the request, it would be refused as another request. What may change them, and has
+ * (a query, and preferences, once counted as they were written), is to be seen here.
+ */
+describe('what a key is remembered by', () => {
+  const scope = '24027d60ac9900a725bf3508f13f91a9b432446c45e5584eedc6ca02e7905819';
+  const path = '/v1/raw-materials/VMAT-VAR-1/inventory';
+  const body = { updates: [{ locationId: '1001', delta: 1.5 }] };
+  const headers = { 'idempotency-key': 'k-1' };
+
+  it('is the same in every version', () => {
+    const requestHash = 'db6fd2528abc6a65b137836bd762edb84920950d1c2f8b24feb8173df148d818';
+    expect(readWith({ path, body, headers })).to.deep.equal({ scope, requestHash });
+  });
+
+  it('is the same in every version, with all that gives a request its meaning', () => {
+    const requestHash = 'd4ff72ef192a41298e3f21142b2259c0f9d0e207d1ffa05bff4c9b75bea2133e';
+    const prefer = 'return=representation, handling=lenient';
+    const query = new Map([['dryRun', ['true']]]);
+    const more = { query, headers: { ...headers, prefer, 'if-match': '"3", "77"' } };
+    expect(readWith({ path, body, ...more })).to.deep.equal({ scope, requestHash });
+  });
+
+  it("is the same in every version, of an agent's call", () => {
+    const call = { variantId: 'VMAT-VAR-1', idempotencyKey: 'k-1', ...body };
+    expect(toolIdempotency('adjust_inventory', base.caller, call)).to.deep.equal({
+      scope: 'ee75a2a05b3f1e7d46fb3eee6a1ce7500543b9f0f1b13cb2234b83488f90babc',
+      requestHash: '8346c75e52016743f93e6ee9bca812357ccb7e8f6236c6db3d18453396b98547',
+    });
   });
 });
 

@@ -25,8 +25,9 @@ export async function migrateDatabase(
   return withDatabase({ url, poolMax: 2, applicationName: 'raw-materials-migrate' }, (database) =>
     database.transaction(async (lock) => {
       await lock.raw('SELECT pg_advisory_xact_lock(?)', [lockNumber]);
-      const { pending, unknown, elsewhere } = await readSchemaState(lock);
-      if (unknown.length > 0) return { ok: false, problem: newerSchemaProblem(unknown) };
+      const state = await readSchemaState(lock);
+      const { pending, unknown, elsewhere } = state;
+      if (unknown.length > 0) return { ok: false, problem: newerSchemaProblem(state) };
       if (pending.length === 0) {
         say('The schema is up to date.');
         return { ok: true };

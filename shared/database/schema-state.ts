@@ -49,13 +49,16 @@ export function isMissingSchema(error: unknown): boolean {
   return missingParts.has(codeOf(error) ?? '');
 }
 
-/** What an operator is told of a schema that is newer than this version. */
-export function newerSchemaProblem(unknown: readonly string[]): string {
-  const names = unknown.join(', ');
+/** What an operator is told of a schema that is newer than this version, or of another branch. */
+export function newerSchemaProblem({ pending, unknown }: SchemaState): string {
+  const [they, these] = [unknown, pending].map((names) => names.join(', '));
   return (
-    `This version is older than the schema of the database, which has ${names}. Nothing was changed.\n` +
-    'Run migrate from the version that brought it. To go back to this version, start its processes without migrating: ' +
-    'they run beside a migration that only adds.'
+    `This version is older than the schema of the database, which has ${they}. Nothing was changed.\n` +
+    (pending.length === 0
+      ? 'Run migrate from the version that brought it. To go back to this version, start its processes without ' +
+        'migrating: they run beside a migration that only adds.'
+      : `Nor does the database have ${these}, without which processes of this version write nothing. Run migrate from ` +
+        'a version that has all of these.')
   );
 }
 

@@ -101,29 +101,35 @@ export function judgePostgres(facts: ServerFacts, url: string): Finding {
 /** Whether the schema is that of this version. `npm start`, where that is what will run, migrates by itself. */
 export function checkSchema(url: string, { isForStart }: { isForStart: boolean }): Promise<Finding> {
   const question = async (database: Database) => {
-    const { pending, unknown } = await readSchemaState(database);
-    if (unknown.length > 0) return isForStart ? bad(newerSchemaProblem(unknown)) : note(newerSchemaProblem(unknown));
-    if (pending.length === 0) return judgeTables(await readTableFaults(database));
+    const state = await readSchemaState(database);
+    const { pending, unknown } = state;
+    const isNewer = unknown.length > 0;
+    if (isNewer && (isForStart || pending.length > 0)) return bad(newerSchemaProblem(state));
+    if (pending.length === 0) {
+      const fault = judgeTables(await readTableFaults(database));
+      return fault ?? (isNewer ? note(newerSchemaProblem(state)) : good('up to date'));
+    }
     const missing = `${pending.join(', ')} missing`;
     return isForStart ? note(`${missing}; npm start migrates by itself`) : bad(`${missing}. Run: npm run migrate`);
   };
   return askDatabase(url, question, postgresAway);
 }
 
-function judgeTables({ refused, unlogged }: TableFaults): Finding {
+/** Undefined where there is nothing to be said. */
+function judgeTables({ refused, unlogged }: TableFaults): Finding | undefined {
   if (refused.length > 0) {
     return bad(
-      `up to date, but this role lacks a right to ${refused.join(', ')}: writes that need it wait, and fail.\n` +
+      `all there, but this role lacks a right to ${refused.join(', ')}: writes that need it wait, and fail.\n` +
         'GRANT SELECT, INSERT, UPDATE, DELETE on the tables, and USAGE on the sequences.',
     );
   }
   if (unlogged.length > 0) {
     return bad(
-      `up to date, but a crash of Postgres empties ${unlogged.join(', ')}.\n` +
+      `all there, but a crash of Postgres empties ${unlogged.join(', ')}.\n` +
         unlogged.map((name) => `ALTER TABLE ${name} SET LOGGED;`).join(' '),
     );
   }
-  return good('up to date');
+  return undefined;
 }
 
 /** How many requests a shop may make: the limit of all, and the shops that have another. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
+import { checkSchema } from '../../../shared/standalone/given-servers.js';
 import { addOne, totalOf } from '../../support/change.js';
 import { connectForTest } from '../../support/database.js';
 import { request } from '../../support/http.js';
@@ -35,6 +36,9 @@ describe('a schema that is newer than the version that runs', () => {
       ALTER TABLE operations ADD COLUMN source text;
       CREATE TABLE reservations (id bigint PRIMARY KEY);
       INSERT INTO knex_migrations (name, batch, migration_time) VALUES ('9999-of-tomorrow', 99, now())`);
+  /** As a version of another branch leaves it. */
+  const replaceFirst = () =>
+    database.raw("UPDATE knex_migrations SET name = '9998-of-a-branch' WHERE name = '0001-initial-schema'");
   const history = async () => (await database.raw<{ rows: object[] }>('SELECT * FROM knex_migrations')).rows;
 
   it('serves: processes of the older version start on what only adds, read and write', async () => {
@@ -93,10 +97,35 @@ describe('a schema that is newer than the version that runs', () => {
   });
 
   it('is left as it is also where a migration of the older version is missing', async () => {
-    await database.raw("UPDATE knex_migrations SET name = '9999-of-tomorrow' WHERE name = '0001-initial-schema'");
+    await replaceFirst();
     const before = await history();
-    expect((await runMigrate(testDatabase.url)).code).to.equal(65);
+    const { code, stderr } = await runMigrate(testDatabase.url);
+    expect(code).to.equal(65);
+    expect(stderr)
+      .to.match(
+        /Nor does the database have 0001-initial-schema, without which processes .* write nothing\. Run migrate/,
+      )
+      .and.not.contain('without migrating');
     expect(await history()).to.deep.equal(before);
+  });
+
+  it('is no fault to doctor, which says what the older version may do with it', async () => {
+    await expand();
+    const found = await checkSchema(testDatabase.url, { isForStart: false });
+    expect(found).to.have.property('verdict', 'note');
+    expect(found.text).to.contain('9999-of-tomorrow').and.to.contain('start its processes without migrating');
+  });
+
+  it('hides from doctor neither a table that a crash empties nor a migration without which nothing is written', async () => {
+    await expand();
+    await database.raw('ALTER TABLE ledger SET UNLOGGED');
+    const unlogged = await checkSchema(testDatabase.url, { isForStart: false });
+    expect(unlogged).to.have.property('verdict', 'bad');
+    expect(unlogged.text).to.contain('a crash of Postgres empties ledger');
+    await replaceFirst();
+    const missing = await checkSchema(testDatabase.url, { isForStart: false });
+    expect(missing).to.have.property('verdict', 'bad');
+    expect(missing.text).to.contain('Nor does the database have 0001-initial-schema');
   });
 });
 

@@ -90,7 +90,7 @@ describe('npm run doctor', () => {
       await database.raw('ALTER TABLE ledger SET UNLOGGED');
       const { code, lines } = await doctor(given);
       await database.raw('ALTER TABLE ledger SET LOGGED');
-      expect(lines.get('Schema')).to.equal('NO up to date, but a crash of Postgres empties ledger.');
+      expect(lines.get('Schema')).to.equal('NO all there, but a crash of Postgres empties ledger.');
       expect(code).to.equal(1);
     });
 

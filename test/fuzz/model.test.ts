@@ -11,6 +11,7 @@ import type { Asked } from '../support/http.js';
 import { isLongRun, sizeOf } from '../support/long-run.js';
 import { startService } from '../support/service.js';
 import type { Service } from '../support/service.js';
+import { raceCommand } from './model/race-command.js';
 import { readCommands } from './model/read-commands.js';
 import { updateCommand } from './model/update-command.js';
 import { openWorld } from './model/world.js';
@@ -29,7 +30,7 @@ const shopKind = fc.record({ allowNegative: fc.boolean(), defaultLocation: fc.co
 /** One for each lane: it keeps what the replay of a failure needs. */
 function sequence() {
   const adjusts = Array.from({ length: 5 }, () => adjustCommand);
-  const others = [updateCommand, updateCommand, repeatCommand, switchCommand, ...readCommands];
+  const others = [updateCommand, updateCommand, raceCommand, repeatCommand, switchCommand, ...readCommands];
   const replay = replayPath === undefined ? {} : { replayPath };
   return fc.commands([...adjusts, ...others], { maxCommands: commandsMax, size: 'max', ...replay });
 }
@@ -38,7 +39,7 @@ describe('T2: the service beside a model of it', () => {
   let service: Service;
   let database: Database;
   before(async () => {
-    service = await startService();
+    service = await startService({ apis: 2 });
     database = connectForTest(service.databaseUrl, { poolMax: lanes });
   });
   after(async () => {
@@ -53,7 +54,7 @@ describe('T2: the service beside a model of it', () => {
     let requests = 0;
     const ask = (asked: Asked) => {
       requests += 1;
-      return request(service.baseUrls[0] ?? '', asked);
+      return request(service.baseUrls[requests % service.baseUrls.length] ?? '', asked);
     };
     await counting({ test: 'T2', unit: 'runs', size }, async (count) => {
       const property = () =>

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import type { Answer } from '../../support/http.js';
 import { checkReply } from '../../support/reply.js';
@@ -8,6 +9,11 @@ export function checkAnswer(what: string, answer: Answer, expected: Expected): v
   checkReply(answer);
   const wanted = `the model has ${JSON.stringify(expected)}`;
   expect(shownBy(answer), `${what}: ${answer.text}; ${wanted}`).to.deep.equal(asShown(expected));
+}
+
+/** Whether an answer is what the model says. */
+export function isAnswer(answer: Answer, expected: Expected): boolean {
+  return isDeepStrictEqual(shownBy(answer), asShown(expected));
 }
 
 /** `data` of a 200, with times and ids replaced by what the model has for them. */

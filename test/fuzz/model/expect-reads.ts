@@ -1,6 +1,7 @@
 import { shownNumber } from './amounts.js';
-import { shownMaterial, totalOf } from './stock-model.js';
+import { placeOf, shownMaterial, totalOf } from './stock-model.js';
 import type { Expected, MaterialModel, ShopModel } from './stock-model.js';
+import { compareTexts, lowerCase } from './texts.js';
 
 export interface ListSent {
   search?: string;
@@ -57,11 +58,17 @@ export function expectLevels(shop: ShopModel, id: string, locationIds: readonly 
   };
 }
 
-/** The whole history, newest first; the caller compares it page by page. */
+/**
+ * The whole history, newest first; the caller compares it page by page. What ran side by side stands as `places` says;
+ * of one request alone, each row stands above the one before it.
+ */
 export function expectHistory(shop: ShopModel, id: string, sent: HistorySent): Expected {
   const material = found(shop, id);
   if ('status' in material) return material;
-  const items = material.history
+  const inPlace = material.history.map((entry, index) => ({ entry, place: placeOf(material, entry) ?? index }));
+  if (sent.requestId === undefined) inPlace.sort((one, other) => one.place - other.place);
+  const items = inPlace
+    .map(({ entry }) => entry)
     .filter(({ locationId }) => sent.locationId === undefined || sent.locationId === locationId)
     .filter(({ requestId }) => sent.requestId === undefined || sent.requestId === requestId)
     .reverse()
@@ -85,7 +92,7 @@ export function expectList(shop: ShopModel, sent: ListSent): Expected {
       pageSize,
       totalPages: Math.ceil(matching.length / pageSize),
       availableVendors: [...vendors].sort(
-        (one, other) => compare(one.toLowerCase(), other.toLowerCase()) || compare(one, other),
+        (one, other) => compareTexts(lowerCase(one), lowerCase(other)) || compareTexts(one, other),
       ),
     },
   };
@@ -94,9 +101,7 @@ export function expectList(shop: ShopModel, sent: ListSent): Expected {
 function matches({ origin, fields, bills }: MaterialModel, sent: ListSent): boolean {
   const { search = '', usageFilter = 'all', originFilter = 'all', vendorFilter } = sent;
   const searched = ['productName', 'variantName', 'sku', 'vendor'].some((name) =>
-    String(fields[name] ?? '')
-      .toLowerCase()
-      .includes(search.toLowerCase()),
+    lowerCase(String(fields[name] ?? '')).includes(lowerCase(search)),
   );
   return (
     searched &&
@@ -113,16 +118,12 @@ function orderOf({ sortBy = '', sortOrder }: ListSent): (one: MaterialModel, oth
   const direction = sortOrder === 'desc' ? -1 : 1;
   const valueOf = (material: MaterialModel) => {
     const value = shownMaterial(material)[key];
-    return typeof value === 'string' ? value.toLowerCase() : (value as number | null);
+    return typeof value === 'string' ? lowerCase(value) : (value as number | null);
   };
   return (one, other) => {
     const [a, b] = [valueOf(one), valueOf(other)];
-    if (a === b) return compare(one.id, other.id);
+    if (a === b) return compareTexts(one.id, other.id);
     if (a === null || b === null) return a === null ? 1 : -1;
-    return direction * compare(a, b);
+    return direction * (typeof a === 'number' ? a - Number(b) : compareTexts(a, String(b)));
   };
-}
-
-function compare(one: string | number, other: string | number): number {
-  return one < other ? -1 : Number(one > other);
 }

@@ -5,6 +5,7 @@ import { checkAnswer, steadyData } from './check-answer.js';
 import { expectHistory, expectLevels, expectList, expectMaterial } from './expect-reads.js';
 import type { HistorySent, ListSent } from './expect-reads.js';
 import type { ShopModel } from './stock-model.js';
+import { searched, texts } from './texts.js';
 import { command, variantIdAt, variantIndexMax } from './world.js';
 import type { Command, LiveShop } from './world.js';
 
@@ -77,12 +78,12 @@ const some = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil:
 
 const listCommand = fc
   .record({
-    search: some('', 'wax', 'MAT', 'z', '%', '_', '005', 'ia'),
+    search: some(...searched),
     usageFilter: some('all', 'used', 'unused'),
     originFilter: some('all', 'platform', 'virtual'),
     sortBy: some('productName', 'variantName', 'sku', 'vendor', 'unitCost', 'inventoryQuantity', 'colour'),
     sortOrder: some('asc', 'desc', 'up'),
-    vendorFilter: fc.oneof(fc.constant([]), fc.subarray(['Wax', 'wax', 'glass', 'none'], { minLength: 1 })),
+    vendorFilter: fc.oneof(fc.constant([]), fc.subarray(['glass', 'none', ...texts], { minLength: 1, maxLength: 4 })),
     page: some(1, 2, 3),
     pageSize: some(1, 2, 3, 4, 1_000),
   })

@@ -25,6 +25,11 @@ export interface MaterialModel {
   bills: { id: string; name: string; quantity: number }[];
   /** Oldest first. */
   history: HistoryEntry[];
+  /**
+   * Where an entry of writes that ran side by side stands in the history, by `placeKey`: they may be of one
+   * transaction, whose entries of different levels are sorted by the ids of their operations.
+   */
+  places: Map<string, number>;
 }
 
 /** The editable fields but for the stock, as they are shown. */
@@ -41,6 +46,14 @@ export interface HistoryEntry {
   requestId: string;
   reason: string | null;
   reference: string | null;
+}
+
+export function placeKey({ locationId, sequence }: Pick<HistoryEntry, 'locationId' | 'sequence'>): string {
+  return `${String(sequence)}@${locationId}`;
+}
+
+export function placeOf({ places }: MaterialModel, entry: HistoryEntry): number | undefined {
+  return places.get(placeKey(entry));
 }
 
 /** What the service must answer. Times and ids that it makes up stand as `(time)` and `(id)`. */

@@ -3,16 +3,18 @@ import { materialPath } from '../../support/material-paths.js';
 import { expectUpdate } from './expect-writes.js';
 import type { IfMatch, UpdateSent } from './expect-writes.js';
 import type { Fields, ShopModel } from './stock-model.js';
+import { texts } from './texts.js';
 import { command, variantIdAt, variantIndexMax } from './world.js';
-import type { Command, LiveShop } from './world.js';
+import type { Command } from './world.js';
 import { keyHeader, send } from './write-commands.js';
+import type { Sending } from './write-commands.js';
 
-const text = fc.constantFrom<string | null>('Wax', 'wax', 'Oil2', 'zinc', '7up', '', null);
+const text = fc.constantFrom<string | null>(...texts, '', null);
 const money = fc.constantFrom(0, 0.5, 4.86, 1.2345675, 1.2345674, 999_999_999.999999, 1e9, null);
 
 const fields: fc.Arbitrary<Fields> = fc.record(
   {
-    productName: fc.constantFrom('Wax', 'wax', 'Resin', '9lives'),
+    productName: fc.constantFrom(...texts),
     variantName: text,
     sku: text,
     unit: fc.constantFrom('kg', 'pcs', null),
@@ -54,7 +56,7 @@ interface UpdatePlan {
 }
 
 const rarely = { freq: 8, nil: undefined };
-const updatePlan: fc.Arbitrary<UpdatePlan> = fc.record({
+export const updatePlan: fc.Arbitrary<UpdatePlan> = fc.record({
   variant: fc.oneof({ weight: 9, arbitrary: fc.nat(2) }, { weight: 1, arbitrary: fc.nat(variantIndexMax) }),
   fields: fc.oneof({ weight: 4, arbitrary: fields }, { weight: 1, arbitrary: fc.constant({}) }),
   stock: fc.option(fc.constantFrom('0', '10', '10.5', '1000000000', '3.0000005'), { freq: 1, nil: undefined }),
@@ -74,10 +76,10 @@ const updatePlan: fc.Arbitrary<UpdatePlan> = fc.record({
 
 /** A field update: any subset of the fields, the stock, preconditions, strangers, faults, keys. */
 export const updateCommand: fc.Arbitrary<Command> = updatePlan.map((plan) =>
-  command(`update ${JSON.stringify(plan)}`, (model, real) => runUpdate(model, real, plan)),
+  command(`update ${JSON.stringify(plan)}`, (model, real) => send(model, real, updateSending(model, plan))),
 );
 
-function runUpdate(model: ShopModel, real: LiveShop, plan: UpdatePlan): Promise<void> {
+export function updateSending(model: ShopModel, plan: UpdatePlan): Sending {
   const { bad, hasStranger, ifMatch, hasQuery } = plan;
   const variantId = variantIdAt(model, plan.variant);
   const good = Object.fromEntries(Object.entries(plan.fields).filter(([name]) => !bad.includes(name)));
@@ -91,7 +93,7 @@ function runUpdate(model: ShopModel, real: LiveShop, plan: UpdatePlan): Promise<
   ];
   const header = ifMatchText(ifMatch, model.materials.get(variantId)?.version ?? 1, plan.ifMatchForm);
   const sent: UpdateSent = { variantId, fields: good, inventoryQuantity: stock, bad, ifMatch };
-  return send(model, real, {
+  return {
     path: materialPath(variantId),
     query: hasQuery ? '?dryRun=true' : '',
     queryFault: hasQuery ? 'dryRun' : undefined,
@@ -99,7 +101,7 @@ function runUpdate(model: ShopModel, real: LiveShop, plan: UpdatePlan): Promise<
     key: plan.key,
     body: `{${members.join(',')}}`,
     outcome: (shop, requestId) => expectUpdate(shop, withVersionNow(sent, shop, header), requestId),
-  });
+  };
 }
 
 /** A repeat names the version of then, which may be another by now. */

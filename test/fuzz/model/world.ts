@@ -114,6 +114,7 @@ function newMaterial(id: string, origin: MaterialModel['origin'], productName: s
     mirrored: origin === 'platform' ? BigInt(platformMicros) : 0n,
     bills: isBilled ? [{ id: 'bom-1', name: 'Candle', quantity: 1.5 }] : [],
     history: [],
+    places: new Map(),
   };
   return material;
 }

@@ -4,7 +4,8 @@ import { textOf } from './amounts.js';
 import { checkAnswer, requestIdOf } from './check-answer.js';
 import { expectBatch } from './expect-writes.js';
 import type { SentRow } from './expect-writes.js';
-import type { RowModel, ShopModel } from './stock-model.js';
+import { respelled, spellings } from './respell.js';
+import type { Expected, RowModel, ShopModel } from './stock-model.js';
 import { command, variantIdAt, variantIndexMax } from './world.js';
 import type { Command, KeyedWrite, LiveShop, Write } from './world.js';
 
@@ -100,7 +101,7 @@ interface AdjustPlan {
   key: string;
 }
 
-const adjustPlan: fc.Arbitrary<AdjustPlan> = fc.record({
+export const adjustPlan: fc.Arbitrary<AdjustPlan> = fc.record({
   variant: fc.oneof({ weight: 4, arbitrary: fc.nat(2) }, { weight: 1, arbitrary: fc.nat(variantIndexMax) }),
   rows: fc.oneof(
     { weight: 3, arbitrary: fc.array(row, { minLength: 1, maxLength: 1 }) },
@@ -119,10 +120,10 @@ const adjustPlan: fc.Arbitrary<AdjustPlan> = fc.record({
 
 /** An inventory batch of any kind: several rows, unknown locations, malformed rows, dry runs, keys. */
 export const adjustCommand: fc.Arbitrary<Command> = adjustPlan.map((plan) =>
-  command(`adjust ${JSON.stringify(plan)}`, (model, real) => runAdjust(model, real, plan)),
+  command(`adjust ${JSON.stringify(plan)}`, (model, real) => send(model, real, adjustSending(model, plan))),
 );
 
-function runAdjust(model: ShopModel, real: LiveShop, plan: AdjustPlan): Promise<void> {
+export function adjustSending(model: ShopModel, plan: AdjustPlan): Sending {
   const { query, prefer } = plan;
   const variantId = variantIdAt(model, plan.variant);
   const rows = plan.rows.map((planned) => sentRow(model, variantId, planned));
@@ -134,7 +135,7 @@ function runAdjust(model: ShopModel, real: LiveShop, plan: AdjustPlan): Promise<
     detailed: prefer.includes('representation'),
     dryRun: query === '?dryRun=true',
   };
-  return send(model, real, {
+  return {
     path: inventoryPath(variantId),
     query,
     queryFault: queries[query],
@@ -142,7 +143,7 @@ function runAdjust(model: ShopModel, real: LiveShop, plan: AdjustPlan): Promise<
     key: plan.key,
     body,
     outcome: (shop, requestId) => expectBatch(shop, sent, requestId),
-  });
+  };
 }
 
 function sentRow(model: ShopModel, variantId: string, plan: RowPlan): SentRow {
@@ -178,29 +179,35 @@ export interface Sending {
   outcome: Write['outcome'];
 }
 
-/** Sends a write; its query, key and headers may decide what becomes of it, before what its body does. */
+/** Sends a write, and keeps it for a repeat if it has a key. */
 export async function send(model: ShopModel, real: LiveShop, sending: Sending): Promise<void> {
+  const keyed = toWrite(real, sending);
+  if (keyed.write.key !== undefined) real.keyed.push(keyed);
+  await carryOut(model, real, keyed);
+}
+
+/** A write as it is sent; its query, key and headers may decide what becomes of it, before what its body does. */
+export function toWrite(real: LiveShop, sending: Sending): KeyedWrite {
   const { path, query, queryFault, headers, key, body, outcome } = sending;
   const bare = key.replaceAll('"', '');
   const isBadKey = bare.includes(' ');
-  const asked = {
-    method: 'PATCH',
-    path: path + query,
-    key: real.shop.writeKey,
-    headers: { ...headers, 'content-type': 'application/json', ...(key !== '' && { 'idempotency-key': key }) },
-    body,
-  };
-  const meaning = JSON.stringify([canonical(JSON.parse(body)), query, headers]);
-  const keyed: KeyedWrite = {
-    asked,
+  return {
+    asked: {
+      method: 'PATCH',
+      path: path + query,
+      key: real.shop.writeKey,
+      headers: { ...headers, 'content-type': 'application/json', ...(key !== '' && { 'idempotency-key': key }) },
+      body,
+    },
     write: {
-      key: key === '' || isBadKey ? undefined : { scope: `${path} ${bare}`, meaning },
+      key:
+        key === '' || isBadKey
+          ? undefined
+          : { scope: `${path} ${bare}`, meaning: JSON.stringify([canonical(JSON.parse(body)), query, headers]) },
       fault: queryFault ?? (isBadKey ? 'Idempotency-Key' : undefined),
       outcome,
     },
   };
-  if (keyed.write.key !== undefined) real.keyed.push(keyed);
-  await carryOut(model, real, keyed);
 }
 
 /** Levels that are below zero by then stay so, and no negative delta raises them (contract §3.5). */
@@ -211,38 +218,42 @@ export const switchCommand: fc.Arbitrary<Command> = fc.boolean().map((allowed) =
   }),
 );
 
-/** Sends the last keyed write, or an earlier one, again: a replay, or 422 if its key has gone to another write. */
-export const repeatCommand: fc.Arbitrary<Command> = fc.nat(20).map((back) =>
-  command(`repeat the keyed write ${String(back)} back`, async (model, real) => {
-    const keyed = real.keyed.at(-1 - (back % Math.max(1, real.keyed.length)));
-    if (keyed !== undefined) await carryOut(model, real, keyed);
-  }),
-);
+/**
+ * Sends the last keyed write, or an earlier one, again: a replay, or 422 if its key has gone to another write. However
+ * its body is spelled by then, it is the same request.
+ */
+export const repeatCommand: fc.Arbitrary<Command> = fc
+  .record({ back: fc.nat(20), spelling: fc.constantFrom(...spellings) })
+  .map(({ back, spelling }) =>
+    command(`repeat the keyed write ${String(back)} back, ${spelling}`, async (model, real) => {
+      const keyed = real.keyed.at(-1 - (back % Math.max(1, real.keyed.length)));
+      if (keyed === undefined) return;
+      const { asked, write } = keyed;
+      await carryOut(model, real, { asked: { ...asked, body: respelled(String(asked.body), spelling) }, write });
+    }),
+  );
 
 async function carryOut(model: ShopModel, real: LiveShop, { asked, write }: KeyedWrite): Promise<void> {
   const answer = await real.ask(asked);
   const requestId = requestIdOf(answer);
   model.requestIds.push(requestId);
-  const what = `${asked.path} ${String(asked.body)}`;
-  if (write.fault !== undefined) {
-    checkAnswer(what, answer, { status: 400, code: 'INVALID_INPUT', paths: [write.fault] });
-    return;
-  }
+  checkAnswer(`${asked.path} ${String(asked.body)}`, answer, answerOf(model, write, requestId));
+}
+
+/** What a write is answered if it runs now; the model becomes what it makes of the shop. */
+export function answerOf(model: ShopModel, write: Write, requestId: string): Expected {
+  if (write.fault !== undefined) return { status: 400, code: 'INVALID_INPUT', paths: [write.fault] };
   const earlier = write.key && model.remembered.get(write.key.scope);
   // Tried on a copy first: a write that is refused for its body alone does not get as far as the key.
   if (earlier !== undefined && write.outcome(structuredClone(model), requestId).executed) {
-    if (earlier.meaning !== write.key?.meaning) {
-      checkAnswer(what, answer, { status: 422, code: 'IDEMPOTENCY_KEY_REUSED' });
-    } else {
-      checkAnswer(what, answer, { ...earlier.expected, replayed: true });
-    }
-    return;
+    if (earlier.meaning !== write.key?.meaning) return { status: 422, code: 'IDEMPOTENCY_KEY_REUSED' };
+    return { ...earlier.expected, replayed: true };
   }
   const { expected, executed } = write.outcome(model, requestId);
   if (executed && write.key !== undefined) {
     model.remembered.set(write.key.scope, { meaning: write.key.meaning, expected: structuredClone(expected) });
   }
-  checkAnswer(what, answer, expected);
+  return expected;
 }
 
 /** One text for the same JSON, whatever the order of its members and the texts of its numbers. */

@@ -68,7 +68,11 @@ async function runSideBySide(
   );
   for (const { answer } of answered) checkReply(answer);
   model.requestIds.push(...answered.map(({ answer }) => requestIdOf(answer)));
-  const shown = answered.map(({ asked, answer }) => `${asked.path} ${String(asked.body)}\n  ${answer.text}`).join('\n');
+  const shown = answered
+    .map(
+      ({ asked, answer }) => `${asked.path} ${JSON.stringify(asked.headers)} ${String(asked.body)}\n  ${answer.text}`,
+    )
+    .join('\n');
   const fitting = ends(model, answered);
   expect(fitting.length, `no order of these gives their answers:\n${shown}`).to.be.above(0);
   const standing = await readStanding(real, variantId);

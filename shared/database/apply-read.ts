@@ -261,13 +261,13 @@ function readRow(snapshot: ApplySnapshot, row: StateRow, locked: Set<number>): v
     }
     case 'level': {
       const material = snapshot.materials[ordinal - 1];
-      // Asked for twice, by its id and as the default location. Each has drawn an id of its own, and the first is used.
-      if (material === undefined || material.levels.has(a)) return;
+      if (material === undefined) return;
       if (row.d === null) material.isOurs = false;
       const state =
         row.c === null
           ? { exists: false, quantity: 0, sequence: 0 }
           : { exists: true, quantity: fromDecimal(row.c), sequence: Number(row.d) };
+      // Asked for by its id and as the default location, it comes twice. If each drew an id of its own, either will do.
       material.levels.set(a, { id: row.b, ...state });
       return;
     }

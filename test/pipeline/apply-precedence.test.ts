@@ -64,8 +64,9 @@ describe('what the apply step looks at before the rules', () => {
 
   describe('is one answer for a key, also if somebody else decides the first of its twins before it is written', () => {
     const materialId = 'VMAT-VAR-missing';
+    const keyed = (requestHash = 'aa') => book(3, { idempotency: { scope: '08', requestHash } });
+    const cancel = ({ id }: Operation) => recordCancelled(postgres.database, { shopId: shop.shopId, materialId, id });
     const decided = async (meanwhile: (first: Operation) => Promise<void>, told: [property: string, value: string]) => {
-      const keyed = (requestHash = 'aa') => book(3, { idempotency: { scope: '08', requestHash } });
       const [first, twin, other, later] = [keyed(), keyed(), keyed('bb'), keyed()];
       const groups = [{ shopId: shop.shopId, materialId, operations: [first, twin, other] }];
       const raced = racingDatabase(postgres.database, () => meanwhile(first));
@@ -82,13 +83,24 @@ describe('what the apply step looks at before the rules', () => {
     afterEach(() => postgres.database.raw(`DELETE FROM operations WHERE key_scope = '\\x08'`));
 
     it('where it was cancelled, the key is remembered for the twin', async () => {
-      const cancel = ({ id }: Operation) => recordCancelled(postgres.database, { shopId: shop.shopId, materialId, id });
       expect(await decided(cancel, ['constraint', 'operations_pkey'])).to.deep.equal([
         'cancelled',
         'NOT_FOUND',
         'key-reused',
         'NOT_FOUND',
       ]);
+    });
+
+    it('where it was cancelled, nobody is told that its key is taken', async () => {
+      const [first, other] = [keyed(), keyed('bb')];
+      const groups = [{ shopId: shop.shopId, materialId, operations: [first, other] }];
+      const raced = racingDatabase(postgres.database, () => cancel(first));
+      const lost: unknown = await applyOperations(raced, groups, { nowMs: Date.now() }).catch(
+        (error: unknown) => error,
+      );
+      expect(lost).to.have.property('constraint', 'operations_pkey');
+      const again = await apply(materialId, first, other);
+      expect(again.map((outcome) => outcome?.status)).to.deep.equal(['cancelled', 'executed']);
     });
 
     it('where the material was created and it was applied, no twin is told that there is none', async () => {

@@ -18,6 +18,8 @@ import { until } from '../support/until.js';
 /** Longer than a cycle may take; then its lane counts as stuck. */
 const stuckMs = 30_000;
 const soonMsMax = 15_000;
+/** How often a transaction is tried before its materials are given back. */
+const attemptsMax = 3;
 
 describe('a lane whose Postgres does not answer, or refuses', () => {
   const harness = useQueueHarness();
@@ -80,13 +82,60 @@ describe('a lane whose Postgres does not answer, or refuses', () => {
     });
   }
 
+  it('gives back what it held also where Redis was away at first', async () => {
+    await addJob();
+    let isRefused = false;
+    const redis = new Proxy(harness.redis, {
+      get(target, name) {
+        if (name !== 'rmGiveBack' || isRefused) return Reflect.get(target, name) as unknown;
+        isRefused = true;
+        return () => Promise.reject(new Error('Connection is closed.'));
+      },
+    });
+    await withLane(
+      async (fail) => {
+        await until(async () => (await harness.redis.hlen(keys.leases)) === 1, {
+          deadlineMs: soonMsMax,
+          what: 'the take',
+        });
+        fail(Object.assign(new Error('refused'), { code: '40P01' }));
+        await until(async () => (await harness.redis.hlen(keys.leases)) === 0, {
+          deadlineMs: soonMsMax,
+          what: 'the lease to be given back, which nobody sweeps here',
+        });
+        expect(isRefused).to.equal(true);
+      },
+      { redis },
+    );
+  });
+
+  it('begins nothing with what it gave back until it has taken it again', async () => {
+    await addJob();
+    let [steps, begun] = [0, 0];
+    const presence = { ...(await createWorkerPresence(harness.redis)), assertServes: () => (steps += 1) };
+    const acquireConnection = () => {
+      begun += 1;
+      return Promise.reject(Object.assign(new Error('refused'), { code: '40P01' }));
+    };
+    const lane = startLane(await depsOf(harness, { database: databaseWhose(acquireConnection), presence }), wakeful);
+    await until(() => begun > 0, { deadlineMs: soonMsMax, what: 'the first transaction' });
+    const before = steps;
+    await until(() => steps > before + 10, { deadlineMs: soonMsMax, what: 'the lane to have looked around' });
+    lane.stop();
+    await lane.done;
+    expect(begun).to.equal(attemptsMax);
+  });
+
   /** Runs a lane whose Postgres stays silent until `use` makes it fail or ends. */
-  async function withLane(use: (fail: (error: Error) => void) => Promise<void>): Promise<void> {
+  async function withLane(
+    use: (fail: (error: Error) => void) => Promise<void>,
+    own?: Partial<WorkerDeps>,
+  ): Promise<void> {
     let fail: (error: Error) => void = () => undefined;
     const silence = new Promise<never>((_, reject) => (fail = reject));
     // It may be rejected before the lane awaits it.
     silence.catch(() => undefined);
-    const lane = startLane(await depsOf(harness, { database: databaseWhose(silence) }), wakeful);
+    const lane = startLane(await depsOf(harness, { database: databaseWhose(() => silence), ...own }), wakeful);
     try {
       await use(fail);
     } finally {
@@ -113,8 +162,9 @@ describe('a lane whose Redis became a replica', () => {
     await harness.add({ shopId: 1, materialId: 'VMAT-VAR-a' }, { operations });
     const warned: string[] = [];
     let fail: (error: Error) => void = () => undefined;
+    const silence = new Promise<never>((_, reject) => (fail = reject));
     const deps = await depsOf(harness, {
-      database: databaseWhose(new Promise<never>((_, reject) => (fail = reject))),
+      database: databaseWhose(() => silence),
       logger: pino({}, { write: (line) => warned.push(line) }),
     });
     await operator.config('RESETSTAT');
@@ -200,12 +250,30 @@ describe('a lane that is stopped', () => {
   });
 });
 
+describe('a lane that is stopped while Postgres fails it', () => {
+  const harness = useQueueHarness();
+
+  it('does not try again: beside a silent Postgres each try takes seconds', async () => {
+    const operations = [operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] })];
+    await harness.add({ shopId: 1, materialId: 'VMAT-VAR-a' }, { operations });
+    let begun = 0;
+    const acquireConnection = () => {
+      begun += 1;
+      lane.stop();
+      return Promise.reject(Object.assign(new Error('refused'), { code: '40P01' }));
+    };
+    const lane = startLane(await depsOf(harness, { database: databaseWhose(acquireConnection) }), wakeful);
+    await lane.done;
+    expect(begun).to.equal(1);
+  });
+});
+
 /** Nobody has to wake its lane. */
 const wakeful = { wait: () => Promise.resolve(), close: () => undefined };
 
-/** A Postgres that takes writes; whoever acquires a connection gets this promise. */
-function databaseWhose(connection: Promise<never>): Database {
-  const database = { client: { acquireConnection: () => connection }, raw: () => Promise.resolve({ rows: [] }) };
+/** A Postgres that takes writes. */
+function databaseWhose(acquireConnection: () => Promise<never>): Database {
+  const database = { client: { acquireConnection }, raw: () => Promise.resolve({ rows: [] }) };
   return database as unknown as Database;
 }
 

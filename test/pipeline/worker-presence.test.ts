@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { takeMaterials } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
-import { defineScripts } from '../../shared/queue/run-script.js';
+import { defineScripts, runScript } from '../../shared/queue/run-script.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import type { WorkerPresence } from '../../shared/queue/worker-presence.js';
 import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
@@ -65,6 +65,14 @@ describe('the presence of workers', () => {
     expect(await listed()).to.have.members([await idOf(one), await idOf(two)]);
     await two.presence.leave();
     expect(await listed()).to.deep.equal([await idOf(one)]);
+  });
+
+  it('of those whose beats have run out, and that of their database, is off the list with the next beat', async () => {
+    await harness.redis.zadd(keys.workers, 1, 'killed');
+    await harness.redis.zadd(keys.databases, 1, 'theirs');
+    await runScript(harness.redis, 'rmBeat', 'alive', 60_000, 'ours');
+    expect(await harness.redis.zrange(keys.workers, '0', '-1')).to.deep.equal(['alive']);
+    expect(await harness.redis.zrange(keys.databases, '0', '-1')).to.deep.equal(['ours']);
   });
 
   it('ends for good also where a beat was under way, and with every beat after it', async () => {

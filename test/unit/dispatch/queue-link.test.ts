@@ -61,14 +61,20 @@ describe('the subscription to replies', () => {
     await until(() => link?.connected().replies, { deadlineMs: soonMsMax, what: 'the replies to be heard again' });
   });
 
-  it('that Redis has refused is there once Redis allows it', async () => {
+  it('that Redis refuses is there once Redis allows it, at the start or later', async () => {
     const admin = new Redis(server.url);
     try {
       await admin.acl('SETUSER', 'default', 'resetchannels');
       link = await openQueueLink(server.url, pino({ level: 'silent' }));
       expect(link.connected().replies).to.equal(false);
+      const heard = () => link?.connected().replies === true;
       await admin.acl('SETUSER', 'default', 'allchannels');
-      await until(() => link?.connected().replies, { deadlineMs: soonMsMax, what: 'the replies to be heard' });
+      await until(heard, { deadlineMs: soonMsMax, what: 'the replies to be heard' });
+      // Redis then ends the connection, and refuses the next one's subscription: it must not end the process.
+      await admin.acl('SETUSER', 'default', 'resetchannels');
+      await until(() => !heard(), { deadlineMs: soonMsMax, what: 'the loss to be noticed' });
+      await admin.acl('SETUSER', 'default', 'allchannels');
+      await until(heard, { deadlineMs: soonMsMax, what: 'the replies to be heard again' });
     } finally {
       await admin.acl('SETUSER', 'default', 'allchannels');
       admin.disconnect();

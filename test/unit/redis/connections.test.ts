@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
 import { Unavailable } from '../../../shared/domain/unavailable.js';
 import { connectProducerRedis, connectWorkerRedis, untilReady } from '../../../shared/redis/connections.js';
@@ -67,6 +70,21 @@ describe('a connection to Redis that owes an answer', () => {
     } finally {
       redis.disconnect();
       await server.stop();
+    }
+  });
+
+  it('is given up, and made anew, also where it is silent from the start', async () => {
+    const sockets: Socket[] = [];
+    const silent = createServer((socket) => sockets.push(socket)).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const redis = connectProducerRedis(`redis://127.0.0.1:${String(port)}`, () => undefined);
+    try {
+      await until(() => sockets.length > 1, { deadlineMs: soonMsMax, what: 'another connection' });
+    } finally {
+      redis.disconnect();
+      for (const socket of sockets) socket.destroy();
+      silent.close();
     }
   });
 

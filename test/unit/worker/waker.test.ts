@@ -47,6 +47,14 @@ describe('the waker of a worker', () => {
     waker.close();
   });
 
+  it('lets all go on when it is closed, and nobody wait after that, though its connection answers nothing', async () => {
+    const redis = { blpop: () => new Promise(() => undefined), disconnect: () => undefined };
+    const waker = createWaker(redis as unknown as Redis);
+    const waiting = [waker.wait(), waker.wait()];
+    waker.close();
+    await Promise.all([...waiting, waker.wait()]);
+  });
+
   it('keeps the process no longer when it is closed again, after its connection has ended', async () => {
     const redis = new Redis(server.url);
     const waker = createWaker(redis);

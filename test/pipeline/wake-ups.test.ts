@@ -1,0 +1,60 @@
+import { expect } from 'chai';
+import { keys, queueName } from '../../shared/queue/names.js';
+import { runScript } from '../../shared/queue/run-script.js';
+import { useQueueHarness } from '../support/queue-harness.js';
+
+describe('an idle lane', () => {
+  const harness = useQueueHarness();
+  const ref = { shopId: 7, materialId: 'VMAT-VAR-a' };
+  const other = { shopId: 7, materialId: 'VMAT-VAR-b' };
+  const queue = queueName(ref);
+  /** How often somebody who waits would be woken. */
+  const wakeUps = () => harness.redis.llen(keys.wake);
+
+  /** As they are before something that makes the material ready. */
+  const preparations = {
+    unannounced: async () => {
+      await harness.add(ref, { id: 'job', isAnnounced: false });
+    },
+    taken: async () => {
+      await harness.add(ref);
+      await runScript(harness.redis, 'rmAdvance', 1, 'dead.token', 4_000, 64, 1_000_000);
+    },
+    ready: async () => {
+      for (const each of [ref, other]) await harness.add(each);
+    },
+  };
+
+  for (const [what, prepare, act] of [
+    ['an announcement', 'unannounced', () => harness.announce(ref)],
+    ['an announcement of what is still queued', 'unannounced', () => run('rmAnnounceQueued', queue, 'job')],
+    ['what is given back at once', 'taken', () => run('rmGiveBack', 0, 'uncounted', queue, 'dead.token')],
+    ['a sweep that finds a lease that ran out', 'taken', () => harness.runOut(queue).then(() => harness.sweep())],
+    ['the burial of who held it', 'taken', () => run('rmBury', 'dead')],
+    ['a take that leaves others ready', 'ready', () => harness.take(1)],
+  ] as const) {
+    it(`is woken by ${what}, once`, async () => {
+      await preparations[prepare]();
+      await harness.redis.del(keys.wake);
+      await act();
+      expect(await wakeUps()).to.equal(1);
+      await harness.announce({ ...ref, materialId: 'VMAT-VAR-c' });
+      expect(await wakeUps(), 'one announcement beside another').to.equal(1);
+    });
+  }
+
+  it('is not woken by what makes nothing ready', async () => {
+    await harness.add(ref);
+    await harness.redis.del(keys.wake);
+    await run('rmAnnounceQueued', queue, 'gone');
+    await run('rmBury', 'nobody');
+    await harness.announce(ref);
+    await harness.sweep();
+    await harness.take();
+    expect(await wakeUps()).to.equal(0);
+  });
+
+  function run(name: Parameters<typeof runScript>[1], ...args: (string | number)[]): Promise<unknown> {
+    return runScript(harness.redis, name, ...args);
+  }
+});

@@ -51,13 +51,7 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], times: CycleTimes
     groupByMaterial(exhausted),
     'its deliveries are exhausted, or its version is unknown',
   );
-  try {
-    return merge([refused, failed, await applyInTime(deps, groups, slice)]);
-  } catch (error) {
-    if (mayPass(error)) throw error;
-    deps.logger.error({ err: error, jobs: jobs.length }, 'A cycle failed; its operations run one at a time.');
-    return merge([refused, failed, ...(await applyOneByOne(deps, groups, slice))]);
-  }
+  return merge([refused, failed, ...(await applySound(deps, groups, slice))]);
 }
 
 /** What all transactions share that apply one slice of a cycle's jobs. */
@@ -101,6 +95,16 @@ function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {
 function countJobs(jobs: JobOfOurs[], part: OperationGroup[]): number {
   const ids = new Set(part.flatMap(({ operations }) => operations.map(({ id }) => id)));
   return jobs.filter(({ content }) => content.operations.some(({ id }) => ids.has(id))).length;
+}
+
+async function applySound(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): Promise<AppliedJobs[]> {
+  try {
+    return [await applyInTime(deps, groups, slice)];
+  } catch (error) {
+    if (mayPass(error)) throw error;
+    deps.logger.error({ err: error, jobs: slice.jobsIn(groups) }, 'A cycle failed; its operations run one at a time.');
+    return applyOneByOne(deps, groups, slice);
+  }
 }
 
 function applyInTime(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): Promise<AppliedJobs> {

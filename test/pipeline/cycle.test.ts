@@ -28,9 +28,12 @@ describe('a cycle that takes more than one transaction', () => {
   let shop: TestShop;
   /** What the ledger watch was told of. */
   let changed: MaterialRef[];
+  /** What the watch over held materials was told of: queues that were left out, and those that were worked on. */
+  let watched: { leftOut: string[]; worked: string[] }[];
   beforeEach(async () => {
     shop = await createTestShop(postgres.database, { materials: 2 });
     changed = [];
+    watched = [];
   });
 
   const ref = (index = 0) => ({ shopId: shop.shopId, materialId: shop.materialIds[index] ?? '' });
@@ -84,6 +87,7 @@ describe('a cycle that takes more than one transaction', () => {
     );
     expect(await recordOf(postgres.database, elsewhere.id)).to.equal('executed');
     expect(changed.map(queueName), 'what the ledger watch is told').to.deep.equal([queueName(ref(1))]);
+    expect(watched).to.deep.equal([{ leftOut: [queueName(ref())], worked: [queueName(ref(1))] }]);
     expect(await harness.jobs(ref(), 'wait')).to.deep.equal(jobs);
   });
 
@@ -157,7 +161,9 @@ describe('a cycle that takes more than one transaction', () => {
       keyMemoryMs: keyMemoryMsDefault,
       metrics: createWorkerMetrics(),
       ledgerWatch: { changed: (materials) => void changed.push(...materials), stop: () => Promise.resolve() },
-      watchLeftOut: () => undefined,
+      watchLeftOut: (leftOut, worked) => {
+        watched.push({ leftOut: [...leftOut], worked: worked.map(({ queue }) => queue) });
+      },
     };
     await runCycle(deps, await takeMaterials(harness.redis, presence, 32), () => false);
     return transactions;

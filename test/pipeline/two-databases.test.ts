@@ -4,6 +4,7 @@ import { exitCodes } from '../../shared/runtime/exit-codes.js';
 import { addOne, totalOf } from '../support/change.js';
 import { connectForTest } from '../support/database.js';
 import { scrape } from '../support/exposition.js';
+import type { Answer } from '../support/http.js';
 import { npmStart } from '../support/npm-start.js';
 import { createTestDatabase } from '../support/servers.js';
 import type { TestDatabase } from '../support/servers.js';
@@ -15,6 +16,8 @@ import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/until.js';
 
 const soonMsMax = 20_000;
+/** Beyond that, so that what is refused sooner was not refused at the end of its wait. */
+const longWait = { WAIT_MS: '60000', SHUTDOWN_TIMEOUT_MS: '70000' };
 
 interface Installation {
   service: Service;
@@ -27,7 +30,7 @@ describe('two installations on one Redis, which is a mistake', () => {
   let ours: Installation;
   let theirs: Installation;
   before(async () => {
-    const service = await startService();
+    const service = await startService({ apiEnv: longWait });
     theirDatabase = await createTestDatabase();
     ours = await install(service);
     const { redisUrl } = service;
@@ -92,10 +95,12 @@ describe('two installations on one Redis, which is a mistake', () => {
   it('the later one serves by itself once the workers of the first are gone, and not what was queued for those', async () => {
     const workers = ours.service.workers.splice(0);
     for (const worker of workers) worker.kill('SIGSTOP');
-    const queued = add(ours);
+    let answer: Answer | undefined;
+    void add(ours).then((answered) => (answer = answered));
     for (const worker of workers) worker.kill('SIGKILL');
     await untilServing(theirs.service);
-    expect((await queued).status).to.equal(503);
+    const queued = await until(() => answer, { deadlineMs: soonMsMax, what: 'the refusal of what was queued' });
+    expect(queued.status).to.equal(503);
     expect([await total(ours), await total(theirs)]).to.deep.equal([20, 0]);
     // Its shop has the same id as the one whose change has waited here, and so counts as late until that is seen anew.
     const isTaken = async () => {

@@ -8,7 +8,7 @@ import type { RouteRequest } from '../http/route.js';
 import { adjustInventory } from '../operations/adjust-inventory.js';
 import type { Services } from '../services.js';
 import { changeReply } from './change-reply.js';
-import { readIdempotency } from './idempotency.js';
+import { readIdempotency } from './read-idempotency.js';
 import { preferenceApplied, readPreferences } from './preferences.js';
 import { restWording } from './wording.js';
 

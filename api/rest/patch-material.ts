@@ -6,7 +6,7 @@ import { updateMaterial } from '../operations/update-material.js';
 import type { Services } from '../services.js';
 import { changeReply } from './change-reply.js';
 import { readIfMatch } from './entity-tag.js';
-import { readIdempotency } from './idempotency.js';
+import { readIdempotency } from './read-idempotency.js';
 import { materialReply } from './material-reply.js';
 import { restWording } from './wording.js';
 

@@ -11,8 +11,8 @@ import { operations } from '../../api/reference/operations.js';
 import { createReference } from '../../api/reference/reference.js';
 import { routes } from '../../api/rest/routes.js';
 import { statusByCode } from '../../shared/domain/errors.js';
-import { document, expectValid } from '../support/documented.js';
-import { routes as askedRoutes } from '../support/routes.js';
+import { document, expectValid } from '../support/http/documented.js';
+import { routes as askedRoutes } from '../support/http/routes.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
 
 const run = promisify(execFile);

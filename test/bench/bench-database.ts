@@ -3,10 +3,10 @@ import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
-import { execute } from '../support/execute.js';
-import { createTestDatabase, testPostgres } from '../support/servers.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { execute } from '../support/database/execute.js';
+import { createTestDatabase, testPostgres } from '../support/processes/servers.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 import type { BenchCatalogue } from './catalogue.js';
 import { batchMaterialCount, locationCount, materialCount } from './scenarios.js';
 

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { rememberOpen } from '../support/cleanup.js';
+import { rememberOpen } from '../support/processes/cleanup.js';
 
 /** Ends by itself, so that none goes on burning CPU if this process is killed. */
 const program = 'const end = Date.now() + 60_000; while (Date.now() < end);';

@@ -1,4 +1,4 @@
-import { execute } from '../support/execute.js';
+import { execute } from '../support/database/execute.js';
 
 /** Rows a statement, so that none holds the disk's log for minutes. */
 const rowsAStatement = 500_000;

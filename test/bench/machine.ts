@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { arch, cpus, loadavg, platform, release, totalmem } from 'node:os';
-import { readMachineTime, stolenPart } from '../support/machine-time.js';
+import { readMachineTime, stolenPart } from '../support/time/machine-time.js';
 
 /** What the figures were measured on; a ratio travels from one machine to another, a figure does not. */
 export interface Machine {

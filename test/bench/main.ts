@@ -1,6 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { readArguments } from '../load/read-arguments.js';
-import { closeAll } from '../support/cleanup.js';
+import { closeAll } from '../support/processes/cleanup.js';
 import { readServerSettings } from './bench-database.js';
 import { benchPage } from './bench-page.js';
 import { faultsIn, reportText } from './bench-report.js';

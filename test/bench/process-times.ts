@@ -1,6 +1,6 @@
 import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { statFields } from '../../shared/standalone/processes.js';
-import { msATick, readMachineTime } from '../support/machine-time.js';
+import { msATick, readMachineTime } from '../support/time/machine-time.js';
 
 /** The processes that a round's time is split among; `bench` is what only the benchmark needs. */
 export type ProcessRole = 'api' | 'worker' | 'redis' | 'postgres' | 'generator' | 'bench';

@@ -2,11 +2,11 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { Database } from '../../shared/database/connect.js';
 import { runFaultRounds } from '../support/faults/fault-rounds.js';
 import type { FaultRound } from '../support/faults/fault-rounds.js';
-import { connectForTest } from '../support/database.js';
-import { sizeOf } from '../support/long-run.js';
-import { startService } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import type { Proc } from '../support/service-process.js';
+import { connectForTest } from '../support/database/database.js';
+import { sizeOf } from '../support/long-run/long-run.js';
+import { startService } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import type { Proc } from '../support/processes/service-process.js';
 
 /** Right after an enqueue, or at random: that kills one of the two that stand and adds another. Some at a time. */
 const kills = ['after-add', 'at random', 'after-add', 'after-add', 'at random'];

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
 import { decidedTransaction } from '../../shared/database/decided-transaction.js';
-import { migrateTestDatabase, startTestPostgres } from '../support/servers.js';
-import type { TestServer } from '../support/servers.js';
-import { until } from '../support/until.js';
+import { migrateTestDatabase, startTestPostgres } from '../support/processes/servers.js';
+import type { TestServer } from '../support/processes/servers.js';
+import { until } from '../support/time/until.js';
 
 const recoveryMsMax = 60_000;
 const crashes = 4;

@@ -4,9 +4,9 @@ import { delimiter, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { isAlive, signal } from '../../shared/standalone/processes.js';
-import { npmStart } from '../support/npm-start.js';
+import { npmStart } from '../support/processes/npm-start.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { until } from '../support/until.js';
+import { until } from '../support/time/until.js';
 
 /** A second Ctrl-C within 500 ms of the first is its echo. */
 const noEchoMs = 700;

@@ -4,13 +4,13 @@ import { createServer } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
 import { isAlive } from '../../shared/standalone/processes.js';
-import { countCases } from '../support/count-cases.js';
-import { closeConnections } from '../support/http.js';
-import { adjust, levelOf, newestPidIn, processesOf } from '../support/npm-start-demo.js';
-import { npmStart, npmStartBehindShell } from '../support/npm-start.js';
-import type { Started } from '../support/npm-start.js';
+import { countCases } from '../support/long-run/count-cases.js';
+import { closeConnections } from '../support/http/http.js';
+import { adjust, levelOf, newestPidIn, processesOf } from '../support/processes/npm-start-demo.js';
+import { npmStart, npmStartBehindShell } from '../support/processes/npm-start.js';
+import type { Started } from '../support/processes/npm-start.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { until } from '../support/until.js';
+import { until } from '../support/time/until.js';
 
 /** T19 (reliability §2): within this time it works, or it exits with a message that says what to do. */
 const refusalMsMax = 15_000;

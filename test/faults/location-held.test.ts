@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne, adjust, totalOf } from '../support/change.js';
-import { connectForTest } from '../support/database.js';
-import { startService } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { addOne, adjust, totalOf } from '../support/shop/change.js';
+import { connectForTest } from '../support/database/database.js';
+import { startService } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 
 /** More than a worker's lanes, so that each of them meets a booking that has to wait. */
 const heldMaterials = 8;

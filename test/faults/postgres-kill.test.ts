@@ -1,20 +1,20 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne, totalOf } from '../support/change.js';
+import { addOne, totalOf } from '../support/shop/change.js';
 import { runFaultRounds } from '../support/faults/fault-rounds.js';
-import { connectForTest } from '../support/database.js';
+import { connectForTest } from '../support/database/database.js';
 import type { FaultRun } from '../support/faults/fault-run.js';
-import { request } from '../support/http.js';
-import { sizeOf } from '../support/long-run.js';
-import { migrateTestDatabase, startTestPostgres } from '../support/servers.js';
-import type { TestServer } from '../support/servers.js';
-import { startService, untilServing } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import { stopProcess } from '../support/service-process.js';
-import type { Proc } from '../support/service-process.js';
-import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { request } from '../support/http/http.js';
+import { sizeOf } from '../support/long-run/long-run.js';
+import { migrateTestDatabase, startTestPostgres } from '../support/processes/servers.js';
+import type { TestServer } from '../support/processes/servers.js';
+import { startService, untilServing } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import { stopProcess } from '../support/processes/service-process.js';
+import type { Proc } from '../support/processes/service-process.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 /** One fault in this many is a kill, the others end the workers' sessions: 200 and 1,000 in the long run. */
 const faultsAKill = 6;

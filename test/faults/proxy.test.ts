@@ -1,16 +1,16 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { addOne, totalOf } from '../support/change.js';
+import { addOne, totalOf } from '../support/shop/change.js';
 import type { Dice } from '../support/dice.js';
 import { runFaultRounds } from '../support/faults/fault-rounds.js';
 import type { Fault } from '../support/faults/fault.js';
 import type { FaultProxy } from '../support/faults/fault-proxy.js';
 import type { History } from '../support/history/history.js';
-import { sizeOf } from '../support/long-run.js';
+import { sizeOf } from '../support/long-run/long-run.js';
 import { linkNames, startProxiedService } from '../support/faults/proxied-service.js';
 import type { LinkName, ProxiedService } from '../support/faults/proxied-service.js';
-import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const kinds = ['partition', 'half-open', 'slow', 'reset'] as const;
 type Kind = (typeof kinds)[number];

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { counting } from '../support/counting.js';
+import { counting } from '../support/long-run/counting.js';
 import { createDice } from '../support/dice.js';
-import { scrape } from '../support/exposition.js';
-import { request } from '../support/http.js';
-import { sizeOf } from '../support/long-run.js';
-import { materialPath } from '../support/material-paths.js';
-import { useService } from '../support/use-service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { scrape } from '../support/metrics/exposition.js';
+import { request } from '../support/http/http.js';
+import { sizeOf } from '../support/long-run/long-run.js';
+import { materialPath } from '../support/http/material-paths.js';
+import { useService } from '../support/processes/use-service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const limit = 25;
 const windowMs = 1_000;

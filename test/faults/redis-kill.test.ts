@@ -1,19 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne, totalOf } from '../support/change.js';
+import { addOne, totalOf } from '../support/shop/change.js';
 import { runFaultRounds } from '../support/faults/fault-rounds.js';
-import { connectForTest } from '../support/database.js';
+import { connectForTest } from '../support/database/database.js';
 import type { FaultRun } from '../support/faults/fault-run.js';
-import { request } from '../support/http.js';
-import { sizeOf } from '../support/long-run.js';
+import { request } from '../support/http/http.js';
+import { sizeOf } from '../support/long-run/long-run.js';
 import { timesFigures } from '../support/faults/recovery.js';
-import { startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
-import { startService, untilServing } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { startTestRedis } from '../support/processes/servers.js';
+import type { TestRedis } from '../support/processes/servers.js';
+import { startService, untilServing } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 /** One flush, then kills: 100 and 300 in the long run. */
 const faultsARound = 4;

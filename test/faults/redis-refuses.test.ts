@@ -1,18 +1,18 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne, totalOf } from '../support/change.js';
+import { addOne, totalOf } from '../support/shop/change.js';
 import { startFaultProxy } from '../support/faults/fault-proxy.js';
-import { connectForTest } from '../support/database.js';
-import { scrape } from '../support/exposition.js';
-import { request } from '../support/http.js';
-import { startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
-import { startService, untilServing } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { connectForTest } from '../support/database/database.js';
+import { scrape } from '../support/metrics/exposition.js';
+import { request } from '../support/http/http.js';
+import { startTestRedis } from '../support/processes/servers.js';
+import type { TestRedis } from '../support/processes/servers.js';
+import { startService, untilServing } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 20_000;
 

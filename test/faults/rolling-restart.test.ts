@@ -4,25 +4,25 @@ import { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
 import { leaseMs } from '../../shared/queue/leases.js';
 import { keys } from '../../shared/queue/names.js';
-import { addOne, totalOf } from '../support/change.js';
+import { addOne, totalOf } from '../support/shop/change.js';
 import { runFaultRounds } from '../support/faults/fault-rounds.js';
 import type { FaultRound } from '../support/faults/fault-rounds.js';
-import { connectForTest } from '../support/database.js';
+import { connectForTest } from '../support/database/database.js';
 import { startFaultRun } from '../support/faults/fault-run.js';
-import { closeConnections, hasIdleConnection } from '../support/http.js';
-import { sizeOf } from '../support/long-run.js';
-import { useService } from '../support/use-service.js';
-import { startService, untilServing } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import type { Proc } from '../support/service-process.js';
-import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { closeConnections, hasIdleConnection } from '../support/http/http.js';
+import { sizeOf } from '../support/long-run/long-run.js';
+import { useService } from '../support/processes/use-service.js';
+import { startService, untilServing } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import type { Proc } from '../support/processes/service-process.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const pauseMsMax = 300;
 const answeredMsMax = 30_000;
 
 /**
- * The balancer in front of the APIs is the clients' own connection pool (`test/support/http.ts`). Just before the
+ * The balancer in front of the APIs is the clients' own connection pool (`test/support/http/http.ts`). Just before the
  * SIGTERM it is told, as orchestrators tell it, and opens no new connection to that API. It goes on using open ones
  * until `Connection: close`, the end of the connection, or half a second of idleness, after which a balancer should not
  * trust a connection. So what must hold is that no request is reset on a connection that was not announced as closing.

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { mintKey } from '../../shared/keys/api-key-format.js';
-import { request } from '../support/http.js';
-import { runMigrate } from '../support/run-migrate.js';
-import { createEmptyDatabase, startTestRedis } from '../support/servers.js';
-import type { TestDatabase, TestRedis } from '../support/servers.js';
-import { startProcess, stopProcess } from '../support/service-process.js';
-import { until } from '../support/until.js';
+import { request } from '../support/http/http.js';
+import { runMigrate } from '../support/processes/run-migrate.js';
+import { createEmptyDatabase, startTestRedis } from '../support/processes/servers.js';
+import type { TestDatabase, TestRedis } from '../support/processes/servers.js';
+import { startProcess, stopProcess } from '../support/processes/service-process.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 20_000;
 

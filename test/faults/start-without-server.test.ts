@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { freePort } from '../../shared/standalone/ports.js';
-import { useDatabase } from '../support/database.js';
-import { runShipped, shipped } from '../support/run-shipped.js';
-import { startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
-import { startProcess, stopProcess } from '../support/service-process.js';
+import { useDatabase } from '../support/database/database.js';
+import { runShipped, shipped } from '../support/processes/run-shipped.js';
+import { startTestRedis } from '../support/processes/servers.js';
+import type { TestRedis } from '../support/processes/servers.js';
+import { startProcess, stopProcess } from '../support/processes/service-process.js';
 
 describe('a process that starts without one of its servers', () => {
   const own = useDatabase();

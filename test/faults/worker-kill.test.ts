@@ -1,15 +1,15 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne, totalOf } from '../support/change.js';
+import { addOne, totalOf } from '../support/shop/change.js';
 import { runFaultRounds } from '../support/faults/fault-rounds.js';
 import type { FaultRound } from '../support/faults/fault-rounds.js';
-import { connectForTest } from '../support/database.js';
-import { sizeOf } from '../support/long-run.js';
-import { startService } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import type { Proc } from '../support/service-process.js';
-import { createTestShop } from '../support/shop.js';
+import { connectForTest } from '../support/database/database.js';
+import { sizeOf } from '../support/long-run/long-run.js';
+import { startService } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import type { Proc } from '../support/processes/service-process.js';
+import { createTestShop } from '../support/shop/shop.js';
 
 /** Every marked place in a worker's cycle, in its order. */
 const places = [

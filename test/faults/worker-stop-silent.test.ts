@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { addOne, totalOf } from '../support/change.js';
+import { addOne, totalOf } from '../support/shop/change.js';
 import { startProxiedService } from '../support/faults/proxied-service.js';
 import type { ProxiedService } from '../support/faults/proxied-service.js';
-import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 20_000;
 

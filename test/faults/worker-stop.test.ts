@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { runFaultRounds } from '../support/faults/fault-rounds.js';
 import type { FaultRun } from '../support/faults/fault-run.js';
-import { sizeOf } from '../support/long-run.js';
-import { useService } from '../support/use-service.js';
-import type { Service } from '../support/service.js';
-import { stopProcess } from '../support/service-process.js';
-import type { Proc } from '../support/service-process.js';
-import { totalOf, addOne } from '../support/change.js';
-import { createTestShop } from '../support/shop.js';
+import { sizeOf } from '../support/long-run/long-run.js';
+import { useService } from '../support/processes/use-service.js';
+import type { Service } from '../support/processes/service.js';
+import { stopProcess } from '../support/processes/service-process.js';
+import type { Proc } from '../support/processes/service-process.js';
+import { totalOf, addOne } from '../support/shop/change.js';
+import { createTestShop } from '../support/shop/shop.js';
 
 /** Where a worker that stands still and comes back could do the most harm. */
 const places = ['after-take', 'after-lock', 'before-commit', 'at-commit', 'after-commit'];

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
-import type { Answer } from '../support/http.js';
-import { afterOwnTime } from '../support/own-time.js';
+import type { Answer } from '../support/http/http.js';
+import { afterOwnTime } from '../support/time/own-time.js';
 import { createReader } from './wire.js';
 
 /** All that came of some bytes on a connection of their own. */

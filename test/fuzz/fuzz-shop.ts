@@ -1,7 +1,7 @@
 import type { Database } from '../../shared/database/connect.js';
 import { createMaterials } from '../../shared/database/create-materials.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 
 /** The one material of the platform, which is not connected. */
 export const platformId = '8005';

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import { errorSchema } from '../../shared/contract/envelope.js';
 import { problemSchema } from '../../shared/contract/problem.js';
 import { statusByCode } from '../../shared/domain/errors.js';
-import { document, expectDocumented, expectValid } from '../support/documented.js';
-import type { Answer } from '../support/http.js';
-import { lacksCpu } from '../support/refusals.js';
+import { document, expectDocumented, expectValid } from '../support/http/documented.js';
+import type { Answer } from '../support/http/http.js';
+import { lacksCpu } from '../support/http/refusals.js';
 import type { Schema } from './generate/values.js';
 
 export interface Judged {

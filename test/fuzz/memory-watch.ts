@@ -1,5 +1,5 @@
-import type { Count, Figure } from '../support/counting.js';
-import { residentMib } from '../support/resident-memory.js';
+import type { Count, Figure } from '../support/long-run/counting.js';
+import { residentMib } from '../support/memory/resident-memory.js';
 
 /** Above what one full collection more or less makes; a leak of a kilobyte a request passes it after 100,000. */
 const growthMibMax = 64;

@@ -1,4 +1,4 @@
-import type { Count } from '../support/counting.js';
+import type { Count } from '../support/long-run/counting.js';
 
 /** What runs cases, one after the other. */
 export interface Lane {

@@ -5,8 +5,8 @@ import { createMaterials } from '../../shared/database/create-materials.js';
 import { addLocations } from '../../shared/database/locations.js';
 import { parseKey } from '../../shared/keys/api-key-format.js';
 import { startStandInPlatform } from '../../shared/standalone/stand-in-platform.js';
-import { connectPlatform } from '../support/platform.js';
-import { createTestShop } from '../support/shop.js';
+import { connectPlatform } from '../support/shop/platform.js';
+import { createTestShop } from '../support/shop/shop.js';
 
 /** One of two shops whose things have the same names, but texts of their own. */
 export interface MarkedShop {

@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
-import type { Answer } from '../support/http.js';
-import { afterOwnTime } from '../support/own-time.js';
+import type { Answer } from '../support/http/http.js';
+import { afterOwnTime } from '../support/time/own-time.js';
 
 /**
  * A connection that sends bytes as they are, and reads what comes back as answers, which must be whole and in order.

@@ -1,8 +1,8 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { createInterface } from 'node:readline';
-import { rememberOpen } from '../support/cleanup.js';
-import { until } from '../support/until.js';
+import { rememberOpen } from '../support/processes/cleanup.js';
+import { until } from '../support/time/until.js';
 import type { CallMessage, ChildMessage } from './parent-channel.js';
 
 /** A process of our own that answers calls. */

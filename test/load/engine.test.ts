@@ -1,7 +1,7 @@
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
-import { until } from '../support/until.js';
+import { until } from '../support/time/until.js';
 import type { LoadOrder } from './generator/load-run.js';
 import { createOpenLoop } from './generator/loop.js';
 import { planRequests } from './generator/plan-requests.js';

@@ -1,6 +1,6 @@
 import { writeFile } from 'node:fs/promises';
 import { outliveLostOutput } from '../../shared/runtime/lost-output.js';
-import { closeAll } from '../support/cleanup.js';
+import { closeAll } from '../support/processes/cleanup.js';
 import { findService, WrongUsage } from './find-service.js';
 import { startGenerators } from './generators.js';
 import { createInterrupt } from './interrupt.js';

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
-import type { Progress } from '../support/counting.js';
+import type { Progress } from '../support/long-run/counting.js';
 import { grepOf } from './find-tests.js';
 import type { LongTest } from './find-tests.js';
 import { readTallyFile } from './tally-file.js';

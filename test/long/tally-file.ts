@@ -1,6 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
-import type { Progress } from '../support/counting.js';
-import type { Tally } from '../support/long-run.js';
+import type { Progress } from '../support/long-run/counting.js';
+import type { Tally } from '../support/long-run/long-run.js';
 
 /** What a run has written so far: its tallies, and the newest progress of what is still being counted. */
 export interface Told {

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { request } from '../support/http.js';
-import { startService } from '../support/service.js';
-import type { Service } from '../support/service.js';
+import { request } from '../support/http/http.js';
+import { startService } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
 
 const deadlineMs = 5_000;
 

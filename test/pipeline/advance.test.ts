@@ -3,7 +3,7 @@ import { giveBack, leaseMs } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import { keys, materialOfQueue, queueName } from '../../shared/queue/names.js';
-import { useQueueHarness, workedOff } from '../support/queue-harness.js';
+import { useQueueHarness, workedOff } from '../support/redis/queue-harness.js';
 
 const many = 32;
 

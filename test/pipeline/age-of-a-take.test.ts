@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { takeMaterials } from '../../shared/queue/leases.js';
-import { useQueueHarness } from '../support/queue-harness.js';
-import { standStill } from '../support/stand-still.js';
+import { useQueueHarness } from '../support/redis/queue-harness.js';
+import { standStill } from '../support/processes/stand-still.js';
 
 describe('the age of what a lane has taken', () => {
   const harness = useQueueHarness();

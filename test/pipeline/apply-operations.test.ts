@@ -11,12 +11,12 @@ import type { Operation, OperationOutcome } from '../../shared/domain/operation.
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
 import { operationExpiryMs } from '../../shared/inventory/time-limits.js';
-import { connectForTest } from '../support/database.js';
-import { racingDatabase, recordCancelled } from '../support/racing-database.js';
-import { createTestDatabase } from '../support/servers.js';
-import type { TestDatabase } from '../support/servers.js';
-import { createTestShop, operationOf } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { connectForTest } from '../support/database/database.js';
+import { racingDatabase, recordCancelled } from '../support/database/racing-database.js';
+import { createTestDatabase } from '../support/processes/servers.js';
+import type { TestDatabase } from '../support/processes/servers.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 
 describe('the apply step', () => {
   let server: TestDatabase;

@@ -6,11 +6,11 @@ import type { Operation, OperationOutcome } from '../../shared/domain/operation.
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
 import { operationExpiryMs } from '../../shared/inventory/time-limits.js';
-import { totalOf } from '../support/change.js';
-import { useDatabase } from '../support/database.js';
-import { racingDatabase, recordCancelled } from '../support/racing-database.js';
-import { createTestShop, operationOf } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { totalOf } from '../support/shop/change.js';
+import { useDatabase } from '../support/database/database.js';
+import { racingDatabase, recordCancelled } from '../support/database/racing-database.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 
 describe('what the apply step looks at before the rules', () => {
   const postgres = useDatabase({ poolMax: 2, pipeline: true });

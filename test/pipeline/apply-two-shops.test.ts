@@ -3,8 +3,8 @@ import { findLevels } from '../../shared/database/levels.js';
 import { findMaterial } from '../../shared/database/materials.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
-import { useDatabase } from '../support/database.js';
-import { createTestShop, operationOf } from '../support/shop.js';
+import { useDatabase } from '../support/database/database.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
 
 describe('a cycle that holds the same material id of two shops', () => {
   const postgres = useDatabase({ poolMax: 2, pipeline: true });

@@ -3,9 +3,9 @@ import { expect } from 'chai';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { createTransaction } from '../../shared/redis/batch.js';
-import { outlivingBytes } from '../support/outliving.js';
-import { useQueueHarness, workedOff } from '../support/queue-harness.js';
-import { pipelineKeys } from '../support/redis-keys.js';
+import { outlivingBytes } from '../support/memory/outliving.js';
+import { useQueueHarness, workedOff } from '../support/redis/queue-harness.js';
+import { pipelineKeys } from '../support/redis/redis-keys.js';
 
 /** What `shared/queue` leans on inside BullMQ. A new version that moves any of it must fail here first. */
 describe('the layout of BullMQ', () => {

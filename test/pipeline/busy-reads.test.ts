@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { withLockedTable } from '../support/broken-storage.js';
-import { ask, useHttpService } from '../support/http-service.js';
-import { inventoryPath, listPath } from '../support/material-paths.js';
-import { expectData } from '../support/reply.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { withLockedTable } from '../support/database/broken-storage.js';
+import { ask, useHttpService } from '../support/http/http-service.js';
+import { inventoryPath, listPath } from '../support/http/material-paths.js';
+import { expectData } from '../support/http/reply.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 20_000;
 /** Longer than an answer of Postgres counts: from then on a health that cannot ask refuses every write. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
-import { applyAsLane } from '../support/apply-as-lane.js';
-import { useDatabase } from '../support/database.js';
-import { createTestShop, operationOf } from '../support/shop.js';
+import { applyAsLane } from '../support/shop/apply-as-lane.js';
+import { useDatabase } from '../support/database/database.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
 
 /** A transaction is tried over this many connections before its materials are given back. */
 const connections = 3;

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne } from '../support/change.js';
-import { connectForTest } from '../support/database.js';
-import { pipelineKeys } from '../support/redis-keys.js';
-import { lacksCpu } from '../support/refusals.js';
-import { startService } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { addOne } from '../support/shop/change.js';
+import { connectForTest } from '../support/database/database.js';
+import { pipelineKeys } from '../support/redis/redis-keys.js';
+import { lacksCpu } from '../support/http/refusals.js';
+import { startService } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const materials = 1_000;
 const clients = 48;

@@ -7,13 +7,13 @@ import type { Operation, OperationOutcome } from '../../shared/domain/operation.
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
 import { importMaterials } from '../../shared/manage/import-materials.js';
-import { totalOf } from '../support/change.js';
-import { useDatabase } from '../support/database.js';
-import { racingDatabase } from '../support/racing-database.js';
-import { createTestShop, operationOf } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { totalOf } from '../support/shop/change.js';
+import { useDatabase } from '../support/database/database.js';
+import { racingDatabase } from '../support/database/racing-database.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { until } from '../support/until.js';
+import { until } from '../support/time/until.js';
 
 const materialId = 'VMAT-VAR-later';
 const idempotency = { scope: '09', requestHash: 'aa' };

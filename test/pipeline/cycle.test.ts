@@ -13,11 +13,11 @@ import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import { runCycle } from '../../worker/cycle.js';
 import type { WorkerDeps } from '../../worker/deps.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
-import { recordOf, totalOf } from '../support/change.js';
-import { useDatabase } from '../support/database.js';
-import { useQueueHarness } from '../support/queue-harness.js';
-import { createTestShop, operationOf } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { recordOf, totalOf } from '../support/shop/change.js';
+import { useDatabase } from '../support/database/database.js';
+import { useQueueHarness } from '../support/redis/queue-harness.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 
 /** In the worker, a transaction with ten thousand rows takes no further job; a request has a thousand at most. */
 const [largeOperations, rowsMax] = [10, 1_000];

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { cancelOperations } from '../../shared/database/operations.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
-import { applyAsLane } from '../support/apply-as-lane.js';
-import { useDatabase } from '../support/database.js';
-import { createTestShop, operationOf } from '../support/shop.js';
+import { applyAsLane } from '../support/shop/apply-as-lane.js';
+import { useDatabase } from '../support/database/database.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
 
 const deliveriesMax = 25;
 

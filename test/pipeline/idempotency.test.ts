@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne, totalOf } from '../support/change.js';
-import { request } from '../support/http.js';
-import type { Answer } from '../support/http.js';
-import { useService } from '../support/use-service.js';
-import type { Service } from '../support/service.js';
-import { stopProcess } from '../support/service-process.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { addOne, totalOf } from '../support/shop/change.js';
+import { request } from '../support/http/http.js';
+import type { Answer } from '../support/http/http.js';
+import { useService } from '../support/processes/use-service.js';
+import type { Service } from '../support/processes/service.js';
+import { stopProcess } from '../support/processes/service-process.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const healthyMsMax = 10_000;
 const hourMs = 3_600_000;

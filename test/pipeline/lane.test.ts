@@ -8,12 +8,12 @@ import { ServesAnotherDatabase, createWorkerPresence } from '../../shared/queue/
 import type { WorkerDeps } from '../../worker/deps.js';
 import { startLane } from '../../worker/lane.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
-import { totalOf } from '../support/change.js';
-import { useDatabase } from '../support/database.js';
-import { useQueueHarness } from '../support/queue-harness.js';
-import type { QueueHarness } from '../support/queue-harness.js';
-import { createTestShop, operationOf } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { totalOf } from '../support/shop/change.js';
+import { useDatabase } from '../support/database/database.js';
+import { useQueueHarness } from '../support/redis/queue-harness.js';
+import type { QueueHarness } from '../support/redis/queue-harness.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 /** Longer than a cycle may take; then its lane counts as stuck. */
 const stuckMs = 30_000;

@@ -2,13 +2,13 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
-import { connectForTest } from '../support/database.js';
+import { connectForTest } from '../support/database/database.js';
 import type { Attempt, History, Intent, SentRow } from '../support/history/history.js';
 import { checkHistory } from '../support/history/ledger-checker.js';
-import { createTestDatabase } from '../support/servers.js';
-import type { TestDatabase } from '../support/servers.js';
-import { createTestShop, operationOf } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { createTestDatabase } from '../support/processes/servers.js';
+import type { TestDatabase } from '../support/processes/servers.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 
 /** A checker that finds nothing proves nothing: each of these histories has one fault, which it must report. */
 describe('the checker of histories', () => {

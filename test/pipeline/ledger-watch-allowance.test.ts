@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { startLedgerWatch } from '../../worker/ledger-watch.js';
-import { useDatabase } from '../support/database.js';
-import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { useDatabase } from '../support/database/database.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 20_000;
 const [secondMs, rowsASecond] = [1_000, 5];

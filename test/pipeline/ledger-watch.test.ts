@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne } from '../support/change.js';
-import { scrape } from '../support/exposition.js';
-import { useService } from '../support/use-service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { addOne } from '../support/shop/change.js';
+import { scrape } from '../support/metrics/exposition.js';
+import { useService } from '../support/processes/use-service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 20_000;
 const mismatches = 'raw_materials_ledger_mismatches_total';

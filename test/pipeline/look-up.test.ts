@@ -1,17 +1,17 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
-import { addOne, totalOf } from '../support/change.js';
-import { connectForTest } from '../support/database.js';
-import type { Answer } from '../support/http.js';
-import { openQueueHarness } from '../support/queue-harness.js';
-import type { QueueHarness } from '../support/queue-harness.js';
-import { pipelineKeys } from '../support/redis-keys.js';
-import { startService } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { addOne, totalOf } from '../support/shop/change.js';
+import { connectForTest } from '../support/database/database.js';
+import type { Answer } from '../support/http/http.js';
+import { openQueueHarness } from '../support/redis/queue-harness.js';
+import type { QueueHarness } from '../support/redis/queue-harness.js';
+import { pipelineKeys } from '../support/redis/redis-keys.js';
+import { startService } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 10_000;
 

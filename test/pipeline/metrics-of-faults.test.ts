@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne } from '../support/change.js';
-import { scrape } from '../support/exposition.js';
-import { whileHeld } from '../support/hold-workers.js';
-import { request } from '../support/http.js';
-import { pipelineKeys } from '../support/redis-keys.js';
-import { useService } from '../support/use-service.js';
-import { untilServing } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { addOne } from '../support/shop/change.js';
+import { scrape } from '../support/metrics/exposition.js';
+import { whileHeld } from '../support/processes/hold-workers.js';
+import { request } from '../support/http/http.js';
+import { pipelineKeys } from '../support/redis/redis-keys.js';
+import { useService } from '../support/processes/use-service.js';
+import { untilServing } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 15_000;
 

@@ -1,18 +1,18 @@
 import { request as sendRequest } from 'node:http';
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne, adjust } from '../support/change.js';
-import { scrape } from '../support/exposition.js';
-import type { Sample, Scrape } from '../support/exposition.js';
-import { whileHeld } from '../support/hold-workers.js';
-import { request } from '../support/http.js';
-import { rawUntilClosed } from '../support/raw-exchange.js';
-import { alertExpressions, dashboardExpressions, groupedBy, namedIn } from '../support/promql.js';
-import { useService } from '../support/use-service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { addOne, adjust } from '../support/shop/change.js';
+import { scrape } from '../support/metrics/exposition.js';
+import type { Sample, Scrape } from '../support/metrics/exposition.js';
+import { whileHeld } from '../support/processes/hold-workers.js';
+import { request } from '../support/http/http.js';
+import { rawUntilClosed } from '../support/http/raw-exchange.js';
+import { alertExpressions, dashboardExpressions, groupedBy, namedIn } from '../support/metrics/promql.js';
+import { useService } from '../support/processes/use-service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 15_000;
 

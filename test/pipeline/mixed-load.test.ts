@@ -4,12 +4,12 @@ import { createDice } from '../support/dice.js';
 import { countStatuses } from '../support/history/history.js';
 import { checkHistory } from '../support/history/ledger-checker.js';
 import { startRecordedLoad } from '../support/history/recorded-load.js';
-import { pipelineKeys } from '../support/redis-keys.js';
-import { watchRefusals } from '../support/refusals.js';
-import { useService } from '../support/use-service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { pipelineKeys } from '../support/redis/redis-keys.js';
+import { watchRefusals } from '../support/http/refusals.js';
+import { useService } from '../support/processes/use-service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const changesMin = 4_000;
 const enoughMsMax = 40_000;

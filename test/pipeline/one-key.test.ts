@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { adjust, totalOf } from '../support/change.js';
-import { counting } from '../support/counting.js';
+import { adjust, totalOf } from '../support/shop/change.js';
+import { counting } from '../support/long-run/counting.js';
 import { createDice } from '../support/dice.js';
 import type { Dice } from '../support/dice.js';
-import type { Answer } from '../support/http.js';
-import { sizeOf } from '../support/long-run.js';
-import { useService } from '../support/use-service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import type { Answer } from '../support/http/http.js';
+import { sizeOf } from '../support/long-run/long-run.js';
+import { useService } from '../support/processes/use-service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 
 const copiesMax = 16;
 /** Materials worked on side by side, one key at a time on each; their totals are checked after `keysABatch` keys. */

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
-import { counting } from '../support/counting.js';
+import { counting } from '../support/long-run/counting.js';
 import { createDice } from '../support/dice.js';
 import { countStatuses } from '../support/history/history.js';
 import { checkHistory } from '../support/history/ledger-checker.js';
 import { startRecordedLoad } from '../support/history/recorded-load.js';
-import { isLongRun, sizeOf } from '../support/long-run.js';
-import { watchRefusals } from '../support/refusals.js';
-import { useService } from '../support/use-service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
+import { isLongRun, sizeOf } from '../support/long-run/long-run.js';
+import { watchRefusals } from '../support/http/refusals.js';
+import { useService } from '../support/processes/use-service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
 
 const clients = 16;
 const requestsAClient = isLongRun ? 200 : 25;

@@ -3,11 +3,11 @@ import type { Operation } from '../../shared/domain/operation.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { queueName } from '../../shared/queue/names.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
-import { applyAsLane } from '../support/apply-as-lane.js';
-import { totalOf } from '../support/change.js';
-import { useDatabase } from '../support/database.js';
-import { createTestShop, operationOf } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { applyAsLane } from '../support/shop/apply-as-lane.js';
+import { totalOf } from '../support/shop/change.js';
+import { useDatabase } from '../support/database/database.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 
 /**
  * Postgres ends a statement of a cycle after three seconds. One that books more weight than it may takes four, whatever

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { keys, queueName } from '../../shared/queue/names.js';
-import { useQueueHarness, workedOff } from '../support/queue-harness.js';
+import { useQueueHarness, workedOff } from '../support/redis/queue-harness.js';
 
 const shopId = 1;
 const line = `${keys.ready}:${String(shopId)}`;

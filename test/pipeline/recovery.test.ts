@@ -3,8 +3,8 @@ import { giveBack, giveBackUntriedIn } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { createBatch } from '../../shared/redis/batch.js';
-import { useQueueHarness, workedOff } from '../support/queue-harness.js';
-import { pipelineKeys } from '../support/redis-keys.js';
+import { useQueueHarness, workedOff } from '../support/redis/queue-harness.js';
+import { pipelineKeys } from '../support/redis/redis-keys.js';
 
 describe('what owners leave behind, and idle materials', () => {
   const harness = useQueueHarness();

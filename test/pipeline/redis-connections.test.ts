@@ -8,9 +8,9 @@ import {
   connectWorkerRedis,
   untilReady,
 } from '../../shared/redis/connections.js';
-import { startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
-import { until } from '../support/until.js';
+import { startTestRedis } from '../support/processes/servers.js';
+import type { TestRedis } from '../support/processes/servers.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 10_000;
 

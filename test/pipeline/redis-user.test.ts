@@ -2,15 +2,15 @@ import { readFile } from 'node:fs/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne, totalOf } from '../support/change.js';
-import { connectForTest } from '../support/database.js';
-import { scrape } from '../support/exposition.js';
-import { createTestDatabase, startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
-import { startService, untilServing } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { addOne, totalOf } from '../support/shop/change.js';
+import { connectForTest } from '../support/database/database.js';
+import { scrape } from '../support/metrics/exposition.js';
+import { createTestDatabase, startTestRedis } from '../support/processes/servers.js';
+import type { TestRedis } from '../support/processes/servers.js';
+import { startService, untilServing } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 
 /** The handbook's: our keys and channels, and no command that looks at or changes what belongs to others. */
 const rules = '~{raw-materials}* ~raw-materials:* &{raw-materials}* +@all -@admin -@dangerous +info +client|list';

@@ -1,9 +1,9 @@
 import fc from 'fast-check';
-import { counting } from '../support/counting.js';
+import { counting } from '../support/long-run/counting.js';
 import { createDice } from '../support/dice.js';
-import { sizeOf } from '../support/long-run.js';
-import { startTestRedis } from '../support/servers.js';
-import type { TestRedis } from '../support/servers.js';
+import { sizeOf } from '../support/long-run/long-run.js';
+import { startTestRedis } from '../support/processes/servers.js';
+import type { TestRedis } from '../support/processes/servers.js';
 import { apiCommands } from './scheduling-model/api-commands.js';
 import { drain } from './scheduling-model/drain.js';
 import { faultCommands } from './scheduling-model/fault-commands.js';

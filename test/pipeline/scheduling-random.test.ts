@@ -3,8 +3,8 @@ import { giveBack, renewLeases } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { createDice } from '../support/dice.js';
-import { useQueueHarness, workedOff } from '../support/queue-harness.js';
-import { pipelineKeys } from '../support/redis-keys.js';
+import { useQueueHarness, workedOff } from '../support/redis/queue-harness.js';
+import { pipelineKeys } from '../support/redis/redis-keys.js';
 
 describe('the scheduling of materials, at random', () => {
   const harness = useQueueHarness();

@@ -4,9 +4,9 @@ import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, materialOfQueue, queueName } from '../../shared/queue/names.js';
 import { operationsJob } from '../../shared/queue/job-format.js';
 import { runScript } from '../../shared/queue/run-script.js';
-import { useQueueHarness, workedOff } from '../support/queue-harness.js';
-import { pipelineKeys } from '../support/redis-keys.js';
-import { monitorRedis } from '../support/redis-monitor.js';
+import { useQueueHarness, workedOff } from '../support/redis/queue-harness.js';
+import { pipelineKeys } from '../support/redis/redis-keys.js';
+import { monitorRedis } from '../support/redis/redis-monitor.js';
 
 const many = 32;
 /** An age that nothing in here comes to by itself. */

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { revokeKey } from '../../shared/database/api-keys.js';
 import type { Database } from '../../shared/database/connect.js';
-import { addOne, totalOf } from '../support/change.js';
+import { addOne, totalOf } from '../support/shop/change.js';
 import { createDice } from '../support/dice.js';
-import { request } from '../support/http.js';
+import { request } from '../support/http/http.js';
 import { checkHistory } from '../support/history/ledger-checker.js';
 import { startRecordedLoad } from '../support/history/recorded-load.js';
-import { useService } from '../support/use-service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { useService } from '../support/processes/use-service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 10_000;
 

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import type { Operation } from '../../shared/domain/operation.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
-import { useDatabase } from '../support/database.js';
-import { createTestShop, operationOf } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { useDatabase } from '../support/database/database.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 
 const [dayMs, minuteMs] = [86_400_000, 60_000];
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, materialOfQueue } from '../../shared/queue/names.js';
-import { useQueueHarness } from '../support/queue-harness.js';
+import { useQueueHarness } from '../support/redis/queue-harness.js';
 
 describe('the turns of shops', () => {
   const harness = useQueueHarness();

@@ -1,19 +1,19 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { exitCodes } from '../../shared/runtime/exit-codes.js';
-import { addOne, totalOf } from '../support/change.js';
-import { connectForTest } from '../support/database.js';
-import { scrape } from '../support/exposition.js';
-import type { Answer } from '../support/http.js';
-import { npmStart } from '../support/npm-start.js';
-import { createTestDatabase } from '../support/servers.js';
-import type { TestDatabase } from '../support/servers.js';
-import { startService, untilServing } from '../support/service.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
+import { addOne, totalOf } from '../support/shop/change.js';
+import { connectForTest } from '../support/database/database.js';
+import { scrape } from '../support/metrics/exposition.js';
+import type { Answer } from '../support/http/http.js';
+import { npmStart } from '../support/processes/npm-start.js';
+import { createTestDatabase } from '../support/processes/servers.js';
+import type { TestDatabase } from '../support/processes/servers.js';
+import { startService, untilServing } from '../support/processes/service.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
-import { until } from '../support/until.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 20_000;
 /** Beyond that, so that what is refused sooner was not refused at the end of its wait. */

@@ -2,14 +2,14 @@ import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from '../../shared/database/connect.js';
-import { adjust, totalOf } from '../support/change.js';
-import { whileHeld } from '../support/hold-workers.js';
-import { expectData } from '../support/reply.js';
-import type { Service } from '../support/service.js';
-import { createTestShop } from '../support/shop.js';
-import type { TestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
-import { useService } from '../support/use-service.js';
+import { adjust, totalOf } from '../support/shop/change.js';
+import { whileHeld } from '../support/processes/hold-workers.js';
+import { expectData } from '../support/http/reply.js';
+import type { Service } from '../support/processes/service.js';
+import { createTestShop } from '../support/shop/shop.js';
+import type { TestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
+import { useService } from '../support/processes/use-service.js';
 
 const deadlineMs = 10_000;
 

@@ -3,11 +3,11 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import { createMaterials } from '../../shared/database/create-materials.js';
-import { ask, useHttpService } from '../support/http-service.js';
-import { listPath } from '../support/material-paths.js';
-import { expectData, expectError } from '../support/reply.js';
-import { createTestShop } from '../support/shop.js';
-import { until } from '../support/until.js';
+import { ask, useHttpService } from '../support/http/http-service.js';
+import { listPath } from '../support/http/material-paths.js';
+import { expectData, expectError } from '../support/http/reply.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { until } from '../support/time/until.js';
 
 const soonMsMax = 30_000;
 /** A page of the longest texts is 11 MB, which is more than the kernel takes for a client that does not read. */

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { runScript } from '../../shared/queue/run-script.js';
-import { useQueueHarness } from '../support/queue-harness.js';
+import { useQueueHarness } from '../support/redis/queue-harness.js';
 
 describe('an idle lane', () => {
   const harness = useQueueHarness();

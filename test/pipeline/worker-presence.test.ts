@@ -6,8 +6,8 @@ import { defineScripts, runScript } from '../../shared/queue/run-script.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import type { WorkerPresence } from '../../shared/queue/worker-presence.js';
 import { connectWorkerRedis, untilReady } from '../../shared/redis/connections.js';
-import { patientMs, useQueueHarness, workedOff } from '../support/queue-harness.js';
-import { until } from '../support/until.js';
+import { patientMs, useQueueHarness, workedOff } from '../support/redis/queue-harness.js';
+import { until } from '../support/time/until.js';
 
 interface Worker {
   redis: Redis;

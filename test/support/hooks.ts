@@ -1,7 +1,7 @@
 // First, before anything is compiled.
 import './judge-schemas.js';
-import { closeAll, closeLeaks, endWithParent } from './cleanup.js';
-import { openExitProblems, throwExitProblems } from './exit-problems.js';
+import { closeAll, closeLeaks, endWithParent } from './processes/cleanup.js';
+import { openExitProblems, throwExitProblems } from './processes/exit-problems.js';
 
 /**
  * Mocha's root hooks. Nothing starts here: a server starts at its first use and ends with the process that runs the

@@ -1,9 +1,9 @@
 import { writeFileSync } from 'node:fs';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import { readArguments } from '../../load/read-arguments.js';
-import { closeAll } from '../../support/cleanup.js';
-import { createTestDatabase } from '../../support/servers.js';
-import { startService } from '../../support/service.js';
+import { closeAll } from '../../support/processes/cleanup.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import { startService } from '../../support/processes/service.js';
 import { describeMachine, hostText, loadNow, watchHost } from '../machine.js';
 import { productionEnv } from '../stack.js';
 import { fillShop } from './fill-shop.js';

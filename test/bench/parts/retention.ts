@@ -1,5 +1,5 @@
-import { execute } from '../../support/execute.js';
-import { until } from '../../support/until.js';
+import { execute } from '../../support/database/execute.js';
+import { until } from '../../support/time/until.js';
 import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
 import { addOldOperations, countOldOperations } from '../fill-history.js';

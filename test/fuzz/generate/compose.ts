@@ -1,5 +1,5 @@
 import type { Dice } from '../../support/dice.js';
-import { badIds, impossibleIds, unknownVirtualIds } from '../../support/material-paths.js';
+import { badIds, impossibleIds, unknownVirtualIds } from '../../support/http/material-paths.js';
 import { composeBody } from './compose-body.js';
 import type { PublishedOperation, PublishedParameter } from './published.js';
 import { nearlyValid, wildValue } from './spoil.js';

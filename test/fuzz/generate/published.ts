@@ -1,4 +1,4 @@
-import type { Answer, Asked } from '../../support/http.js';
+import type { Answer, Asked } from '../../support/http/http.js';
 import type { Schema } from './values.js';
 
 /** A parameter of an operation, as the document has it. */

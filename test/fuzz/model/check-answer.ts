@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
-import type { Answer } from '../../support/http.js';
-import { checkReply } from '../../support/reply.js';
+import type { Answer } from '../../support/http/http.js';
+import { checkReply } from '../../support/http/reply.js';
 import type { Expected } from './stock-model.js';
 
 /** Compares an answer with what the model says, except for the values that the service makes up. */

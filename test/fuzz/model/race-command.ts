@@ -1,9 +1,9 @@
 import { isDeepStrictEqual } from 'node:util';
 import { expect } from 'chai';
 import fc from 'fast-check';
-import type { Answer } from '../../support/http.js';
-import { inventoryPath, materialPath } from '../../support/material-paths.js';
-import { checkReply } from '../../support/reply.js';
+import type { Answer } from '../../support/http/http.js';
+import { inventoryPath, materialPath } from '../../support/http/material-paths.js';
+import { checkReply } from '../../support/http/reply.js';
 import { isAnswer, requestIdOf, steadyData } from './check-answer.js';
 import { expectHistory, expectLevels, expectMaterial } from './expect-reads.js';
 import { placeKey } from './stock-model.js';

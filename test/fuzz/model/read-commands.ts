@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
-import { inventoryPath, listPath, materialPath } from '../../support/material-paths.js';
+import { inventoryPath, listPath, materialPath } from '../../support/http/material-paths.js';
 import { checkAnswer, steadyData } from './check-answer.js';
 import { expectHistory, expectLevels, expectList, expectMaterial } from './expect-reads.js';
 import type { HistorySent, ListSent } from './expect-reads.js';

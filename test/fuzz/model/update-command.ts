@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { materialPath } from '../../support/material-paths.js';
+import { materialPath } from '../../support/http/material-paths.js';
 import { expectUpdate } from './expect-writes.js';
 import type { IfMatch, UpdateSent } from './expect-writes.js';
 import type { Fields, ShopModel } from './stock-model.js';

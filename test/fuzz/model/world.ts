@@ -4,9 +4,9 @@ import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { updateShop } from '../../../shared/database/shops.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
-import type { Answer, Asked } from '../../support/http.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import type { Answer, Asked } from '../../support/http/http.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 import type { Outcome } from './expect-writes.js';
 import type { MaterialModel, ShopModel } from './stock-model.js';
 

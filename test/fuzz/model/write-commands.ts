@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { inventoryPath } from '../../support/material-paths.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
 import { textOf } from './amounts.js';
 import { checkAnswer, requestIdOf } from './check-answer.js';
 import { expectBatch } from './expect-writes.js';

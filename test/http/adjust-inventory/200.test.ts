@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { updateShop } from '../../../shared/database/shops.js';
-import { useHttpService } from '../../support/http-service.js';
-import type { Answer } from '../../support/http.js';
-import { inventoryPath, materialPath } from '../../support/material-paths.js';
-import { expectData, keysOf } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import type { Answer } from '../../support/http/http.js';
+import { inventoryPath, materialPath } from '../../support/http/material-paths.js';
+import { expectData, keysOf } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 interface Row {
   locationId: string;

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { expectUntouched } from '../../support/footprint.js';
-import { useHttpService } from '../../support/http-service.js';
-import { badIds, inventoryPath } from '../../support/material-paths.js';
-import { expectData, expectError, expectFaults } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { badIds, inventoryPath } from '../../support/http/material-paths.js';
+import { expectData, expectError, expectFaults } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const row = '{"locationId":"1001","delta":1}';
 const rows = (count: number, json = row) => `{"updates":[${Array.from({ length: count }, () => json).join(',')}]}`;

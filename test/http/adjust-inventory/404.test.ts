@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { expectUntouched, settledFootprint } from '../../support/footprint.js';
-import { useHttpService } from '../../support/http-service.js';
-import { impossibleIds, inventoryPath, unknownVirtualIds } from '../../support/material-paths.js';
-import { expectSameNotFound } from '../../support/not-found.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { expectUntouched, settledFootprint } from '../../support/shop/footprint.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { impossibleIds, inventoryPath, unknownVirtualIds } from '../../support/http/material-paths.js';
+import { expectSameNotFound } from '../../support/http/not-found.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 const updates = [{ locationId: '1001', delta: 1 }];
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { stopProcess } from '../../support/service-process.js';
-import { expectUntouched } from '../../support/footprint.js';
-import { useWorkerlessService } from '../../support/http-service.js';
-import { inventoryPath } from '../../support/material-paths.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { stopProcess } from '../../support/processes/service-process.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { useWorkerlessService } from '../../support/http/http-service.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 
 describe('PATCH /v1/raw-materials/{variantId}/inventory: 503', () => {
   const http = useWorkerlessService();

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { withLockedMaterial } from '../../support/broken-storage.js';
-import { ask, useHttpService } from '../../support/http-service.js';
-import { inventoryPath } from '../../support/material-paths.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { withLockedMaterial } from '../../support/database/broken-storage.js';
+import { ask, useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('PATCH /v1/raw-materials/{variantId}/inventory: 504', () => {
   const http = useHttpService();

@@ -2,7 +2,7 @@ import { Client, StreamableHTTPClientTransport } from '@modelcontextprotocol/cli
 import type { CallToolResult } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
 import type { ErrorCode } from '../../../shared/domain/errors.js';
-import type { ShownError } from '../../support/reply.js';
+import type { ShownError } from '../../support/http/reply.js';
 
 /** The two generations of the protocol: with the handshake of 2025, and with an envelope in every request. */
 export const generations = ['2025-11-25', '2026-07-28'] as const;

@@ -1,12 +1,12 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { withLockedMaterial, withLockedTable, withoutTable } from '../../support/broken-storage.js';
-import { expectUntouched } from '../../support/footprint.js';
-import { useHttpService, useWorkerlessService } from '../../support/http-service.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { withLockedMaterial, withLockedTable, withoutTable } from '../../support/database/broken-storage.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { useHttpService, useWorkerlessService } from '../../support/http/http-service.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 import { call, dataOf, errorOf, withAgent } from './agent-client.js';
 
 describe('POST /mcp: what is refused', () => {

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import type { Answer } from '../../support/http.js';
-import { request } from '../../support/http.js';
-import { startOwnTime } from '../../support/own-time.js';
-import { createTestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import type { Answer } from '../../support/http/http.js';
+import { request } from '../../support/http/http.js';
+import { startOwnTime } from '../../support/time/own-time.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 const revision = 'io.modelcontextprotocol/protocolVersion';
 const envelope = {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath } from '../../support/material-paths.js';
-import { createTestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
+import { createTestShop } from '../../support/shop/shop.js';
 import { call, dataOf, errorOf, withAgent } from './agent-client.js';
 
 describe('POST /mcp: what a write leaves behind', () => {

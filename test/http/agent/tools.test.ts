@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { ajv } from '../../../shared/contract/ajv.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath, listPath, materialPath } from '../../support/material-paths.js';
-import { createTestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, listPath, materialPath } from '../../support/http/material-paths.js';
+import { createTestShop } from '../../support/shop/shop.js';
 import { dataOf, generations, withAgent } from './agent-client.js';
 
 const reads = ['list_raw_materials', 'get_raw_material', 'get_inventory', 'get_inventory_history'];

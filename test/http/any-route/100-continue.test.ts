@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { connect } from 'node:net';
-import { expectUntouched } from '../../support/footprint.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath } from '../../support/material-paths.js';
-import { parseAnswer, parseAnswers, textUntilClosed } from '../../support/raw-exchange.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
+import { parseAnswer, parseAnswers, textUntilClosed } from '../../support/http/raw-exchange.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const goOn = 'HTTP/1.1 100 Continue\r\n\r\n';
 const batch = '{"updates":[{"locationId":"1001","delta":1}]}';

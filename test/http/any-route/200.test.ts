@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
-import { raw } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { listPath } from '../../support/material-paths.js';
-import { parseAnswer, parseAnswers, rawUntilClosed } from '../../support/raw-exchange.js';
-import { checkReply, expectData } from '../../support/reply.js';
-import { routes } from '../../support/routes.js';
-import { createTestShop } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { raw } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { listPath } from '../../support/http/material-paths.js';
+import { parseAnswer, parseAnswers, rawUntilClosed } from '../../support/http/raw-exchange.js';
+import { checkReply, expectData } from '../../support/http/reply.js';
+import { routes } from '../../support/http/routes.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 
 describe('every route: 200', () => {
   const http = useHttpService();

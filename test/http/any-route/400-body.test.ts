@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { gzipSync } from 'node:zlib';
-import { expectUntouched } from '../../support/footprint.js';
-import { raw } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { parseAnswer } from '../../support/raw-exchange.js';
-import { expectFaults } from '../../support/reply.js';
-import { routes } from '../../support/routes.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { raw } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { parseAnswer } from '../../support/http/raw-exchange.js';
+import { expectFaults } from '../../support/http/reply.js';
+import { routes } from '../../support/http/routes.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const batch = '"updates":[{"locationId":"1001","delta":1}]';
 const nested = (depth: number) => '['.repeat(depth) + ']'.repeat(depth);

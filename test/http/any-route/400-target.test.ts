@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import { listPath } from '../../support/material-paths.js';
-import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
-import { expectData, expectError, expectFaults } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { listPath } from '../../support/http/material-paths.js';
+import { parseAnswer, rawUntilClosed } from '../../support/http/raw-exchange.js';
+import { expectData, expectError, expectFaults } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const withoutHost = [
   'http://[a/',

@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { withLockedTable } from '../../support/broken-storage.js';
-import { expectUntouched } from '../../support/footprint.js';
-import { raw } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath, listPath, materialPath } from '../../support/material-paths.js';
-import { parseAnswer, parseAnswers, rawUntilClosed, textUntilClosed } from '../../support/raw-exchange.js';
-import { expectData, expectError, expectFaults } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { withLockedTable } from '../../support/database/broken-storage.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { raw } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, listPath, materialPath } from '../../support/http/material-paths.js';
+import { parseAnswer, parseAnswers, rawUntilClosed, textUntilClosed } from '../../support/http/raw-exchange.js';
+import { expectData, expectError, expectFaults } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const badTexts = ['%E0%A4%A', '%00', '%ED%A0%80', '%C0%80', '%E2%82', '%zz', '%'];
 

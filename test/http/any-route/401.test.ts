@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import { insertKey, revokeKey } from '../../../shared/database/api-keys.js';
 import { mintKey, parseKey } from '../../../shared/keys/api-key-format.js';
-import { withLockedTable } from '../../support/broken-storage.js';
-import { expectUntouched } from '../../support/footprint.js';
-import type { Answer } from '../../support/http.js';
-import { ask, useOwnHttpService } from '../../support/http-service.js';
-import { listPath } from '../../support/material-paths.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { routes } from '../../support/routes.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { withLockedTable } from '../../support/database/broken-storage.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import type { Answer } from '../../support/http/http.js';
+import { ask, useOwnHttpService } from '../../support/http/http-service.js';
+import { listPath } from '../../support/http/material-paths.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { routes } from '../../support/http/routes.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 
 /** Without a token there is nothing to call invalid (RFC 6750 §3.1). */
 const challenge = 'Bearer realm="raw-materials"';

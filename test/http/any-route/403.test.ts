@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { updateShop } from '../../../shared/database/shops.js';
-import { expectUntouched } from '../../support/footprint.js';
-import { useHttpService } from '../../support/http-service.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { routes } from '../../support/routes.js';
-import { createTestShop } from '../../support/shop.js';
-import { listPath } from '../../support/material-paths.js';
-import { until } from '../../support/until.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { routes } from '../../support/http/routes.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import { listPath } from '../../support/http/material-paths.js';
+import { until } from '../../support/time/until.js';
 
 describe('every route: 403', () => {
   const http = useHttpService();

@@ -1,7 +1,7 @@
-import { useHttpService } from '../../support/http-service.js';
-import { expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const paths = [
   '/',

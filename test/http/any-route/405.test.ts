@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { METHODS } from 'node:http';
-import { expectUntouched } from '../../support/footprint.js';
-import { raw } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath, listPath, materialPath } from '../../support/material-paths.js';
-import { parseAnswer } from '../../support/raw-exchange.js';
-import { checkReply, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { raw } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, listPath, materialPath } from '../../support/http/material-paths.js';
+import { parseAnswer } from '../../support/http/raw-exchange.js';
+import { checkReply, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const id = 'VMAT-VAR-1';
 const paths = [

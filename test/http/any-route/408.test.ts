@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { expectUntouched } from '../../support/footprint.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath, listPath } from '../../support/material-paths.js';
-import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
-import { expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, listPath } from '../../support/http/material-paths.js';
+import { parseAnswer, rawUntilClosed } from '../../support/http/raw-exchange.js';
+import { expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('every path: 408', () => {
   const http = useHttpService();

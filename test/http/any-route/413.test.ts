@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { connect } from 'node:net';
 import { constants, deflateSync, gzipSync } from 'node:zlib';
-import { expectUntouched } from '../../support/footprint.js';
-import { raw } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { parseAnswer, rawUntilClosed, textUntilClosed } from '../../support/raw-exchange.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { routes } from '../../support/routes.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { raw } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { parseAnswer, rawUntilClosed, textUntilClosed } from '../../support/http/raw-exchange.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { routes } from '../../support/http/routes.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const bodyBytesMax = 1_048_576;
 /** After a refusal 16 MiB more are read; the rest is what the kernels of both ends may hold. */

@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { gzipSync } from 'node:zlib';
-import { expectUntouched } from '../../support/footprint.js';
-import { raw } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
-import { expectError } from '../../support/reply.js';
-import { routes } from '../../support/routes.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { raw } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { parseAnswer, rawUntilClosed } from '../../support/http/raw-exchange.js';
+import { expectError } from '../../support/http/reply.js';
+import { routes } from '../../support/http/routes.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const taken: Record<string, string> = {
   'PATCH /v1/raw-materials/{variantId}': 'application/json, application/merge-patch+json',

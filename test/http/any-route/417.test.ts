@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
-import { expectUntouched } from '../../support/footprint.js';
-import { raw } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath } from '../../support/material-paths.js';
-import { parseAnswer, textUntilClosed } from '../../support/raw-exchange.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { raw } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
+import { parseAnswer, textUntilClosed } from '../../support/http/raw-exchange.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 const batch = '{"updates":[{"locationId":"1001","delta":1}]}';
 

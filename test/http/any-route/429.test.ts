@@ -1,15 +1,15 @@
 import { expect } from 'chai';
 import { updateShop } from '../../../shared/database/shops.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
-import { expectUntouched } from '../../support/footprint.js';
-import type { Answer } from '../../support/http.js';
-import { ask, useHttpService } from '../../support/http-service.js';
-import { inventoryPath, listPath, materialPath } from '../../support/material-paths.js';
-import { parseAnswers, rawUntilClosed } from '../../support/raw-exchange.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { routes } from '../../support/routes.js';
-import { createTestShop } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import type { Answer } from '../../support/http/http.js';
+import { ask, useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, listPath, materialPath } from '../../support/http/material-paths.js';
+import { parseAnswers, rawUntilClosed } from '../../support/http/raw-exchange.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { routes } from '../../support/http/routes.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 
 /** `"shop";r=<remaining>;t=<seconds until the window ends>` (draft-ietf-httpapi-ratelimit-headers). */
 function limitOf({ headers }: Answer): { policy: unknown; remaining: number; resetSeconds: number } {

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import { listPath } from '../../support/material-paths.js';
-import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
-import { expectError } from '../../support/reply.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { listPath } from '../../support/http/material-paths.js';
+import { parseAnswer, rawUntilClosed } from '../../support/http/raw-exchange.js';
+import { expectError } from '../../support/http/reply.js';
 
 describe('every path: 431', () => {
   const http = useHttpService();

@@ -2,11 +2,11 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { brotliCompressSync, constants } from 'node:zlib';
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 15_000;
 /** As many bodies of a MiB as a shop may have in hand. */

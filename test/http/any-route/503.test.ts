@@ -1,18 +1,18 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
-import { connectForTest } from '../../support/database.js';
-import type { Answer } from '../../support/http.js';
-import { ask } from '../../support/http-service.js';
-import { inventoryPath, listPath } from '../../support/material-paths.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { routes } from '../../support/routes.js';
-import { migrateTestDatabase, startTestPostgres } from '../../support/servers.js';
-import type { TestServer } from '../../support/servers.js';
-import { startService } from '../../support/service.js';
-import type { Service } from '../../support/service.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { connectForTest } from '../../support/database/database.js';
+import type { Answer } from '../../support/http/http.js';
+import { ask } from '../../support/http/http-service.js';
+import { inventoryPath, listPath } from '../../support/http/material-paths.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { routes } from '../../support/http/routes.js';
+import { migrateTestDatabase, startTestPostgres } from '../../support/processes/servers.js';
+import type { TestServer } from '../../support/processes/servers.js';
+import { startService } from '../../support/processes/service.js';
+import type { Service } from '../../support/processes/service.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 
 /** Far below the wait of a write that was queued (WAIT_MS, 10 s): what is answered within this was refused at once. */
 const refusalMsMax = 5_000;

@@ -1,11 +1,11 @@
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
-import { raw } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { parseAnswer } from '../../support/raw-exchange.js';
-import { expectData } from '../../support/reply.js';
-import { until } from '../../support/until.js';
+import { raw } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { parseAnswer } from '../../support/http/raw-exchange.js';
+import { expectData } from '../../support/http/reply.js';
+import { until } from '../../support/time/until.js';
 
 const health = 'GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n';
 const soonMsMax = 5_000;

@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import nock from 'nock';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { shopifyApiVersion } from '../../../shared/platform/shopify/shop-endpoint.js';
-import { startApiInProcess } from '../../support/api-in-process.js';
-import { expectUntouched } from '../../support/footprint.js';
-import { ask, useHttpService } from '../../support/http-service.js';
+import { startApiInProcess } from '../../support/processes/api-in-process.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { ask, useHttpService } from '../../support/http/http-service.js';
 import {
   badIds,
   impossibleIds,
@@ -12,12 +12,12 @@ import {
   listPath,
   materialPath,
   unknownVirtualIds,
-} from '../../support/material-paths.js';
-import { connectPlatform } from '../../support/platform.js';
-import { expectData, expectError, expectFaults } from '../../support/reply.js';
-import { routes } from '../../support/routes.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+} from '../../support/http/material-paths.js';
+import { connectPlatform } from '../../support/shop/platform.js';
+import { expectData, expectError, expectFaults } from '../../support/http/reply.js';
+import { routes } from '../../support/http/routes.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 // nock takes over every client of the process as soon as it is imported: other files' servers must not go through it.
 nock.restore();

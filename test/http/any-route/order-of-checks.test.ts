@@ -1,11 +1,11 @@
 import type { ErrorCode } from '../../../shared/domain/errors.js';
-import { expectUntouched } from '../../support/footprint.js';
-import type { Asked } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath, listPath, unknownVirtualIds } from '../../support/material-paths.js';
-import { expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import type { Asked } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, listPath, unknownVirtualIds } from '../../support/http/material-paths.js';
+import { expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const unknown = inventoryPath(unknownVirtualIds[0]);
 const json = { 'content-type': 'application/json' };

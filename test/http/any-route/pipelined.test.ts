@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { connect } from 'node:net';
 import { gzipSync } from 'node:zlib';
-import { withLockedMaterial, withLockedTable } from '../../support/broken-storage.js';
-import { expectUntouched } from '../../support/footprint.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath, listPath } from '../../support/material-paths.js';
-import { parseAnswer, parseAnswers, rawUntilClosed, textUntilClosed } from '../../support/raw-exchange.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { withLockedMaterial, withLockedTable } from '../../support/database/broken-storage.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, listPath } from '../../support/http/material-paths.js';
+import { parseAnswer, parseAnswers, rawUntilClosed, textUntilClosed } from '../../support/http/raw-exchange.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const batch = '{"updates":[{"locationId":"1001","delta":1}]}';
 

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import type { Answer } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { listPath } from '../../support/material-paths.js';
-import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
-import { checkReply } from '../../support/reply.js';
-import { routes } from '../../support/routes.js';
-import { createTestShop } from '../../support/shop.js';
+import type { Answer } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { listPath } from '../../support/http/material-paths.js';
+import { parseAnswer, rawUntilClosed } from '../../support/http/raw-exchange.js';
+import { checkReply } from '../../support/http/reply.js';
+import { routes } from '../../support/http/routes.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 const theirs = '00000000-0000-4000-8000-000000000000';
 

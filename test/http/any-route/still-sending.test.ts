@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath } from '../../support/material-paths.js';
-import { parseAnswers, sendOn } from '../../support/raw-exchange.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
+import { parseAnswers, sendOn } from '../../support/http/raw-exchange.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 interface Case {
   title: string;

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { useHttpService } from '../../support/http-service.js';
-import { materialPath } from '../../support/material-paths.js';
-import { connectPlatform, startScriptedPlatform } from '../../support/platform.js';
-import { expectData, keysOf } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { materialPath } from '../../support/http/material-paths.js';
+import { connectPlatform, startScriptedPlatform } from '../../support/shop/platform.js';
+import { expectData, keysOf } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 const materialKeys = [
   'createdAt',

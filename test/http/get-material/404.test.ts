@@ -1,9 +1,9 @@
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { useHttpService } from '../../support/http-service.js';
-import { impossibleIds, materialPath, unknownVirtualIds } from '../../support/material-paths.js';
-import { expectSameNotFound } from '../../support/not-found.js';
-import { expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { impossibleIds, materialPath, unknownVirtualIds } from '../../support/http/material-paths.js';
+import { expectSameNotFound } from '../../support/http/not-found.js';
+import { expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('GET /v1/raw-materials/{variantId}: 404', () => {
   const http = useHttpService();

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { withoutTable } from '../../support/broken-storage.js';
-import { useHttpService } from '../../support/http-service.js';
-import { materialPath } from '../../support/material-paths.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { withoutTable } from '../../support/database/broken-storage.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { materialPath } from '../../support/http/material-paths.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('GET /v1/raw-materials/{variantId}: 500', () => {
   const http = useHttpService();

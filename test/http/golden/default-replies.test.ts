@@ -2,14 +2,14 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { withFailingWrites, withLockedMaterial, withLockedTable } from '../../support/broken-storage.js';
-import { useHttpService } from '../../support/http-service.js';
-import { request } from '../../support/http.js';
-import type { Answer, Asked } from '../../support/http.js';
-import { inventoryPath, listPath, materialPath } from '../../support/material-paths.js';
-import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { withFailingWrites, withLockedMaterial, withLockedTable } from '../../support/database/broken-storage.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { request } from '../../support/http/http.js';
+import type { Answer, Asked } from '../../support/http/http.js';
+import { inventoryPath, listPath, materialPath } from '../../support/http/material-paths.js';
+import { parseAnswer, rawUntilClosed } from '../../support/http/raw-exchange.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 /**
  * What a client sees that asks for nothing special: every route under every status that can be had without chance,

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import { expectData } from '../../support/reply.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { expectData } from '../../support/http/reply.js';
 
 const cases = [
   { path: '/healthz', status: 'ok' },

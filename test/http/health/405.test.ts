@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import { expectError } from '../../support/reply.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { expectError } from '../../support/http/reply.js';
 
 describe('/healthz and /readyz: 405', () => {
   const http = useHttpService();

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { useWorkerlessService } from '../../support/http-service.js';
-import { expectData, expectError } from '../../support/reply.js';
+import { useWorkerlessService } from '../../support/http/http-service.js';
+import { expectData, expectError } from '../../support/http/reply.js';
 
 describe('GET /readyz: 503', () => {
   const http = useWorkerlessService();

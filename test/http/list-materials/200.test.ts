@@ -3,11 +3,11 @@ import { createBill } from '../../../shared/database/bills.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import type { NewMaterial } from '../../../shared/database/create-materials.js';
 import type { Material } from '../../../shared/domain/material.js';
-import { useHttpService } from '../../support/http-service.js';
-import { connectPlatform, startScriptedPlatform } from '../../support/platform.js';
-import { expectData, keysOf } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { connectPlatform, startScriptedPlatform } from '../../support/shop/platform.js';
+import { expectData, keysOf } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const path = '/v1/raw-materials';
 const virtual = (id: string, more: Partial<NewMaterial> = {}): NewMaterial => {

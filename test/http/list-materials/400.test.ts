@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import type { Material } from '../../../shared/domain/material.js';
-import { useHttpService } from '../../support/http-service.js';
-import { expectData, expectFaults } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { expectData, expectFaults } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 describe('GET /v1/raw-materials: 400', () => {
   const http = useHttpService();

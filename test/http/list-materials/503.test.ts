@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { withLockedTable } from '../../support/broken-storage.js';
-import { expectGivenUp } from '../../support/given-up.js';
-import { ask, useHttpService } from '../../support/http-service.js';
-import { listPath } from '../../support/material-paths.js';
-import { expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { withLockedTable } from '../../support/database/broken-storage.js';
+import { expectGivenUp } from '../../support/http/given-up.js';
+import { ask, useHttpService } from '../../support/http/http-service.js';
+import { listPath } from '../../support/http/material-paths.js';
+import { expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('GET /v1/raw-materials: 503', () => {
   const http = useHttpService();

@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { withLockedMaterial } from '../../support/broken-storage.js';
-import { ask, useHttpService } from '../../support/http-service.js';
-import { inventoryPath, materialPath } from '../../support/material-paths.js';
-import { expectHistory, expectReportedBatch } from '../../support/opt-in-replies.js';
-import { expectData, expectError, expectFaults } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { withLockedMaterial } from '../../support/database/broken-storage.js';
+import { ask, useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, materialPath } from '../../support/http/material-paths.js';
+import { expectHistory, expectReportedBatch } from '../../support/http/opt-in-replies.js';
+import { expectData, expectError, expectFaults } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 describe('?dryRun=true on the inventory update', () => {
   const http = useHttpService();

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { Material } from '../../../shared/domain/material.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath, materialPath } from '../../support/material-paths.js';
-import { expectData, expectError, expectFaults } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, materialPath } from '../../support/http/material-paths.js';
+import { expectData, expectError, expectFaults } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 describe('ETag and If-Match of a material', () => {
   const http = useHttpService();

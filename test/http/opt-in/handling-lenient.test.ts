@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import type { Answer } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath } from '../../support/material-paths.js';
-import { expectHistory, expectReportedBatch } from '../../support/opt-in-replies.js';
-import { expectData, expectError, expectFaults } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import type { Answer } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
+import { expectHistory, expectReportedBatch } from '../../support/http/opt-in-replies.js';
+import { expectData, expectError, expectFaults } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 interface Batch {
   results: { ok: boolean; error?: { code: string; message: string } }[];

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { ajv } from '../../../shared/contract/ajv.js';
 import { problemSchema } from '../../../shared/contract/problem.js';
-import { useHttpService } from '../../support/http-service.js';
-import { request } from '../../support/http.js';
-import type { Answer, Asked } from '../../support/http.js';
-import { inventoryPath, listPath, materialPath } from '../../support/material-paths.js';
-import { parseAnswer, rawUntilClosed } from '../../support/raw-exchange.js';
-import { checkReply } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { request } from '../../support/http/http.js';
+import type { Answer, Asked } from '../../support/http/http.js';
+import { inventoryPath, listPath, materialPath } from '../../support/http/material-paths.js';
+import { parseAnswer, rawUntilClosed } from '../../support/http/raw-exchange.js';
+import { checkReply } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const isProblem = ajv.compile(problemSchema);
 const accept = 'application/problem+json';

@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath } from '../../support/material-paths.js';
-import { expectReportedBatch } from '../../support/opt-in-replies.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
+import { expectReportedBatch } from '../../support/http/opt-in-replies.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 describe('Prefer: return=representation on the inventory update', () => {
   const http = useHttpService();

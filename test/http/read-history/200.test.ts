@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import type { HistoryPage } from '../../../shared/contract/history-page.js';
-import { withLockedMaterial } from '../../support/broken-storage.js';
-import { ask, useHttpService } from '../../support/http-service.js';
-import { inventoryPath, materialPath } from '../../support/material-paths.js';
-import { expectHistory } from '../../support/opt-in-replies.js';
-import { expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { withLockedMaterial } from '../../support/database/broken-storage.js';
+import { ask, useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, materialPath } from '../../support/http/material-paths.js';
+import { expectHistory } from '../../support/http/opt-in-replies.js';
+import { expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 
 describe('GET /v1/raw-materials/{variantId}/inventory/history: 200', () => {
   const http = useHttpService();

@@ -1,8 +1,8 @@
-import { useHttpService } from '../../support/http-service.js';
-import { impossibleIds, inventoryPath, unknownVirtualIds } from '../../support/material-paths.js';
-import { expectSameNotFound } from '../../support/not-found.js';
-import { expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { impossibleIds, inventoryPath, unknownVirtualIds } from '../../support/http/material-paths.js';
+import { expectSameNotFound } from '../../support/http/not-found.js';
+import { expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('GET /v1/raw-materials/{variantId}/inventory/history: 404', () => {
   const http = useHttpService();

@@ -3,12 +3,12 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { standInLocations, startStandInPlatform } from '../../../shared/standalone/stand-in-platform.js';
 import type { StandInPlatform } from '../../../shared/standalone/stand-in-platform.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath } from '../../support/material-paths.js';
-import { connectPlatform, startScriptedPlatform } from '../../support/platform.js';
-import { expectData, keysOf } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
+import { connectPlatform, startScriptedPlatform } from '../../support/shop/platform.js';
+import { expectData, keysOf } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 interface Levels {
   variantId: string;

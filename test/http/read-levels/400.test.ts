@@ -1,8 +1,8 @@
-import { useHttpService } from '../../support/http-service.js';
-import { badIds, inventoryPath } from '../../support/material-paths.js';
-import { expectFaults } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { badIds, inventoryPath } from '../../support/http/material-paths.js';
+import { expectFaults } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 describe('GET /v1/raw-materials/{variantId}/inventory: 400', () => {
   const http = useHttpService();

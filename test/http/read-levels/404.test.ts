@@ -1,12 +1,12 @@
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { startStandInPlatform } from '../../../shared/standalone/stand-in-platform.js';
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import { impossibleIds, inventoryPath, unknownVirtualIds } from '../../support/material-paths.js';
-import { expectSameNotFound } from '../../support/not-found.js';
-import { connectPlatform, startScriptedPlatform } from '../../support/platform.js';
-import { expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { impossibleIds, inventoryPath, unknownVirtualIds } from '../../support/http/material-paths.js';
+import { expectSameNotFound } from '../../support/http/not-found.js';
+import { connectPlatform, startScriptedPlatform } from '../../support/shop/platform.js';
+import { expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('GET /v1/raw-materials/{variantId}/inventory: 404', () => {
   const http = useHttpService();

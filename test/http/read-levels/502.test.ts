@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import type { ServerResponse } from 'node:http';
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath, materialPath } from '../../support/material-paths.js';
-import { connectPlatform, startScriptedPlatform } from '../../support/platform.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, materialPath } from '../../support/http/material-paths.js';
+import { connectPlatform, startScriptedPlatform } from '../../support/shop/platform.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const id = '8001';
 /** What a platform may write that must never reach a client. */

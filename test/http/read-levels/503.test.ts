@@ -1,7 +1,7 @@
-import { expectGivenUp } from '../../support/given-up.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath } from '../../support/material-paths.js';
-import { createTestShop } from '../../support/shop.js';
+import { expectGivenUp } from '../../support/http/given-up.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('GET /v1/raw-materials/{variantId}/inventory: 503', () => {
   const http = useHttpService();

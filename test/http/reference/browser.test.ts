@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import type { Browser, Page } from 'playwright-core';
 import { findChromium, startChromium } from '../../support/browser.js';
-import { useHttpService } from '../../support/http-service.js';
-import { request } from '../../support/http.js';
-import { inventoryPath } from '../../support/material-paths.js';
-import { createReferenceShop, waxBlendId } from '../../support/reference-shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { request } from '../../support/http/http.js';
+import { inventoryPath } from '../../support/http/material-paths.js';
+import { createReferenceShop, waxBlendId } from '../../support/http/reference-shop.js';
 
 const stepMsMax = 30_000;
 const chromium = findChromium();

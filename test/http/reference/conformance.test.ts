@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { requestExamples } from '../../../api/reference/request-examples.js';
-import { expectDocumented } from '../../support/documented.js';
-import { useHttpService } from '../../support/http-service.js';
-import { request } from '../../support/http.js';
-import type { Asked } from '../../support/http.js';
-import { inventoryPath, listPath, materialPath } from '../../support/material-paths.js';
-import { createReferenceShop, waxBlendId } from '../../support/reference-shop.js';
-import type { ReferenceShop } from '../../support/reference-shop.js';
+import { expectDocumented } from '../../support/http/documented.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { request } from '../../support/http/http.js';
+import type { Asked } from '../../support/http/http.js';
+import { inventoryPath, listPath, materialPath } from '../../support/http/material-paths.js';
+import { createReferenceShop, waxBlendId } from '../../support/http/reference-shop.js';
+import type { ReferenceShop } from '../../support/http/reference-shop.js';
 
 const material = materialPath(waxBlendId);
 const inventory = inventoryPath(waxBlendId);

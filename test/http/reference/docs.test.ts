@@ -1,10 +1,10 @@
 import { expect } from 'chai';
 import { docsFileNames } from '../../../api/reference/docs-assets.js';
-import { expectDocumented } from '../../support/documented.js';
-import { useHttpService } from '../../support/http-service.js';
-import { raw, request } from '../../support/http.js';
-import { parseAnswer } from '../../support/raw-exchange.js';
-import { expectError } from '../../support/reply.js';
+import { expectDocumented } from '../../support/http/documented.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { raw, request } from '../../support/http/http.js';
+import { parseAnswer } from '../../support/http/raw-exchange.js';
+import { expectError } from '../../support/http/reply.js';
 
 describe('GET /docs', () => {
   const http = useHttpService();

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { errorExamples } from '../../../api/reference/error-examples.js';
 import { replyExamples } from '../../../api/reference/reply-examples.js';
-import { useHttpService } from '../../support/http-service.js';
-import { captureErrors, captureReplies } from '../../support/reference-replies.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { captureErrors, captureReplies } from '../../support/http/reference-replies.js';
 
 /** If the service has come to answer otherwise, the difference shown by these is what to write into the examples. */
 describe('the examples of the OpenAPI document', () => {

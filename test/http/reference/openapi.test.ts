@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import { request } from '../../support/http.js';
-import { document, expectDocumented } from '../../support/documented.js';
-import { expectError } from '../../support/reply.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { request } from '../../support/http/http.js';
+import { document, expectDocumented } from '../../support/http/documented.js';
+import { expectError } from '../../support/http/reply.js';
 
 const path = '/openapi.json';
 

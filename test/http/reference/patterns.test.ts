@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { document } from '../../support/documented.js';
-import { useHttpService } from '../../support/http-service.js';
-import { request } from '../../support/http.js';
-import type { Asked } from '../../support/http.js';
-import { inventoryPath, materialPath } from '../../support/material-paths.js';
-import { createTestShop } from '../../support/shop.js';
+import { document } from '../../support/http/documented.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { request } from '../../support/http/http.js';
+import type { Asked } from '../../support/http/http.js';
+import { inventoryPath, materialPath } from '../../support/http/material-paths.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 interface Case {
   /** Where the document has the pattern: a parameter by its name, or a field of a body. */

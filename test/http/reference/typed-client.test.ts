@@ -5,9 +5,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { promisify } from 'node:util';
 import { expect } from 'chai';
 import openapiTypescript, { astToString } from 'openapi-typescript';
-import { useHttpService } from '../../support/http-service.js';
-import { request } from '../../support/http.js';
-import { createReferenceShop, waxBlendId } from '../../support/reference-shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { request } from '../../support/http/http.js';
+import { createReferenceShop, waxBlendId } from '../../support/http/reference-shop.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const run = promisify(execFile);

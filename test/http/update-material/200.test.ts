@@ -1,13 +1,13 @@
 import { expect } from 'chai';
 import { updateShop } from '../../../shared/database/shops.js';
 import type { Material } from '../../../shared/domain/material.js';
-import { expectUntouched } from '../../support/footprint.js';
-import type { Answer } from '../../support/http.js';
-import { useHttpService } from '../../support/http-service.js';
-import { inventoryPath, materialPath } from '../../support/material-paths.js';
-import { expectData, keysOf } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import type { Answer } from '../../support/http/http.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, materialPath } from '../../support/http/material-paths.js';
+import { expectData, keysOf } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const cleared = {
   variantName: null,

@@ -1,12 +1,12 @@
 import { expect } from 'chai';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { updateShop } from '../../../shared/database/shops.js';
-import { expectUntouched } from '../../support/footprint.js';
-import { useHttpService } from '../../support/http-service.js';
-import { badIds, inventoryPath, materialPath } from '../../support/material-paths.js';
-import { expectData, expectFaults } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { badIds, inventoryPath, materialPath } from '../../support/http/material-paths.js';
+import { expectData, expectFaults } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const texts: Record<string, { lengthMax: number; mayBeEmpty: boolean; mayBeNull: boolean }> = {
   productName: { lengthMax: 255, mayBeEmpty: false, mayBeNull: false },

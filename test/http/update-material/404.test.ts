@@ -1,11 +1,11 @@
-import { settledFootprint } from '../../support/footprint.js';
+import { settledFootprint } from '../../support/shop/footprint.js';
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import { impossibleIds, materialPath, unknownVirtualIds } from '../../support/material-paths.js';
-import { expectSameNotFound } from '../../support/not-found.js';
-import { expectUntouched } from '../../support/footprint.js';
-import { expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { impossibleIds, materialPath, unknownVirtualIds } from '../../support/http/material-paths.js';
+import { expectSameNotFound } from '../../support/http/not-found.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('PATCH /v1/raw-materials/{variantId}: 404', () => {
   const http = useHttpService();

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
-import { useHttpService } from '../../support/http-service.js';
-import { materialPath } from '../../support/material-paths.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { useHttpService } from '../../support/http/http-service.js';
+import { materialPath } from '../../support/http/material-paths.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('PATCH /v1/raw-materials/{variantId}: 422', () => {
   const http = useHttpService();

@@ -1,9 +1,9 @@
 import { expect } from 'chai';
-import { expectUntouched } from '../../support/footprint.js';
-import { useWorkerlessService } from '../../support/http-service.js';
-import { materialPath } from '../../support/material-paths.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
+import { useWorkerlessService } from '../../support/http/http-service.js';
+import { materialPath } from '../../support/http/material-paths.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('PATCH /v1/raw-materials/{variantId}: 503', () => {
   const http = useWorkerlessService();

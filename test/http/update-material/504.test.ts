@@ -1,11 +1,11 @@
 import { expect } from 'chai';
-import { withLockedMaterial } from '../../support/broken-storage.js';
-import { ask, useHttpService } from '../../support/http-service.js';
-import { inventoryPath, materialPath } from '../../support/material-paths.js';
-import { expectHistory } from '../../support/opt-in-replies.js';
-import { expectData, expectError } from '../../support/reply.js';
-import { createTestShop } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { withLockedMaterial } from '../../support/database/broken-storage.js';
+import { ask, useHttpService } from '../../support/http/http-service.js';
+import { inventoryPath, materialPath } from '../../support/http/material-paths.js';
+import { expectHistory } from '../../support/http/opt-in-replies.js';
+import { expectData, expectError } from '../../support/http/reply.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 
 describe('PATCH /v1/raw-materials/{variantId}: 504', () => {
   const http = useHttpService();

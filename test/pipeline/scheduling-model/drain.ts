@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { pipelineKeys } from '../../support/redis-keys.js';
+import { pipelineKeys } from '../../support/redis/redis-keys.js';
 import { queuePrefix } from '../../../shared/queue/names.js';
 import { lookUpAll } from './api-commands.js';
 import { beatAs, runAllOut } from './fault-commands.js';

@@ -12,7 +12,7 @@ import {
 import type { HeldMaterial, WorkedMaterial } from '../../../shared/queue/leases.js';
 import { keys } from '../../../shared/queue/names.js';
 import { createBatch } from '../../../shared/redis/batch.js';
-import { workedOff } from '../../support/queue-harness.js';
+import { workedOff } from '../../support/redis/queue-harness.js';
 import { finish, handOut, judgeHeld, keptMax, takenFrom, uncount } from './hand-out.js';
 import type { Look } from './look.js';
 import { expectTurns, jobsOf, shopOf } from './model.js';

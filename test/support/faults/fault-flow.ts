@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Socket } from 'node:net';
-import { resetSocket } from '../reset-socket.js';
+import { resetSocket } from '../http/reset-socket.js';
 import { untilPassable } from './fault.js';
 import type { Direction, FaultState } from './fault.js';
 

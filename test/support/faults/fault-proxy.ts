@@ -1,7 +1,7 @@
 import { connect, createServer } from 'node:net';
 import type { Server, Socket } from 'node:net';
 import { freePort } from '../../../shared/standalone/ports.js';
-import { resetSocket } from '../reset-socket.js';
+import { resetSocket } from '../http/reset-socket.js';
 import { untilPassable } from './fault.js';
 import type { Fault, FaultState } from './fault.js';
 import { createFlow } from './fault-flow.js';

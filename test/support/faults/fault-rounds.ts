@@ -1,10 +1,10 @@
 import { expect } from 'chai';
-import { counting } from '../counting.js';
-import type { Count, Counted, Figure } from '../counting.js';
+import { counting } from '../long-run/counting.js';
+import type { Count, Counted, Figure } from '../long-run/counting.js';
 import { createDice } from '../dice.js';
 import type { Dice } from '../dice.js';
-import { closeConnections } from '../http.js';
-import type { Service } from '../service.js';
+import { closeConnections } from '../http/http.js';
+import type { Service } from '../processes/service.js';
 import { startFaultRun } from './fault-run.js';
 import type { FaultRun, FaultRunOptions, Judged } from './fault-run.js';
 import { timesFigures } from './recovery.js';

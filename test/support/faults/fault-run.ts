@@ -6,11 +6,11 @@ import type { Intent } from '../history/history.js';
 import { checkHistory } from '../history/ledger-checker.js';
 import { startRecordedLoad } from '../history/recorded-load.js';
 import type { RecordedLoad } from '../history/recorded-load.js';
-import { pipelineKeys } from '../redis-keys.js';
-import type { Service } from '../service.js';
-import { createTestShop } from '../shop.js';
-import type { TestShop } from '../shop.js';
-import { until } from '../until.js';
+import { pipelineKeys } from '../redis/redis-keys.js';
+import type { Service } from '../processes/service.js';
+import { createTestShop } from '../shop/shop.js';
+import type { TestShop } from '../shop/shop.js';
+import { until } from '../time/until.js';
 import { recoveriesOf } from './recovery.js';
 
 /** A run of clients over a service to which things happen meanwhile. */

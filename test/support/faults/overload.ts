@@ -1,7 +1,7 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
-import { rememberOpen } from '../cleanup.js';
+import { rememberOpen } from '../processes/cleanup.js';
 import type { OverloadCall, OverloadResult } from './overload-generator.js';
 
 /** A process of its own that makes load; see overload-generator.ts. */

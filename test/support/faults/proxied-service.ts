@@ -1,9 +1,9 @@
 import type { Database } from '../../../shared/database/connect.js';
-import { connectForTest } from '../database.js';
-import { createTestDatabase, startTestRedis } from '../servers.js';
-import { startService, untilServing } from '../service.js';
-import type { Service } from '../service.js';
-import type { Env } from '../service-process.js';
+import { connectForTest } from '../database/database.js';
+import { createTestDatabase, startTestRedis } from '../processes/servers.js';
+import { startService, untilServing } from '../processes/service.js';
+import type { Service } from '../processes/service.js';
+import type { Env } from '../processes/service-process.js';
 import { startFaultProxy } from './fault-proxy.js';
 import type { FaultProxy } from './fault-proxy.js';
 

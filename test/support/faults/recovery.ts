@@ -1,4 +1,4 @@
-import type { Figure } from '../counting.js';
+import type { Figure } from '../long-run/counting.js';
 import { isExecuted } from '../history/history.js';
 import type { History, Intent } from '../history/history.js';
 

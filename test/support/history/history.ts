@@ -1,4 +1,4 @@
-import type { Answer } from '../http.js';
+import type { Answer } from '../http/http.js';
 
 /** What the clients of a run wanted, and what they were told: the input of the ledger checker. */
 export interface History {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Dice } from '../dice.js';
-import { request } from '../http.js';
-import type { Answer } from '../http.js';
-import { leftOf, startOwnTime } from '../own-time.js';
-import type { TestShop } from '../shop.js';
+import { request } from '../http/http.js';
+import type { Answer } from '../http/http.js';
+import { leftOf, startOwnTime } from '../time/own-time.js';
+import type { TestShop } from '../shop/shop.js';
 import { isExecuted } from './history.js';
 import type { Attempt, History, Intent, LevelRead, SentRow } from './history.js';
 

@@ -5,9 +5,9 @@ import { findKeyWithShop } from '../../../shared/database/api-keys.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { findOutcomes } from '../../../shared/database/operations.js';
 import { checkRecentLedger } from '../../../shared/database/recent-ledger-check.js';
-import { withLockedTable } from '../../support/broken-storage.js';
-import { useDatabase } from '../../support/database.js';
-import { until } from '../../support/until.js';
+import { withLockedTable } from '../../support/database/broken-storage.js';
+import { useDatabase } from '../../support/database/database.js';
+import { until } from '../../support/time/until.js';
 
 const bounds = { levelsMax: 1, entriesPerLevelMax: 1 };
 const nobodys = '01a21670-1845-73da-a673-0748b55188ea';

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { createPools } from '../../../api/pools.js';
 import type { Pools } from '../../../api/pools.js';
-import { createEmptyDatabase } from '../../support/servers.js';
+import { createEmptyDatabase } from '../../support/processes/servers.js';
 
 describe('the pools of an API process', () => {
   let databaseOf: Awaited<ReturnType<typeof createEmptyDatabase>>;

@@ -1,9 +1,9 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { afterRunning, startRunningWait } from '../../../api/running-wait.js';
-import { startAnswersFromOutside } from '../../support/answers-from-outside.js';
-import type { AnswersFromOutside } from '../../support/answers-from-outside.js';
-import { until } from '../../support/until.js';
+import { startAnswersFromOutside } from '../../support/http/answers-from-outside.js';
+import type { AnswersFromOutside } from '../../support/http/answers-from-outside.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 15_000;
 const never = new Promise<never>(() => undefined);

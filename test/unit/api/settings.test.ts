@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { arrivalMsMax, lingerMs, settings, settingsProblems } from '../../../api/config.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
-import { runShipped, shipped } from '../../support/run-shipped.js';
+import { runShipped, shipped } from '../../support/processes/run-shipped.js';
 
 const servers = { DATABASE_URL: 'postgres://user@host/name', REDIS_URL: 'redis://host' };
 

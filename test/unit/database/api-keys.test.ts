@@ -11,9 +11,9 @@ import {
 import type { Database } from '../../../shared/database/connect.js';
 import { createShop, findShop } from '../../../shared/database/shops.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
-import { connectForTest } from '../../support/database.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 describe('stored API keys', () => {
   let testDatabase: TestDatabase;

@@ -3,9 +3,9 @@ import fc from 'fast-check';
 import { booleans, decimals, integers, moments, texts, uuids } from '../../../shared/database/array-literals.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { levelMaxMicros, toDecimal } from '../../../shared/domain/quantity.js';
-import { connectForTest } from '../../support/database.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 /** Postgres reads each as what was written: itself, as JSON, element by element. */
 describe('array literals', () => {

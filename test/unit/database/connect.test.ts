@@ -4,11 +4,11 @@ import type { Database } from '../../../shared/database/connect.js';
 import { isOverstay } from '../../../shared/database/errors.js';
 import { readRows } from '../../../shared/database/read-rows.js';
 import { Unavailable } from '../../../shared/domain/unavailable.js';
-import { connectForTest } from '../../support/database.js';
+import { connectForTest } from '../../support/database/database.js';
 import { startFaultProxy } from '../../support/faults/fault-proxy.js';
 import type { FaultProxy } from '../../support/faults/fault-proxy.js';
-import { testPostgres } from '../../support/servers.js';
-import { until } from '../../support/until.js';
+import { testPostgres } from '../../support/processes/servers.js';
+import { until } from '../../support/time/until.js';
 
 /** Far below the time after which TCP itself gives a silent peer up. */
 const answerMsMax = 500;

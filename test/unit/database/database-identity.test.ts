@@ -6,8 +6,8 @@ import {
   readDatabaseIdentity,
 } from '../../../shared/database/database-identity.js';
 import { createWriteQuestion } from '../../../shared/database/takes-writes.js';
-import { connectForTest, useDatabase } from '../../support/database.js';
-import { createEmptyDatabase } from '../../support/servers.js';
+import { connectForTest, useDatabase } from '../../support/database/database.js';
+import { createEmptyDatabase } from '../../support/processes/servers.js';
 
 describe('which database this is', () => {
   const postgres = useDatabase();

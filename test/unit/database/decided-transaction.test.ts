@@ -4,9 +4,9 @@ import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { decidedTransaction, OpenCommit } from '../../../shared/database/decided-transaction.js';
 import { pruneOperations } from '../../../shared/database/operations.js';
-import { connectForTest } from '../../support/database.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 /** What becomes of a COMMIT on its way, and of who asks for it then. */
 type Fate = 'passes' | 'answer lost' | 'lost' | 'answer lost, and nobody to ask';

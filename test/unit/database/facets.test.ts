@@ -8,11 +8,11 @@ import type { ListFilters } from '../../../shared/database/facets.js';
 import { facetsOfVendors } from '../../../shared/database/insert-materials-with-stock.js';
 import { checkLists } from '../../../shared/database/list-check.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
-import { connectForTest } from '../../support/database.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
-import { createTestShop, operationOf } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
+import { createTestShop, operationOf } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 
 const all: ListFilters = { usageFilter: 'all', originFilter: 'all', vendorFilter: [] };
 

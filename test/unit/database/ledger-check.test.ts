@@ -5,10 +5,10 @@ import { checkLedger } from '../../../shared/database/ledger-check.js';
 import type { LedgerCheckProgress } from '../../../shared/database/ledger-check.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { createShop } from '../../../shared/database/shops.js';
-import { bookStock } from '../../support/book-stock.js';
-import { connectForTest } from '../../support/database.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { bookStock } from '../../support/shop/book-stock.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 const materials = ['VMAT-a', 'VMAT-b', 'VMAT-c'];
 const locations = ['1', '2'];

@@ -5,13 +5,13 @@ import type { LedgerFilter, LedgerPosition, LedgerRecord } from '../../../shared
 import type { AdjustmentRow } from '../../../shared/domain/adjustment.js';
 import type { Operation } from '../../../shared/domain/operation.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
-import { connectForTest } from '../../support/database.js';
-import { planOf, sentDuring } from '../../support/sent-statements.js';
-import type { PlanNode } from '../../support/sent-statements.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
-import { createTestShop, operationOf } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
+import { connectForTest } from '../../support/database/database.js';
+import { planOf, sentDuring } from '../../support/database/sent-statements.js';
+import type { PlanNode } from '../../support/database/sent-statements.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
+import { createTestShop, operationOf } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const everything: LedgerFilter = { locationId: undefined, requestId: undefined, fromMs: undefined, toMs: undefined };
 

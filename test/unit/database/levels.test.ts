@@ -4,10 +4,10 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import { findLevels } from '../../../shared/database/levels.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { createShop } from '../../../shared/database/shops.js';
-import { bookStock } from '../../support/book-stock.js';
-import { connectForTest } from '../../support/database.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { bookStock } from '../../support/shop/book-stock.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 const material = 'VMAT-one';
 

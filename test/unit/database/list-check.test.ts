@@ -2,8 +2,8 @@ import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { checkLists } from '../../../shared/database/list-check.js';
-import { useDatabase } from '../../support/database.js';
-import { createTestShop } from '../../support/shop.js';
+import { useDatabase } from '../../support/database/database.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 describe('the check of what lists go by', () => {
   const postgres = useDatabase();

@@ -8,11 +8,11 @@ import type { SortKey } from '../../../shared/database/material-page-sql.js';
 import { readRows } from '../../../shared/database/read-rows.js';
 import type { Bindings, ReadOptions } from '../../../shared/database/read-rows.js';
 import { createShop } from '../../../shared/database/shops.js';
-import { connectForTest } from '../../support/database.js';
-import { planOf, sentDuring } from '../../support/sent-statements.js';
-import type { PlanNode } from '../../support/sent-statements.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { connectForTest } from '../../support/database/database.js';
+import { planOf, sentDuring } from '../../support/database/sent-statements.js';
+import type { PlanNode } from '../../support/database/sent-statements.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 interface Scan {
   node: string;

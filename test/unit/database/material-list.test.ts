@@ -7,10 +7,10 @@ import { findMaterialPage } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
 import { sortKeys } from '../../../shared/database/material-page-sql.js';
 import { createShop } from '../../../shared/database/shops.js';
-import { connectForTest } from '../../support/database.js';
-import { sentDuring } from '../../support/sent-statements.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { connectForTest } from '../../support/database/database.js';
+import { sentDuring } from '../../support/database/sent-statements.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 const everything: MaterialListQuery = {
   page: 1,

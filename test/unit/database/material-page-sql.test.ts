@@ -16,10 +16,10 @@ import {
 } from '../../../shared/database/material-page-sql.js';
 import type { PageShape, SortKey } from '../../../shared/database/material-page-sql.js';
 import { createShop } from '../../../shared/database/shops.js';
-import { connectForTest } from '../../support/database.js';
+import { connectForTest } from '../../support/database/database.js';
 import { diceOf } from '../../support/dice.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 const seed = 20_261_121;
 const materialCount = 160;

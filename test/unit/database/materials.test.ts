@@ -4,9 +4,9 @@ import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { findConnections, findMaterial } from '../../../shared/database/materials.js';
 import { createShop } from '../../../shared/database/shops.js';
-import { connectForTest } from '../../support/database.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 describe('a material', () => {
   let testDatabase: TestDatabase;

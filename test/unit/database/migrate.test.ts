@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
-import { connectForTest } from '../../support/database.js';
-import { runMigrate } from '../../support/run-migrate.js';
-import { createEmptyDatabase, createTestDatabase, testPostgres } from '../../support/servers.js';
-import { until } from '../../support/until.js';
+import { connectForTest } from '../../support/database/database.js';
+import { runMigrate } from '../../support/processes/run-migrate.js';
+import { createEmptyDatabase, createTestDatabase, testPostgres } from '../../support/processes/servers.js';
+import { until } from '../../support/time/until.js';
 
 async function isWaiting(database: Database): Promise<boolean> {
   const { rows } = await database.raw<{ rows: unknown[] }>(

@@ -1,14 +1,14 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { checkSchema } from '../../../shared/standalone/given-servers.js';
-import { addOne, totalOf } from '../../support/change.js';
-import { connectForTest } from '../../support/database.js';
-import { request } from '../../support/http.js';
-import { runMigrate } from '../../support/run-migrate.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
-import { startService } from '../../support/service.js';
-import { createTestShop } from '../../support/shop.js';
+import { addOne, totalOf } from '../../support/shop/change.js';
+import { connectForTest } from '../../support/database/database.js';
+import { request } from '../../support/http/http.js';
+import { runMigrate } from '../../support/processes/run-migrate.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
+import { startService } from '../../support/processes/service.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 /**
  * A rolling update brings the schema first, then the processes: expand. These tests do by hand what the migration of a

@@ -2,11 +2,11 @@ import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { violatedConstraint } from '../../../shared/database/errors.js';
-import { bookStock } from '../../support/book-stock.js';
-import { connectForTest } from '../../support/database.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
-import { createTestShop } from '../../support/shop.js';
+import { bookStock } from '../../support/shop/book-stock.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
+import { createTestShop } from '../../support/shop/shop.js';
 
 // To Postgres NaN is greater than every number, so that `>= 0` alone would let it in (reliability §1).
 describe('NaN', () => {

@@ -6,9 +6,9 @@ import {
   pruneOperations,
   pruneOperationsAhead,
 } from '../../../shared/database/operations.js';
-import { useDatabase } from '../../support/database.js';
-import { planOf, sentDuring } from '../../support/sent-statements.js';
-import type { PlanNode } from '../../support/sent-statements.js';
+import { useDatabase } from '../../support/database/database.js';
+import { planOf, sentDuring } from '../../support/database/sent-statements.js';
+import type { PlanNode } from '../../support/database/sent-statements.js';
 
 describe('the deletion of old operations', () => {
   const postgres = useDatabase({ poolMax: 2 });

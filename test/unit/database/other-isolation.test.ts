@@ -12,12 +12,12 @@ import { cancelOperations } from '../../../shared/database/operations.js';
 import { renewSync, takeSync, whileHeld } from '../../../shared/database/platform-syncs.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
-import { connectForTest } from '../../support/database.js';
-import { execute } from '../../support/execute.js';
-import { runMigrate } from '../../support/run-migrate.js';
-import { createEmptyDatabase, createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
-import { untilWaiting } from '../../support/waiting-sessions.js';
+import { connectForTest } from '../../support/database/database.js';
+import { execute } from '../../support/database/execute.js';
+import { runMigrate } from '../../support/processes/run-migrate.js';
+import { createEmptyDatabase, createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
+import { untilWaiting } from '../../support/database/waiting-sessions.js';
 import { withoutTimeouts } from '../../support/without-timeouts.js';
 
 /** For the sessions that are opened from now on. */

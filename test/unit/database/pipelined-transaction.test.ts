@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { pipelinedTransaction } from '../../../shared/database/pipelined-transaction.js';
-import { connectForTest } from '../../support/database.js';
-import { testPostgres } from '../../support/servers.js';
+import { connectForTest } from '../../support/database/database.js';
+import { testPostgres } from '../../support/processes/servers.js';
 
 describe('a transaction in two messages', () => {
   let database: Database;

@@ -4,9 +4,9 @@ import { checkLists } from '../../../shared/database/list-check.js';
 import { findMaterialPage } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
 import { sortKeys } from '../../../shared/database/material-page-sql.js';
-import { useDatabase } from '../../support/database.js';
-import { planOf, sentDuring } from '../../support/sent-statements.js';
-import type { PlanNode } from '../../support/sent-statements.js';
+import { useDatabase } from '../../support/database/database.js';
+import { planOf, sentDuring } from '../../support/database/sent-statements.js';
+import type { PlanNode } from '../../support/database/sent-statements.js';
 
 const largeShop = { id: 1, materials: 20_000 };
 const smallShops = { count: 2_000, materials: 5 };

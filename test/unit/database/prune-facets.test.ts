@@ -10,9 +10,9 @@ import {
 } from '../../../shared/database/insert-materials-with-stock.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
-import { useDatabase } from '../../support/database.js';
-import { createTestShop, operationOf } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { useDatabase } from '../../support/database/database.js';
+import { createTestShop, operationOf } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 
 const restMs = 3_600_000;
 const noFilters = { usageFilter: 'all', originFilter: 'all', vendorFilter: [] } as const;

@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { isOverstay } from '../../../shared/database/errors.js';
 import { runReadCommitted } from '../../../shared/database/read-committed.js';
-import { connectForTest, useDatabase } from '../../support/database.js';
-import { untilWaiting } from '../../support/waiting-sessions.js';
+import { connectForTest, useDatabase } from '../../support/database/database.js';
+import { untilWaiting } from '../../support/database/waiting-sessions.js';
 
 describe('a statement in a transaction of its own', () => {
   const server = useDatabase();

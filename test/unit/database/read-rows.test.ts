@@ -2,10 +2,10 @@ import { expect } from 'chai';
 import { connectionPool } from '../../../shared/database/raw-connection.js';
 import { readRows } from '../../../shared/database/read-rows.js';
 import type { Bindings } from '../../../shared/database/read-rows.js';
-import { connectForTest, useDatabase } from '../../support/database.js';
-import { sentDuring } from '../../support/sent-statements.js';
-import { slowClock } from '../../support/slow-clock.js';
-import { until } from '../../support/until.js';
+import { connectForTest, useDatabase } from '../../support/database/database.js';
+import { sentDuring } from '../../support/database/sent-statements.js';
+import { slowClock } from '../../support/time/slow-clock.js';
+import { until } from '../../support/time/until.js';
 
 const keptMax = 48;
 const ofMaterial = 'SELECT sku FROM materials WHERE shop_id = :shopId AND id = :id';

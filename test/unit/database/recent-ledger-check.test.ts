@@ -4,12 +4,12 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import { addLocations } from '../../../shared/database/locations.js';
 import { checkRecentLedger } from '../../../shared/database/recent-ledger-check.js';
 import { createShop } from '../../../shared/database/shops.js';
-import { bookStock } from '../../support/book-stock.js';
-import { connectForTest } from '../../support/database.js';
-import { planOf, sentDuring } from '../../support/sent-statements.js';
-import type { PlanNode } from '../../support/sent-statements.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { bookStock } from '../../support/shop/book-stock.js';
+import { connectForTest } from '../../support/database/database.js';
+import { planOf, sentDuring } from '../../support/database/sent-statements.js';
+import type { PlanNode } from '../../support/database/sent-statements.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 const materials = ['VMAT-a', 'VMAT-b', 'VMAT-c'];
 const locations = ['1', '2'];

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { findKeyWithShop, insertKey, revokeKey } from '../../../shared/database/api-keys.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
-import { connectForTest, useDatabase } from '../../support/database.js';
+import { connectForTest, useDatabase } from '../../support/database/database.js';
 
 describe('a database or role with another DateStyle', () => {
   const used = useDatabase();

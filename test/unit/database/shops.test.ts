@@ -2,9 +2,9 @@ import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { addLocation, addLocations, listLocations } from '../../../shared/database/locations.js';
 import { createShop, findShop, listShops, updateShop } from '../../../shared/database/shops.js';
-import { connectForTest } from '../../support/database.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 describe('shops and their locations', () => {
   let testDatabase: TestDatabase;

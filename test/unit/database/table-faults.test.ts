@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { ours, readTableFaults } from '../../../shared/database/table-faults.js';
-import { connectForTest } from '../../support/database.js';
-import { createTestDatabase } from '../../support/servers.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
 
 describe('the faults of the tables', () => {
   let databaseOf: Awaited<ReturnType<typeof createTestDatabase>>;

@@ -8,8 +8,8 @@ import { migrationSource } from '../../../shared/database/migration-source.js';
 import { encodeReplies, parseOperationsJob } from '../../../shared/queue/job-format.js';
 import { replyChannel } from '../../../shared/queue/names.js';
 import { runScript } from '../../../shared/queue/run-script.js';
-import { useQueueHarness } from '../../support/queue-harness.js';
-import { until } from '../../support/until.js';
+import { useQueueHarness } from '../../support/redis/queue-harness.js';
+import { until } from '../../support/time/until.js';
 
 const [hourMs, nearMs, soonMsMax] = [3_600_000, 60_000, 10_000];
 

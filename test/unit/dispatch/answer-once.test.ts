@@ -11,8 +11,8 @@ import type { OperationOutcome, OperationResult } from '../../../shared/domain/o
 import { encodeReplies, parseOperationsJob } from '../../../shared/queue/job-format.js';
 import { replyChannel } from '../../../shared/queue/names.js';
 import { runScript } from '../../../shared/queue/run-script.js';
-import { useQueueHarness } from '../../support/queue-harness.js';
-import { until } from '../../support/until.js';
+import { useQueueHarness } from '../../support/redis/queue-harness.js';
+import { until } from '../../support/time/until.js';
 
 const [inFlightMax, soonMsMax] = [2, 10_000];
 const result: OperationResult = { kind: 'adjusted', rowCount: 1, failures: [] };

@@ -5,7 +5,7 @@ import type { Combiner } from '../../../api/dispatch/combine.js';
 import type { Enqueued } from '../../../api/dispatch/enqueue.js';
 import { jobsSentMax } from '../../../api/dispatch/shop-gates.js';
 import type { FormedJob, Waiter } from '../../../api/dispatch/waiter.js';
-import { leftBehindBytes } from '../../support/outliving.js';
+import { leftBehindBytes } from '../../support/memory/outliving.js';
 
 /** Bounds of one job (pipeline §2 "Limits"). */
 const [operationsMax, rowsMax, bytesMax] = [128, 2_000, 2 * 1_024 * 1_024];

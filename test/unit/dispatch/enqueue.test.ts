@@ -5,8 +5,8 @@ import type { QueueLink } from '../../../api/dispatch/queue-link.js';
 import type { FormedJob, Waiter } from '../../../api/dispatch/waiter.js';
 import { parseOperationsJob } from '../../../shared/queue/job-format.js';
 import { createTransaction } from '../../../shared/redis/batch.js';
-import { useQueueHarness } from '../../support/queue-harness.js';
-import { operationOf } from '../../support/shop.js';
+import { useQueueHarness } from '../../support/redis/queue-harness.js';
+import { operationOf } from '../../support/shop/shop.js';
 
 function jobOf(materialId: string): FormedJob {
   const ref = { shopId: 1, materialId };

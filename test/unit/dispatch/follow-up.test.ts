@@ -12,9 +12,9 @@ import type { FormedJob, Waiter } from '../../../api/dispatch/waiter.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createSlotMap } from '../../../shared/runtime/slot-map.js';
 import type { SlotMap } from '../../../shared/runtime/slot-map.js';
-import { useQueueHarness } from '../../support/queue-harness.js';
-import { operationOf } from '../../support/shop.js';
-import { until } from '../../support/until.js';
+import { useQueueHarness } from '../../support/redis/queue-harness.js';
+import { operationOf } from '../../support/shop/shop.js';
+import { until } from '../../support/time/until.js';
 
 const [longMs, soonMsMax] = [3_600_000, 10_000];
 /** Of a look-up. */

@@ -5,10 +5,10 @@ import { startHealth } from '../../../api/dispatch/health.js';
 import type { Health } from '../../../api/dispatch/health.js';
 import { defineScripts, runScript } from '../../../shared/queue/run-script.js';
 import { connectProducerRedis, untilReady } from '../../../shared/redis/connections.js';
-import { startTestRedis } from '../../support/servers.js';
-import type { TestRedis } from '../../support/servers.js';
-import { standStill } from '../../support/stand-still.js';
-import { until } from '../../support/until.js';
+import { startTestRedis } from '../../support/processes/servers.js';
+import type { TestRedis } from '../../support/processes/servers.js';
+import { standStill } from '../../support/processes/stand-still.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10_000;
 const hourMs = 3_600_000;

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import { keepAsking } from '../../../api/dispatch/keep-asking.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 5_000;
 /** Longer than any test. */

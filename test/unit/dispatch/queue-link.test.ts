@@ -5,9 +5,9 @@ import { openQueueLink } from '../../../api/dispatch/queue-link.js';
 import type { QueueLink } from '../../../api/dispatch/queue-link.js';
 import { startFaultProxy } from '../../support/faults/fault-proxy.js';
 import type { FaultProxy } from '../../support/faults/fault-proxy.js';
-import { startTestRedis } from '../../support/servers.js';
-import type { TestRedis } from '../../support/servers.js';
-import { until } from '../../support/until.js';
+import { startTestRedis } from '../../support/processes/servers.js';
+import type { TestRedis } from '../../support/processes/servers.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10_000;
 

@@ -4,9 +4,9 @@ import fc from 'fast-check';
 import { adjustLevel, rowForTotal, unknownLocation } from '../../../shared/domain/adjustment.js';
 import type { AdjustmentRow } from '../../../shared/domain/adjustment.js';
 import { levelMaxMicros, toMicros } from '../../../shared/domain/quantity.js';
-import { counting } from '../../support/counting.js';
+import { counting } from '../../support/long-run/counting.js';
 import { createDice } from '../../support/dice.js';
-import { sizeOf } from '../../support/long-run.js';
+import { sizeOf } from '../../support/long-run/long-run.js';
 
 const unit = 1_000_000;
 const boundUnits = levelMaxMicros / unit;

@@ -7,9 +7,9 @@ import { createIsForwarded } from '../../../api/http/client-address.js';
 import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-turns.js';
 import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
 import { parseTrustedProxies } from '../../../api/trusted-proxies.js';
-import { slowClock } from '../../support/slow-clock.js';
-import type { SlowClock } from '../../support/slow-clock.js';
-import { until } from '../../support/until.js';
+import { slowClock } from '../../support/time/slow-clock.js';
+import type { SlowClock } from '../../support/time/slow-clock.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10 * turnMsMax;
 

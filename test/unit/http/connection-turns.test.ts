@@ -11,9 +11,9 @@ import { createConnectionTurns, turnMsMax } from '../../../api/http/connection-t
 import type { ConnectionTurns } from '../../../api/http/connection-turns.js';
 import type { RequestState } from '../../../api/http/request-state.js';
 import { parseTrustedProxies } from '../../../api/trusted-proxies.js';
-import { slowClock } from '../../support/slow-clock.js';
-import type { SlowClock } from '../../support/slow-clock.js';
-import { until } from '../../support/until.js';
+import { slowClock } from '../../support/time/slow-clock.js';
+import type { SlowClock } from '../../support/time/slow-clock.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10 * turnMsMax;
 const keepAliveMs = 10 * turnMsMax;

@@ -8,7 +8,7 @@ import { envelope, sendReply } from '../../../api/http/envelope.js';
 import { observeRequests } from '../../../api/http/observe-requests.js';
 import type { Reply, RequestState } from '../../../api/http/request-state.js';
 import { succeed } from '../../../shared/domain/errors.js';
-import { outlivingBytes } from '../../support/outliving.js';
+import { outlivingBytes } from '../../support/memory/outliving.js';
 
 describe('an answer that cannot be written', () => {
   const lines: string[] = [];

@@ -4,11 +4,11 @@ import { createShopLimiter } from '../../../api/http/shop-limiter.js';
 import type { ShopLimiter } from '../../../api/http/shop-limiter.js';
 import { connectLimiterRedis, untilReady } from '../../../shared/redis/connections.js';
 import { createLogger } from '../../../shared/runtime/logger.js';
-import { startTestRedis } from '../../support/servers.js';
-import type { TestRedis } from '../../support/servers.js';
-import { slowClock } from '../../support/slow-clock.js';
-import { standStill } from '../../support/stand-still.js';
-import { until } from '../../support/until.js';
+import { startTestRedis } from '../../support/processes/servers.js';
+import type { TestRedis } from '../../support/processes/servers.js';
+import { slowClock } from '../../support/time/slow-clock.js';
+import { standStill } from '../../support/processes/stand-still.js';
+import { until } from '../../support/time/until.js';
 
 const windowSeconds = 60;
 

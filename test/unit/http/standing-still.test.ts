@@ -11,8 +11,8 @@ import type { KeyWithShop } from '../../../shared/database/api-keys.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
 import type { Logger } from '../../../shared/runtime/logger.js';
-import { startAnswersFromOutside } from '../../support/answers-from-outside.js';
-import type { AnswersFromOutside } from '../../support/answers-from-outside.js';
+import { startAnswersFromOutside } from '../../support/http/answers-from-outside.js';
+import type { AnswersFromOutside } from '../../support/http/answers-from-outside.js';
 
 const database = {} as unknown as Database;
 const waitMsMax = 100;

@@ -2,7 +2,7 @@ import { appendFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readTallyFile } from '../../long/tally-file.js';
-import { counting } from '../../support/counting.js';
+import { counting } from '../../support/long-run/counting.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 describe('what a long test tells', () => {

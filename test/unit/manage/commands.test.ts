@@ -5,7 +5,7 @@ import { createMaterials } from '../../../shared/database/create-materials.js';
 import { findLevels } from '../../../shared/database/levels.js';
 import type { Material } from '../../../shared/domain/material.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
-import { withFailingWrites } from '../../support/broken-storage.js';
+import { withFailingWrites } from '../../support/database/broken-storage.js';
 import { openManagedShop, startManage } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 

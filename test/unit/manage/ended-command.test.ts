@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { until } from '../../support/until.js';
-import { untilWaiting } from '../../support/waiting-sessions.js';
+import { until } from '../../support/time/until.js';
+import { untilWaiting } from '../../support/database/waiting-sessions.js';
 import { openManagedShop, startManage } from './run-manage.js';
 import type { ManagedShop } from './run-manage.js';
 

@@ -10,9 +10,9 @@ import {
   insertParameters,
   insertMaterialsWithStock,
 } from '../../../shared/database/insert-materials-with-stock.js';
-import { connectForTest } from '../../support/database.js';
+import { connectForTest } from '../../support/database/database.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 import { openManagedShop, startManage } from './run-manage.js';
 import type { ManagedShop, Run, StartedRun } from './run-manage.js';
 

@@ -11,7 +11,7 @@ import { findMaterialPage } from '../../../shared/database/material-list.js';
 import { findMaterial } from '../../../shared/database/materials.js';
 import { createShop, updateShop } from '../../../shared/database/shops.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 import { openManagedShop, startManage } from './run-manage.js';
 import type { Cli, ManagedShop, StartedRun } from './run-manage.js';
 

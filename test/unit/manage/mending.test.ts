@@ -3,9 +3,9 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { createBill } from '../../../shared/database/bills.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { bookStock } from '../../support/book-stock.js';
-import { useDatabase } from '../../support/database.js';
-import { createTestShop } from '../../support/shop.js';
+import { bookStock } from '../../support/shop/book-stock.js';
+import { useDatabase } from '../../support/database/database.js';
+import { createTestShop } from '../../support/shop/shop.js';
 import { createCli } from './run-manage.js';
 
 const handbook = readFileSync(new URL('../../../shared/manage/README.md', import.meta.url), 'utf8');

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { findKeyWithShop } from '../../../shared/database/api-keys.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 import { openManagedShop } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 

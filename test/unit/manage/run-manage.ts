@@ -8,9 +8,9 @@ import type { Database } from '../../../shared/database/connect.js';
 import { manageSettings, runCommandLine } from '../../../shared/manage/command-line.js';
 import type { CommandProcess } from '../../../shared/manage/run-command.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
-import { connectForTest } from '../../support/database.js';
-import { afterOwnTime } from '../../support/own-time.js';
-import { createTestDatabase } from '../../support/servers.js';
+import { connectForTest } from '../../support/database/database.js';
+import { afterOwnTime } from '../../support/time/own-time.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
 
 export interface Run {
   code: number | null;

@@ -5,8 +5,8 @@ import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
 import { seedDemo } from '../../../shared/standalone/demo-data.js';
 import { startStandInPlatform } from '../../../shared/standalone/stand-in-platform.js';
-import { useDatabase } from '../../support/database.js';
-import { platformTokenKey } from '../../support/platform.js';
+import { useDatabase } from '../../support/database/database.js';
+import { platformTokenKey } from '../../support/shop/platform.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { readMirror } from './fixtures.js';
 

@@ -5,7 +5,7 @@ import { syncShop } from '../../../shared/mirror/sync-shop.js';
 import type { SyncDeps, SyncOptions, SyncOutcome } from '../../../shared/mirror/sync-shop.js';
 import type { ShopifyLimits } from '../../../shared/platform/shopify/shopify-client.js';
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
-import { connectPlatform, platformTokenKey } from '../../support/platform.js';
+import { connectPlatform, platformTokenKey } from '../../support/shop/platform.js';
 import { createSubject } from '../platform/fixtures.js';
 import { locationNode, locationsReply, onLocations } from '../platform/list-fixtures.js';
 

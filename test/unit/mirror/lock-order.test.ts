@@ -15,10 +15,10 @@ import { listSyncs, startSyncRun, takeSync } from '../../../shared/database/plat
 import type { PlatformSync, SyncHold } from '../../../shared/database/platform-syncs.js';
 import { toMicros } from '../../../shared/domain/quantity.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
-import { useDatabase } from '../../support/database.js';
-import { createTestShop, operationOf } from '../../support/shop.js';
-import type { TestShop } from '../../support/shop.js';
-import { untilWaiting } from '../../support/waiting-sessions.js';
+import { useDatabase } from '../../support/database/database.js';
+import { createTestShop, operationOf } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
+import { untilWaiting } from '../../support/database/waiting-sessions.js';
 import { withoutTimeouts } from '../../support/without-timeouts.js';
 
 const domain = 'demo-shop.myshopify.com';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
-import { useDatabase } from '../../support/database.js';
+import { useDatabase } from '../../support/database/database.js';
 import { createSync, createConnectedShop, expectLocations } from './fixtures.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import { onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';

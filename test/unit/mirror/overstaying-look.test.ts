@@ -3,8 +3,8 @@ import type { Database } from '../../../shared/database/connect.js';
 import { isOverstay } from '../../../shared/database/errors.js';
 import { findDueShops } from '../../../shared/database/platform-syncs.js';
 import { findShop } from '../../../shared/database/shops.js';
-import { connectForTest, useDatabase } from '../../support/database.js';
-import { untilWaiting } from '../../support/waiting-sessions.js';
+import { connectForTest, useDatabase } from '../../support/database/database.js';
+import { untilWaiting } from '../../support/database/waiting-sessions.js';
 
 describe('a look of the mirrors that takes too long', () => {
   const server = useDatabase();

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import nock from 'nock';
 import { finishSync } from '../../../shared/database/finish-sync.js';
 import { listSyncs, startSyncRun, takeSync } from '../../../shared/database/platform-syncs.js';
-import { useDatabase } from '../../support/database.js';
+import { useDatabase } from '../../support/database/database.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import { onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
 import { createConnectedShop, createSync, domain, expectLocations, readMirror } from './fixtures.js';

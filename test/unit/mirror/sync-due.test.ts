@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { expect } from 'chai';
 import { findDueShops, listSyncs, takeSync } from '../../../shared/database/platform-syncs.js';
 import { updateShop } from '../../../shared/database/shops.js';
-import { useDatabase } from '../../support/database.js';
+import { useDatabase } from '../../support/database/database.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import { onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
 import { createConnectedShop, createSync, domain, expectLocations, readShop } from './fixtures.js';

@@ -5,9 +5,9 @@ import type { Database } from '../../../shared/database/connect.js';
 import { recordVariants } from '../../../shared/database/platform-mirror.js';
 import { listSyncs, takeSync } from '../../../shared/database/platform-syncs.js';
 import { updateShop } from '../../../shared/database/shops.js';
-import { useDatabase } from '../../support/database.js';
-import { connectPlatform } from '../../support/platform.js';
-import { until } from '../../support/until.js';
+import { useDatabase } from '../../support/database/database.js';
+import { connectPlatform } from '../../support/shop/platform.js';
+import { until } from '../../support/time/until.js';
 import { onShop, path, shutNetwork } from '../platform/fixtures.js';
 import {
   costing,

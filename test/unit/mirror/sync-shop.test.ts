@@ -5,10 +5,10 @@ import { checkLedger } from '../../../shared/database/ledger-check.js';
 import { checkLists } from '../../../shared/database/list-check.js';
 import { addLocation } from '../../../shared/database/locations.js';
 import { listSyncs } from '../../../shared/database/platform-syncs.js';
-import { bookStock } from '../../support/book-stock.js';
-import { connectForTest, useDatabase } from '../../support/database.js';
-import { createTestShop } from '../../support/shop.js';
-import { connectPlatform } from '../../support/platform.js';
+import { bookStock } from '../../support/shop/book-stock.js';
+import { connectForTest, useDatabase } from '../../support/database/database.js';
+import { createTestShop } from '../../support/shop/shop.js';
+import { connectPlatform } from '../../support/shop/platform.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import {
   locationNode,

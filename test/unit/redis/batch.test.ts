@@ -1,8 +1,8 @@
 import { expect } from 'chai';
 import { createBatch, createTransaction } from '../../../shared/redis/batch.js';
 import { untilReady } from '../../../shared/redis/connections.js';
-import { outlivingBytes } from '../../support/outliving.js';
-import { useQueueHarness } from '../../support/queue-harness.js';
+import { outlivingBytes } from '../../support/memory/outliving.js';
+import { useQueueHarness } from '../../support/redis/queue-harness.js';
 
 describe('commands that go out together', () => {
   const harness = useQueueHarness();

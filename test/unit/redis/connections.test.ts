@@ -4,9 +4,9 @@ import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
 import { Unavailable } from '../../../shared/domain/unavailable.js';
 import { connectProducerRedis, connectWorkerRedis, untilReady } from '../../../shared/redis/connections.js';
-import { startTestRedis } from '../../support/servers.js';
-import { standStill } from '../../support/stand-still.js';
-import { until } from '../../support/until.js';
+import { startTestRedis } from '../../support/processes/servers.js';
+import { standStill } from '../../support/processes/stand-still.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 15_000;
 

@@ -3,9 +3,9 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { connectProducerRedis, untilReady } from '../../../shared/redis/connections.js';
-import { startTestRedis } from '../../support/servers.js';
-import type { TestRedis } from '../../support/servers.js';
-import { until } from '../../support/until.js';
+import { startTestRedis } from '../../support/processes/servers.js';
+import type { TestRedis } from '../../support/processes/servers.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 15_000;
 

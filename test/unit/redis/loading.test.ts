@@ -4,7 +4,7 @@ import type { AddressInfo, Server } from 'node:net';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { connectProducerRedis, untilReady } from '../../../shared/redis/connections.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 
 /** Below the 10 s for which ioredis by itself would leave it alone. */
 const soonMsMax = 5_000;

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { entityTag, readIfMatch } from '../../../api/rest/entity-tag.js';
-import { cpuMsOf } from '../../support/cpu-time.js';
+import { cpuMsOf } from '../../support/time/cpu-time.js';
 
 const lists: [header: string, versions: number[] | undefined][] = [
   ['*', undefined],

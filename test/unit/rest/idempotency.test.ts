@@ -3,7 +3,7 @@ import { parseQuery } from '../../../api/http/query.js';
 import type { RouteRequest } from '../../../api/http/route.js';
 import { toolIdempotency } from '../../../api/agent/tool-idempotency.js';
 import { canonicalJson } from '../../../api/operations/idempotency.js';
-import { idempotencyKey, readIdempotency } from '../../../api/rest/idempotency.js';
+import { idempotencyKey, readIdempotency } from '../../../api/rest/read-idempotency.js';
 
 const base = {
   caller: { shop: { id: 1 } },

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { preferenceApplied, readPreferences } from '../../../api/rest/preferences.js';
-import { cpuMsOf } from '../../support/cpu-time.js';
+import { cpuMsOf } from '../../support/time/cpu-time.js';
 
 const cases: [header: string, detailed: boolean, lenient: boolean][] = [
   ['', false, false],

@@ -1,7 +1,7 @@
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/runtime/logger.js';
-import { runShipped, shipped } from '../../support/run-shipped.js';
+import { runShipped, shipped } from '../../support/processes/run-shipped.js';
 
 /** A logger and what it wrote. */
 function createCapture(level = 'info') {

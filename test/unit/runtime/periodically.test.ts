@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { periodically } from '../../../shared/runtime/periodically.js';
 import type { Rounds } from '../../../shared/runtime/periodically.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10_000;
 const everyMs = 5;

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { databaseAddress, redisAddress } from '../../../shared/runtime/process-settings.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
 import type { SettingsDeclaration } from '../../../shared/runtime/settings.js';
-import { runShipped, shipped } from '../../support/run-shipped.js';
+import { runShipped, shipped } from '../../support/processes/run-shipped.js';
 
 const declared = {
   PORT: { type: 'integer', default: 3000, minimum: 0, maximum: 65535, description: 'Where to listen.' },

@@ -2,7 +2,7 @@ import type { ChildProcess } from 'node:child_process';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/runtime/logger.js';
 import { createShutdown } from '../../../shared/runtime/shutdown.js';
-import { runShipped, shipped } from '../../support/run-shipped.js';
+import { runShipped, shipped } from '../../support/processes/run-shipped.js';
 
 const pressEveryMs = 100;
 

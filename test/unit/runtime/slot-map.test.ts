@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createSlotMap } from '../../../shared/runtime/slot-map.js';
-import { outlivingBytes } from '../../support/outliving.js';
+import { outlivingBytes } from '../../support/memory/outliving.js';
 
 describe('a slot map', () => {
   it('finds what was put in, and lists it in the order of its coming', () => {

@@ -15,10 +15,10 @@ import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
 import { seedDemo } from '../../../shared/standalone/demo-data.js';
 import type { DemoAccess } from '../../../shared/standalone/demo-data.js';
 import { standInAccessToken, standInVariants } from '../../../shared/standalone/stand-in-platform.js';
-import { withFailingWrites } from '../../support/broken-storage.js';
-import { connectForTest } from '../../support/database.js';
-import { createTestDatabase } from '../../support/servers.js';
-import type { TestDatabase } from '../../support/servers.js';
+import { withFailingWrites } from '../../support/database/broken-storage.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 
 const platformTokenKey = 'ab'.repeat(32);
 

@@ -5,11 +5,11 @@ import { Redis } from 'ioredis';
 import type { Database } from '../../../shared/database/connect.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { lockPath, takeLock } from '../../../shared/standalone/instance-lock.js';
-import { connectForTest } from '../../support/database.js';
-import { createEmptyDatabase, createTestDatabase } from '../../support/servers.js';
-import { startService } from '../../support/service.js';
-import type { Service } from '../../support/service.js';
-import { stopProcess } from '../../support/service-process.js';
+import { connectForTest } from '../../support/database/database.js';
+import { createEmptyDatabase, createTestDatabase } from '../../support/processes/servers.js';
+import { startService } from '../../support/processes/service.js';
+import type { Service } from '../../support/processes/service.js';
+import { stopProcess } from '../../support/processes/service-process.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { doctor, startDoctor } from './run-doctor.js';
 

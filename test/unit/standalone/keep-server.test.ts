@@ -5,7 +5,7 @@ import type { KeptServer } from '../../../shared/standalone/keep-server.js';
 import { failed } from '../../../shared/runtime/outcome.js';
 import type { Outcome } from '../../../shared/runtime/outcome.js';
 import { endProcess, isAlive } from '../../../shared/standalone/processes.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10_000;
 const port = 4711;

@@ -9,10 +9,10 @@ import type { Outcome } from '../../../shared/runtime/outcome.js';
 import { startPostgres } from '../../../shared/standalone/postgres.js';
 import type { PostgresOptions, PostgresServer } from '../../../shared/standalone/postgres.js';
 import { isAlive } from '../../../shared/standalone/processes.js';
-import { execute } from '../../support/execute.js';
-import { leaveBehind } from '../../support/leave-behind.js';
+import { execute } from '../../support/database/execute.js';
+import { leaveBehind } from '../../support/processes/leave-behind.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 
 describe('the embedded Postgres', () => {
   let folder: { path: string; remove(): Promise<void> };

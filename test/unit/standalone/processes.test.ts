@@ -2,7 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { expect } from 'chai';
 import { commandLine, endProcess, isAlive, runCommand, startOf } from '../../../shared/standalone/processes.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 
 const sleeps = 'setInterval(() => {}, 1000); console.log("here")';
 

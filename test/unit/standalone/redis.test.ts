@@ -9,7 +9,7 @@ import { checkRedis } from '../../../shared/standalone/redis-check.js';
 import { isNewEnough } from '../../../shared/standalone/redis-version.js';
 import { startRedis } from '../../../shared/standalone/redis.js';
 import type { RedisServer } from '../../../shared/standalone/redis.js';
-import { leaveBehind } from '../../support/leave-behind.js';
+import { leaveBehind } from '../../support/processes/leave-behind.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 describe('the private Redis', () => {

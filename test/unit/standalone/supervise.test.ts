@@ -9,7 +9,7 @@ import { isAlive } from '../../../shared/standalone/processes.js';
 import { supervise } from '../../../shared/standalone/supervise.js';
 import type { Supervised } from '../../../shared/standalone/supervise.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 
 const serves = `process.send({ type: 'ready', port: 4711 });`;
 const endsWithParent = `process.once('disconnect', () => process.exit(0));`;

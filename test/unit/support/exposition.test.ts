@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { parseExposition } from '../../support/exposition.js';
+import { parseExposition } from '../../support/metrics/exposition.js';
 
 describe('the parser of the exposition, with which the others are judged', () => {
   for (const [what, text] of Object.entries({

@@ -4,10 +4,10 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { isAlive } from '../../../shared/standalone/processes.js';
-import { failPointArguments } from '../../support/fail-points.js';
-import type { FailPointHit } from '../../support/fail-points.js';
+import { failPointArguments } from '../../support/fail-points/fail-points.js';
+import type { FailPointHit } from '../../support/fail-points/fail-points.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 
 const source = `
 export async function step() {

@@ -4,8 +4,8 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { expect } from 'chai';
 import { startFaultProxy } from '../../support/faults/fault-proxy.js';
 import type { FaultProxy } from '../../support/faults/fault-proxy.js';
-import { resetSocket } from '../../support/reset-socket.js';
-import { until } from '../../support/until.js';
+import { resetSocket } from '../../support/http/reset-socket.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 5_000;
 /** Long enough for bytes that are let through to arrive; a test that waits for nothing to come waits this long. */

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { afterOwnTime, leftOf, ownPart, slownessOf, startOwnTime } from '../../support/own-time.js';
+import { afterOwnTime, leftOf, ownPart, slownessOf, startOwnTime } from '../../support/time/own-time.js';
 
 const at = (busyMs: number, stolenMs: number) => ({ busyMs, stolenMs });
 

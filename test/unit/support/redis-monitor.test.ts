@@ -1,9 +1,9 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { monitorRedis } from '../../support/redis-monitor.js';
-import type { SeenCommand } from '../../support/redis-monitor.js';
-import { startTestRedis } from '../../support/servers.js';
-import type { TestRedis } from '../../support/servers.js';
+import { monitorRedis } from '../../support/redis/redis-monitor.js';
+import type { SeenCommand } from '../../support/redis/redis-monitor.js';
+import { startTestRedis } from '../../support/processes/servers.js';
+import type { TestRedis } from '../../support/processes/servers.js';
 
 describe('monitorRedis', () => {
   let server: TestRedis;

@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
-import { resetSocket } from '../../support/reset-socket.js';
-import { until } from '../../support/until.js';
+import { resetSocket } from '../../support/http/reset-socket.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 5_000;
 

@@ -1,16 +1,16 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { execute } from '../../support/execute.js';
-import { raw, request } from '../../support/http.js';
+import { execute } from '../../support/database/execute.js';
+import { raw, request } from '../../support/http/http.js';
 import {
   createTestDatabase,
   migrateTestDatabase,
   startTestPostgres,
   startTestRedis,
   testPostgres,
-} from '../../support/servers.js';
-import { startService } from '../../support/service.js';
-import type { Service } from '../../support/service.js';
+} from '../../support/processes/servers.js';
+import { startService } from '../../support/processes/service.js';
+import type { Service } from '../../support/processes/service.js';
 
 describe('the servers of the tests', () => {
   it('give each test a migrated, empty database of its own', async () => {

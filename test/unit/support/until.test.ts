@@ -1,6 +1,6 @@
 import { expect } from 'chai';
-import { standStill } from '../../support/stand-still.js';
-import { until } from '../../support/until.js';
+import { standStill } from '../../support/processes/stand-still.js';
+import { until } from '../../support/time/until.js';
 
 describe('until', () => {
   it('sees what came while the process stood still beyond the deadline', async () => {

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { OperationGroup } from '../../../shared/inventory/decide.js';
 import { queueName } from '../../../shared/queue/names.js';
 import { applyInParts } from '../../../worker/apply-in-parts.js';
-import { operationOf } from '../../support/shop.js';
+import { operationOf } from '../../support/shop/shop.js';
 
 const groups = Array.from({ length: 8 }, (_, index): OperationGroup => {
   return { shopId: 1, materialId: `VMAT-${index}`, operations: [operationOf({ kind: 'adjust', rows: [] })] };

@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import { pino } from 'pino';
 import { startHousekeeping } from '../../../worker/housekeeping.js';
 import type { Housekeeping } from '../../../worker/housekeeping.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10_000;
 

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import { pino } from 'pino';
 import type { Database } from '../../../shared/database/connect.js';
 import { startLedgerWatch } from '../../../worker/ledger-watch.js';
-import { outlivingBytes } from '../../support/outliving.js';
+import { outlivingBytes } from '../../support/memory/outliving.js';
 
 describe('what the background check of the ledger remembers', () => {
   it('is which materials changed, and nothing of what changed them', async () => {

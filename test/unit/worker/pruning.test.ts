@@ -3,7 +3,7 @@ import { pino } from 'pino';
 import type { Database } from '../../../shared/database/connect.js';
 import type { Rounds } from '../../../shared/runtime/periodically.js';
 import { startPruning } from '../../../worker/pruning.js';
-import { until } from '../../support/until.js';
+import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10_000;
 const batchSize = 2_000;

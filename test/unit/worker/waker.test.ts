@@ -6,8 +6,8 @@ import { keys } from '../../../shared/queue/names.js';
 import { connectWakeRedis } from '../../../shared/redis/connections.js';
 import { freePort } from '../../../shared/standalone/ports.js';
 import { createWaker } from '../../../worker/waker.js';
-import { startTestRedis } from '../../support/servers.js';
-import type { TestRedis } from '../../support/servers.js';
+import { startTestRedis } from '../../support/processes/servers.js';
+import type { TestRedis } from '../../support/processes/servers.js';
 
 /** The pause of the waker, less what a timer may be early. */
 const pauseMsMin = 90;

@@ -10,8 +10,8 @@ import type { Bodies } from '../../../../api/http/body/read-body.js';
 import type { ApiServer } from '../../../../api/http/connections/server.js';
 import type { RequestState } from '../../../../api/http/request-state.js';
 import type { Result } from '../../../../shared/domain/errors.js';
-import { createBareServer } from '../../../support/bare-server.js';
-import { until } from '../../../support/until.js';
+import { createBareServer } from '../../../support/http/bare-server.js';
+import { until } from '../../../support/time/until.js';
 
 const soonMsMax = 5_000;
 const head = 'PATCH / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n';

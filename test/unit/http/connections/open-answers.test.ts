@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { expect } from 'chai';
 import type { ApiServer } from '../../../../api/http/connections/server.js';
-import { createBareServer } from '../../../support/bare-server.js';
-import { until } from '../../../support/until.js';
+import { createBareServer } from '../../../support/http/bare-server.js';
+import { until } from '../../../support/time/until.js';
 
 const soonMsMax = 5_000;
 /** How many may be open at once in a process, and how many on a connection that is still read on. */

@@ -3,7 +3,7 @@ import { Duplex, duplexPair, PassThrough } from 'node:stream';
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import { answerParserFault } from '../../../../api/http/connections/parser-faults.js';
-import { cpuMsOf } from '../../../support/cpu-time.js';
+import { cpuMsOf } from '../../../support/time/cpu-time.js';
 
 const allowedMethods = () => 'GET';
 

@@ -1,8 +1,8 @@
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import type { Logger } from '../../../../shared/runtime/logger.js';
-import { createBareServer } from '../../../support/bare-server.js';
-import { until } from '../../../support/until.js';
+import { createBareServer } from '../../../support/http/bare-server.js';
+import { until } from '../../../support/time/until.js';
 
 const [connectionsMax, refusedCount, soonMsMax] = [2, 10, 5_000];
 

@@ -6,8 +6,8 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import type { ApiServer } from '../../../../api/http/connections/server.js';
-import { createBareServer } from '../../../support/bare-server.js';
-import { until } from '../../../support/until.js';
+import { createBareServer } from '../../../support/http/bare-server.js';
+import { until } from '../../../support/time/until.js';
 
 const soonMsMax = 5_000;
 const read = 'GET / HTTP/1.1\r\nHost: x\r\n\r\n';

@@ -3,8 +3,8 @@ import { connect } from 'node:net';
 import { mock } from 'node:test';
 import { expect } from 'chai';
 import type { ApiServer } from '../../../../api/http/connections/server.js';
-import { createBareServer } from '../../../support/bare-server.js';
-import { until } from '../../../support/until.js';
+import { createBareServer } from '../../../support/http/bare-server.js';
+import { until } from '../../../support/time/until.js';
 
 /** More than the kernel takes for a client that does not read. */
 const large = 'x'.repeat(32 * 1_048_576);

@@ -1,0 +1,57 @@
+import { createApiMetrics } from '../../../api/admin/api-metrics.js';
+import { createServer } from '../../../api/app.js';
+import { settings as declared } from '../../../api/config.js';
+import { createDispatch } from '../../../api/dispatch/dispatch.js';
+import { createPools } from '../../../api/pools.js';
+import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
+import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
+import { connectLimiterRedis, untilReady } from '../../../shared/redis/connections.js';
+import { createLogger } from '../../../shared/runtime/logger.js';
+import { readSettings } from '../../../shared/runtime/settings.js';
+import { closeConnections } from '../http/http.js';
+import { platformTokenKey } from '../shop/platform.js';
+import type { Service } from './service.js';
+
+/**
+ * The API of `api/main.ts` in the process of the test, so that what it asks of the network can be seen there. It is the
+ * real one: real Postgres, real Redis, and the workers of a running service behind it.
+ */
+export async function startApiInProcess({
+  databaseUrl,
+  redisUrl,
+}: Pick<Service, 'databaseUrl' | 'redisUrl'>): Promise<{ baseUrl: string; stop(): Promise<void> }> {
+  const read = readSettings(declared, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, LOG_LEVEL: 'silent' });
+  if (!read.ok) throw new Error(read.problems.join('\n'));
+  const settings = read.values;
+  const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL, nodeEnv: settings.NODE_ENV });
+  const pools = createPools(settings);
+  const { database, reads } = pools;
+  const limiterRedis = connectLimiterRedis(redisUrl, () => undefined);
+  await untilReady(limiterRedis);
+  const metrics = createApiMetrics();
+  const dispatch = await createDispatch({ redisUrl, database, logger, settings, metrics: metrics.dispatch });
+  const platform = createShopifyPlatform({ allowLoopback: false });
+  const tokenCipher = createTokenCipher(platformTokenKey);
+  const server = createServer({
+    settings,
+    logger,
+    metrics,
+    database,
+    reads,
+    dispatch,
+    limiterRedis,
+    platform,
+    tokenCipher,
+  });
+  const baseUrl = `http://127.0.0.1:${String(await server.listen(0, '127.0.0.1'))}`;
+  return {
+    baseUrl,
+    async stop() {
+      closeConnections(baseUrl);
+      await server.close();
+      await dispatch.close();
+      limiterRedis.disconnect();
+      await pools.destroy();
+    },
+  };
+}

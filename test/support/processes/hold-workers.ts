@@ -1,0 +1,45 @@
+import { Redis } from 'ioredis';
+import { keys, queueName } from '../../../shared/queue/names.js';
+import type { Service } from './service.js';
+
+const hourMs = 3_600_000;
+
+/**
+ * Lets the workers stand still (SIGSTOP), so that what is sent waits. Lists as alive one that takes nothing, or the API
+ * would refuse what comes some seconds later: it has the number of this connection, so that nobody buries it. After
+ * SIGCONT the workers' own beats say how long the list lasts.
+ */
+export async function holdWorkers({ workers }: Service, redis: Redis): Promise<void> {
+  for (const worker of workers) worker.kill('SIGSTOP');
+  const id = String(await redis.client('ID'));
+  await redis
+    .multi()
+    .zadd(keys.workers, Date.now() + hourMs, id)
+    .persist(keys.workers)
+    .exec();
+}
+
+/** Holds the workers while `use` runs, over a connection of its own: once that is closed, they strike it off the list. */
+export async function whileHeld<T>(service: Service, use: () => Promise<T>): Promise<T> {
+  const redis = new Redis(service.redisUrl, { retryStrategy: () => null });
+  try {
+    await holdWorkers(service, redis);
+    return await use();
+  } finally {
+    for (const worker of service.workers) worker.kill('SIGCONT');
+    redis.disconnect();
+  }
+}
+
+/**
+ * Puts a place in the line of a shop before all others, of which it is not known since when it waits: so its backlog is
+ * never late, however long its workers are held. They pass it over.
+ */
+export async function keepInTime(redis: Redis, shopId: number): Promise<void> {
+  const line = `${keys.ready}:${String(shopId)}`;
+  await redis
+    .multi()
+    .rpush(line, queueName({ shopId, materialId: 'VMAT-nobody' }))
+    .rpush(keys.ready, shopId)
+    .exec();
+}

@@ -1,0 +1,45 @@
+import { pino } from 'pino';
+import type { Database } from '../../../shared/database/connect.js';
+import type { MaterialRef, Operation } from '../../../shared/domain/operation.js';
+import { keyMemoryMsDefault } from '../../../shared/inventory/time-limits.js';
+import { operationsJob } from '../../../shared/queue/job-format.js';
+import { queueName } from '../../../shared/queue/names.js';
+import { applyJobs } from '../../../worker/apply-jobs.js';
+import type { CycleTimes } from '../../../worker/apply-jobs.js';
+import { cycleMsMax } from '../../../worker/cycle.js';
+import type { WorkerDeps } from '../../../worker/deps.js';
+import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
+
+interface LaneOptions extends Partial<CycleTimes> {
+  deliveries?: number;
+  metrics?: WorkerDeps['metrics'];
+}
+
+/** Applies operations as a worker's lane does when it has just taken them: one job for each material, no Redis. */
+export function applyAsLane(
+  database: Database,
+  materials: readonly (MaterialRef & { operations: Operation[] })[],
+  { deliveries = 1, metrics = createWorkerMetrics(), ...taken }: LaneOptions = {},
+) {
+  const logger = pino({ level: 'silent' });
+  const ledgerWatch = { changed: () => undefined };
+  const deps = { database, logger, keyMemoryMs: keyMemoryMsDefault, metrics, ledgerWatch } as unknown as WorkerDeps;
+  const jobs = materials.map(({ operations, ...ref }, index) => {
+    const content = operationsJob('nobody', operations);
+    return {
+      id: `job-${index}`,
+      queue: queueName(ref),
+      deliveries,
+      content,
+      isMisdirected: false,
+      weight: operations.length,
+    };
+  });
+  const now = {
+    nowMs: Date.now(),
+    sinceSentMs: () => 0,
+    isStopping: () => false,
+    endMs: performance.now() + cycleMsMax,
+  };
+  return applyJobs(deps, jobs, { ...now, ...taken });
+}

@@ -3,7 +3,7 @@ import { isIP } from 'node:net';
 import type { BlockList } from 'node:net';
 import { isTrusted } from '../trusted-proxies.js';
 
-/** Tells a request's address, as far as it can be believed. */
+/** Tells a request's address, as far as it can be believed; of an IPv6 address the network that one client has. */
 export type ClientAddress = (req: IncomingMessage) => string;
 
 /**
@@ -19,8 +19,24 @@ export function createClientAddress(trusted: BlockList): ClientAddress {
       if (isIP(hop) === 0) break;
       address = hop;
     }
-    return address;
+    return isIP(address) === 6 ? networkOf(address) : address;
   };
+}
+
+/**
+ * The first half of an IPv6 address, which names a network (RFC 4291 §2.5.4). Whoever has such a network may send from
+ * all its 2⁶⁴ addresses, so a count for each of them would bound nobody.
+ */
+function networkOf(address: string): string {
+  const withoutZone = address.split('%')[0] ?? '';
+  // One spelling of each address: lower case, and an IPv4 part as two groups.
+  const { hostname } = new URL(`http://[${withoutZone}]`);
+  const [before = [], after = []] = hostname
+    .slice(1, -1)
+    .split('::')
+    .map((groups) => groups.split(':').filter(Boolean));
+  const zeros = Array<string>(8 - before.length - after.length).fill('0');
+  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
 }
 
 /**

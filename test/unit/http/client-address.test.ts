@@ -27,6 +27,22 @@ describe("a client's address", () => {
     expect(addressOf(['10.0.0.0/8'], '10.1.1.1', '::ffff:198.51.100.7')).to.equal('198.51.100.7');
   });
 
+  it('of an IPv6 peer is its network, in whose addresses one client can send as it likes', () => {
+    for (const [address, network] of [
+      ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
+      ['2001:0DB8:0001:0002::ffff', '2001:db8:1:2::/64'],
+      ['2001:db8:1:2::192.0.2.1', '2001:db8:1:2::/64'],
+      ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
+      ['2001:db8::1', '2001:db8:0:0::/64'],
+      ['2001:db8::3:4:5:6:7', '2001:db8:0:3::/64'],
+      ['::1', '0:0:0:0::/64'],
+      ['fe80::1%eth0', 'fe80:0:0:0::/64'],
+    ] as const) {
+      expect(addressOf([], address), address).to.equal(network);
+      expect(addressOf(['10.0.0.0/8'], '10.1.1.1', address), `${address}, forwarded`).to.equal(network);
+    }
+  });
+
   it('is the last believable one where the header is cut short or is no list of addresses', () => {
     expect(addressOf(['10.0.0.0/8'], '10.1.1.1')).to.equal('10.1.1.1');
     expect(addressOf(['10.0.0.0/8'], '10.1.1.1', 'unknown')).to.equal('10.1.1.1');

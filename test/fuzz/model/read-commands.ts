@@ -4,6 +4,7 @@ import { inventoryPath, listPath, materialPath } from '../../support/http/materi
 import { checkAnswer, steadyData } from './check-answer.js';
 import { expectHistory, expectLevels, expectList, expectMaterial } from './expect-reads.js';
 import type { HistorySent, ListSent } from './expect-reads.js';
+import { maybe } from './maybe.js';
 import type { ShopModel } from './stock-model.js';
 import { searched, texts } from './texts.js';
 import { command, variantIdAt, variantIndexMax } from './world.js';
@@ -42,8 +43,8 @@ const historyCommand = fc
   .record<HistoryPlan>({
     index: variant,
     limit: fc.constantFrom(3, 10, 50, 250),
-    locationId: fc.option(fc.constantFrom(...places), { nil: undefined, freq: 1 }),
-    back: fc.option(fc.nat(12), { nil: undefined, freq: 1 }),
+    locationId: maybe(fc.constantFrom(...places)),
+    back: maybe(fc.nat(12)),
   })
   .map((plan) => command(`read history ${JSON.stringify(plan)}`, (model, real) => readHistory(model, real, plan)));
 
@@ -74,7 +75,7 @@ async function readHistory(model: ShopModel, real: LiveShop, plan: HistoryPlan):
   } while (cursor !== null);
 }
 
-const some = <T>(...values: T[]) => fc.option(fc.constantFrom(...values), { nil: undefined, freq: 1 });
+const some = <T>(...values: T[]) => maybe(fc.constantFrom(...values));
 
 const listCommand = fc
   .record({

@@ -4,6 +4,7 @@ import { textOf } from './amounts.js';
 import { checkAnswer, requestIdOf } from './check-answer.js';
 import { expectBatch } from './expect-writes.js';
 import type { SentRow } from './expect-writes.js';
+import { maybe } from './maybe.js';
 import { respelled, spellings } from './respell.js';
 import type { Expected, RowModel, ShopModel } from './stock-model.js';
 import { command, variantIdAt, variantIndexMax } from './world.js';
@@ -57,15 +58,14 @@ interface RowPlan {
   reason: string | undefined;
 }
 
-const often = (weight: number) => ({ freq: weight, nil: undefined });
 const rowPlan = (bad: fc.Arbitrary<RowPlan['bad']>): fc.Arbitrary<RowPlan> =>
   fc.record({
     bad,
     location: fc.constantFrom(0, 0, 0, 1, 1, 2, 3),
-    delta: fc.option(delta, often(4)),
+    delta: fc.option(delta, { freq: 4, nil: undefined }),
     absolute,
     expected: fc.constantFrom('absent', 'absent', 'absent', 'absent', 'the level', 'another'),
-    reason: fc.option(fc.constantFrom('count', ''), often(1)),
+    reason: maybe(fc.constantFrom('count', '')),
   });
 const badRow = fc.constantFrom(...badRows);
 const row = rowPlan(fc.oneof({ weight: 30, arbitrary: fc.constant(undefined) }, { weight: 1, arbitrary: badRow }));

@@ -144,6 +144,7 @@ export async function runLoad(generators: Generators, wish: LoadWish): Promise<L
     loop: load.loop,
     connectionsMax: load.loop === 'closed' ? load.connections : load.connectionsMax,
     stages: [stage(wish.warmupMs, true), stage(wish.measureMs, false)],
+    firstDue: 0,
     requestsMax,
     answerMsMax,
     drainMsMax,

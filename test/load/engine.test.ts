@@ -1,17 +1,21 @@
 import { createServer } from 'node:http';
+import { connect } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import { until } from '../support/time/until.js';
-import type { LoadOrder } from './generator/load-run.js';
+import { createLane } from './generator/lane.js';
+import type { Outcome } from './generator/lane.js';
+import type { LoadOrder, LoadResult } from './generator/load-run.js';
 import { createOpenLoop } from './generator/loop.js';
 import { planRequests } from './generator/plan-requests.js';
 import type { RequestPlan } from './generator/plan-requests.js';
 import { createTally } from './generator/tally.js';
-import { startGenerators } from './generators.js';
+import { startGenerators, sumOfProgress } from './generators.js';
 import { openLevelBook } from './level-book.js';
 import { summariseLoad } from './load-summary.js';
 import { namedScenarios } from './scenario.js';
 import { createStageClock } from './stage.js';
+import type { Stage } from './stage.js';
 import { judgeThreshold, readThreshold } from './thresholds.js';
 
 const endMsMax = 50_000;
@@ -29,6 +33,7 @@ const orderTo = (port: number, loop: LoadOrder['loop'], stages: LoadOrder['stage
   loop,
   connectionsMax: 1,
   stages,
+  firstDue: 0,
   requestsMax: 1_000,
   answerMsMax: endMsMax,
   drainMsMax: endMsMax,
@@ -123,6 +128,84 @@ describe('the load engine', () => {
     expect(loop.waiting()).to.equal(300_000);
   });
 
+  it('makes as many requests due as the rate says when processes share it', async () => {
+    const server = createServer((_, response) => response.writeHead(200, { 'Content-Length': 2 }).end('{}'));
+    const port = await listen(server);
+    const generators = await startGenerators(3);
+    try {
+      const stages = [{ ms: 2_000, from: 1, to: 1, isWarmup: false }];
+      const order = { ...orderTo(port, 'open', stages), connectionsMax: 3 };
+      const { sent, neverSent } = summariseLoad(await generators.run(order, plan));
+      expect(sent + neverSent).to.equal(2);
+    } finally {
+      await generators.close();
+      server.closeAllConnections();
+      server.close();
+    }
+  });
+
+  it('gives a run that ended early the time that its last answers took', () => {
+    const clock = createStageClock([{ ms: 1_000, from: 2, to: 2, isWarmup: false }], 0);
+    const tally = createTally([{ ms: 1_000, from: 2, to: 2, isWarmup: false }], clock, 100);
+    const request = { kind: 0, material: 0, delta: 0, rows: 0, message: '' };
+    for (const nowMs of [40, 400]) tally.record({ request, dueMs: 0, sentMs: 0 }, '200', 'ok', nowMs);
+    // With --requests 2 the load is over once both were sent, long before they are answered.
+    expect(tally.stages(10)).to.have.lengthOf(1);
+    expect(tally.stages(10)[0]).to.include({ answered: 2, ms: 400 });
+    expect(tally.stages(1_000)[0]).to.include({ answered: 2, ms: 1_000 });
+  });
+
+  it('has every stage that a process came to, also where the first had sent its share before', () => {
+    const [one, two] = [1, 8].map((load) => ({ ms: 500, from: load, to: load, isWarmup: false }));
+    const told = { answered: 1, rows: 1, statuses: { '200': 1 }, latency: '', refusals: '', lag: '' };
+    const result = (stages: Stage[]): LoadResult => ({
+      startedAtMs: 0,
+      stages: stages.map((stage) => ({ ...stage, ...told })),
+      series: [],
+      statuses: {},
+      sent: stages.length,
+      neverSent: 0,
+      withoutRetryAfter: 0,
+      accounts: [],
+      missed: [],
+    });
+    const { stages, total } = summariseLoad([result([one!]), result([one!, two!])]);
+    expect(stages.map(({ answered }) => answered)).to.deep.equal([2, 1]);
+    expect(total.answered).to.equal(3);
+  });
+
+  it('shows progress in numbers while not every process has told its own', () => {
+    const told = { atMs: 250, load: 1, okASecond: 10, p50Ms: 1, p99Ms: 2, sent: 3, others: 0, waiting: 0 };
+    const sum = sumOfProgress([told, undefined, { ...told, p99Ms: 5 }]);
+    expect(sum).to.include({ sent: 6, p50Ms: 1, p99Ms: 5, okASecond: 20 });
+  });
+
+  it('does not take the failed connection of a request that was given up for one of the next request', async () => {
+    // What connects is refused until the server listens.
+    const server = createServer((_, response) => {
+      setTimeout(() => response.writeHead(200, { 'Content-Length': 2 }).end('{}'), 300);
+    });
+    const port = await listen(server);
+    await new Promise((resolve) => server.close(resolve));
+    const request = (kind: number) => ({ kind, material: 0, delta: 0, rows: 0, message: planRequests(plan)().message });
+    const outcomes: [kind: number, outcome: Outcome][] = [];
+    const lane = createLane({ host: '127.0.0.1', port, isTls: false }, (_, asked, outcome) => {
+      outcomes.push([asked.request.kind, outcome]);
+    });
+    lane.send(request(1), 0);
+    await refusedOnce(port);
+    lane.giveUp();
+    await new Promise<void>((resolve) => server.listen(port, '127.0.0.1', resolve));
+    lane.send(request(2), 0);
+    await until(() => outcomes.length === 2, { deadlineMs: endMsMax, what: 'an answer to the second' });
+    lane.close();
+    server.closeAllConnections();
+    server.close();
+    expect(outcomes.map(([kind]) => kind)).to.deep.equal([1, 2]);
+    expect(outcomes[0]?.[1]).to.equal('lost');
+    expect(outcomes[1]?.[1]).to.include({ status: 200 });
+  });
+
   it('sends nothing after a stop that came before the load, while the levels were read', async () => {
     let asked = 0;
     const server = createServer((_, response) => {
@@ -187,6 +270,11 @@ describe('the load engine', () => {
     expect(Array.from({ length: 10_000 }, again)).to.deep.equal(requests);
   });
 });
+
+/** One that was refused later was refused after all that were tried before. */
+async function refusedOnce(port: number): Promise<void> {
+  await new Promise((resolve) => connect({ port, host: '127.0.0.1' }).once('error', resolve));
+}
 
 function listen(server: ReturnType<typeof createServer>): Promise<number> {
   return new Promise((resolve) => {

@@ -39,7 +39,7 @@ export async function startGenerators(count: number, scriptOf?: ScriptOf): Promi
   return {
     pids: processes.map(({ pid }) => pid),
     async run(order, plan, { onStage, onProgress } = {}) {
-      const latest: Progress[] = [];
+      const latest: (Progress | undefined)[] = processes.map(() => undefined);
       const msMax = order.stages.reduce((sum, { ms }) => sum + ms, 0) + order.drainMsMax + spareMs;
       return Promise.all(
         processes.map((process, index) => {
@@ -52,7 +52,7 @@ export async function startGenerators(count: number, scriptOf?: ScriptOf): Promi
             if (told.type === 'progress') {
               latest[index] = told.progress;
               // Only when the first tells, which is once a round of all.
-              if (index === 0) onProgress?.(together(latest));
+              if (index === 0) onProgress?.(sumOfProgress(latest));
             } else if (index === 0) {
               onStage?.(told.index);
             }
@@ -86,11 +86,15 @@ function shareOf(order: LoadOrder, index: number, count: number): LoadOrder {
     ...order,
     connectionsMax: whole(order.connectionsMax),
     requestsMax: whole(order.requestsMax),
+    // Their requests are due by turns, as those of one process are.
+    firstDue: index / count,
     stages: order.stages.map((stage) => ({ ...stage, from: share(stage.from), to: share(stage.to) })),
   };
 }
 
-function together(latest: readonly Progress[]): Progress {
+/** @param told what each process said last; some may not have said anything yet */
+export function sumOfProgress(told: readonly (Progress | undefined)[]): Progress {
+  const latest = told.filter((one) => one !== undefined);
   const sum = (figure: keyof Progress) => latest.reduce((total, one) => total + one[figure], 0);
   const most = (figure: keyof Progress) => Math.max(...latest.map((one) => one[figure]));
   return {

@@ -52,13 +52,15 @@ const msASecond = 1_000;
 export function summariseLoad(results: readonly LoadResult[]): LoadSummary {
   const [first] = results;
   if (first === undefined) throw new Error('no generator told a result');
+  // One that had sent its share of --requests came to fewer stages.
+  const longest = results.reduce((most, result) => (result.stages.length > most.stages.length ? result : most), first);
   const counted = results.map(({ stages }) => stages.filter(({ isWarmup }) => !isWarmup));
   const sum = (figure: 'sent' | 'neverSent' | 'withoutRetryAfter') =>
     results.reduce((total, result) => total + result[figure], 0);
   return {
     startedAt: new Date(first.startedAtMs).toISOString(),
     total: summariseStages(counted.flat(), Math.max(0, ...counted.map(lengthOf))),
-    stages: first.stages.map((stage, index) => {
+    stages: longest.stages.map((stage, index) => {
       const own = results.flatMap(({ stages }) => stages[index] ?? []);
       const load = (end: 'from' | 'to') => own.reduce((total, stage) => total + stage[end], 0);
       const { isWarmup } = stage;

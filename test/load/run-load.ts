@@ -100,7 +100,7 @@ function orderOf(options: LoadOptions, target: LoadOrder['target']): LoadOrder {
   const runMs = measureMs + warmupMs;
   // A point of the plots for each second, more of them in a short run.
   const sliceMs = Math.max(runMs < 30_000 ? 250 : 1_000, runMs / slicesMax);
-  return { target, loop, connectionsMax, stages, requestsMax, answerMsMax, drainMsMax, sliceMs };
+  return { target, loop, connectionsMax, stages, firstDue: 0, requestsMax, answerMsMax, drainMsMax, sliceMs };
 }
 
 /** Reads a material a second, in turn, as a client beside the load would see it. */

@@ -22,7 +22,6 @@ export interface Lane {
   /** Opens its connection ahead of the first request. @throws where none comes about */
   open(): Promise<void>;
   send(request: PlannedRequest, dueMs: number): void;
-  isBusy(): boolean;
   /** Since when its request is on the way; undefined while none is. */
   busySinceMs(): number | undefined;
   /** Takes its request for lost, and its connection down. */
@@ -33,16 +32,17 @@ export interface Lane {
 /** Between attempts to connect, so that a service that is away is not stormed. */
 const reconnectPauseMs = 100;
 
-/** @param onOutcome called once for each request; the lane is free then */
+/** @param onOutcome called once for each request, when the lane is free again */
 export function createLane(target: Target, onOutcome: (lane: Lane, asked: Asked, outcome: Outcome) => void): Lane {
   let connection: Connection | undefined;
   let asked: Asked | undefined;
   let isClosed = false;
 
-  function end(outcome: Outcome): void {
-    const one = asked;
+  /** What comes of a request that was given up already is no news of the one after it. */
+  function end(one: Asked | undefined, outcome: Outcome): void {
+    if (one === undefined || one !== asked) return;
     asked = undefined;
-    if (one !== undefined && !isClosed) onOutcome(lane, one, outcome);
+    if (!isClosed) onOutcome(lane, one, outcome);
   }
 
   function drop(): void {
@@ -50,44 +50,45 @@ export function createLane(target: Target, onOutcome: (lane: Lane, asked: Asked,
     connection = undefined;
   }
 
-  async function open(): Promise<Connection> {
+  async function connect(): Promise<Connection> {
     const opened = await openConnection({
       target,
       onAnswer: (answer) => {
         if (answer.isLast) drop();
-        end(answer);
+        end(asked, answer);
       },
       onBroken: () => {
+        if (connection !== opened) return;
         connection = undefined;
-        end('lost');
+        end(asked, 'lost');
       },
     });
-    if (isClosed) opened.close();
-    else connection = opened;
     return opened;
   }
 
   const lane: Lane = {
     open: async () => {
-      await open();
+      connection = await connect();
+      if (isClosed) drop();
     },
     send(request, dueMs) {
       const one: Asked = { request, dueMs, sentMs: performance.now() };
       asked = one;
       if (connection !== undefined) return connection.send(request.message);
-      open().then(
+      connect().then(
         (opened) => {
-          // It may have been given up meanwhile: then it must not go out any more.
-          if (asked === one) opened.send(request.message);
+          // It may have been given up meanwhile: then it must not go out any more, and the next one connects by itself.
+          if (asked !== one || isClosed) return opened.close();
+          connection = opened;
+          opened.send(request.message);
         },
-        () => setTimeout(() => end('unsent'), reconnectPauseMs),
+        () => setTimeout(() => end(one, 'unsent'), reconnectPauseMs),
       );
     },
-    isBusy: () => asked !== undefined,
     busySinceMs: () => asked?.sentMs,
     giveUp() {
       drop();
-      end('lost');
+      end(asked, 'lost');
     },
     close() {
       isClosed = true;

@@ -19,6 +19,8 @@ export interface LoadOrder {
   /** Connections at once; in a closed loop as many as its stages ask for at most. */
   connectionsMax: number;
   stages: readonly Stage[];
+  /** In an open loop: see `createOpenLoop`. */
+  firstDue: number;
   /** It ends once so many requests were sent. */
   requestsMax: number;
   /** A request without an answer for so long is taken for lost. */
@@ -122,8 +124,8 @@ async function runLoad(order: LoadOrder, hooks: LoadHooks, accounts: Accounts, s
       if (request.rows > 0) accounts.sent(request);
       lane.send(request, dueMs);
     };
-    const create = order.loop === 'open' ? createOpenLoop : createClosedLoop;
-    const loop = create({ clock, send, isOver, isSpent, inFlight: () => state.inFlight });
+    const deps = { clock, send, isOver, isSpent, inFlight: () => state.inFlight };
+    const loop = order.loop === 'open' ? createOpenLoop(deps, order.firstDue) : createClosedLoop(deps);
     onOutcome = (lane, asked, outcome) => {
       const nowMs = performance.now();
       const verdict = judge(asked.request, outcome);

@@ -51,23 +51,28 @@ const timerGrainMs = 2;
 /** Due times are sums, each of them rounded: one this near to the end counts as the end, at which nothing is due. */
 const roundingMs = 0.001;
 
+/** A rate below any that is asked for, so that no share of one makes an interval without an end. */
+const rateMin = 0.01;
 /** A second's requests of the fastest generator there is; whoever waits behind so many is never served. */
 const waitingMax = 200_000;
 
 /**
  * An open loop: requests are due at a rate of their own, whether or not the service keeps up, and their latency counts
  * from when they were due. So what queues up shows, even what waits here for want of a free connection.
+ *
+ * @param firstDue when the first one is due, in parts of the interval between two
  */
-export function createOpenLoop({ clock, send, isOver, isSpent }: LoopDeps): Loop {
+export function createOpenLoop({ clock, send, isOver, isSpent }: LoopDeps, firstDue = 0): Loop {
   const free: Lane[] = [];
   const due = createQueue();
-  let nextMs = clock.startMs;
+  const intervalMs = (atMs: number) => 1_000 / Math.max(rateMin, clock.loadAt(atMs));
+  let nextMs = clock.startMs + firstDue * intervalMs(clock.startMs);
   let isPast = false;
   /** How many were due behind so many others that they were not even noted. */
   let hopeless = 0;
   const isDueAt = (nowMs: number) => nextMs <= nowMs && clock.endMs - nextMs > roundingMs;
   const goOn = () => {
-    nextMs += 1_000 / Math.max(1, clock.loadAt(nextMs));
+    nextMs += intervalMs(nextMs);
   };
   const sendWaiting = () => {
     while (free.length > 0 && due.length() > 0 && !isSpent()) {

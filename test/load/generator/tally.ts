@@ -37,6 +37,7 @@ export interface Tally {
   record(asked: Asked, status: string, verdict: Verdict, nowMs: number): void;
   /** Ends the slices that are over, and returns the last one that has ended since the previous call. */
   takeEndedSlice(nowMs: number): SliceSeen | undefined;
+  /** @param endedMs when the last request could have gone out; what is answered later still counts */
   stages(endedMs: number): StageResult[];
   series(): SeriesPoint[];
 }
@@ -62,6 +63,7 @@ export function createTally(stages: readonly Stage[], clock: StageClock, sliceMs
   let slice = newSlice(0);
   /** The last, kept because mostly an answer ends a slice, and whoever asks for it comes later. */
   let ended: SliceSeen | undefined;
+  let lastOkMs = -Infinity;
 
   function newSlice(startMs: number): OpenPoint {
     const middleMs = clock.startMs + startMs + sliceMs / 2;
@@ -96,6 +98,7 @@ export function createTally(stages: readonly Stage[], clock: StageClock, sliceMs
         if (due !== undefined) recordMs(due.latency, latencyMs);
         if (current !== undefined) {
           current.answered += 1;
+          lastOkMs = nowMs;
           current.rows += request.rows;
         }
       } else if (verdict === 'refused' && due !== undefined) {
@@ -111,9 +114,11 @@ export function createTally(stages: readonly Stage[], clock: StageClock, sliceMs
     stages: (endedMs) =>
       open.flatMap(({ stage, answered, rows, statuses, latency, refusals, lag }, index): StageResult[] => {
         const endMs = clock.endsMs[index] ?? 0;
-        // If the run was ended early, its last stage is only as long as it ran.
-        const ms = Math.min(endMs, endedMs) - (endMs - stage.ms);
-        if (ms <= 0) return [];
+        const beginMs = endMs - stage.ms;
+        if (endedMs <= beginMs) return [];
+        // A run that ended early lasts until the last answer that counts: without the time that what was in flight still
+        // took, its rate would be that of a faster service.
+        const ms = Math.min(endMs, Math.max(endedMs, lastOkMs)) - beginMs;
         const encoded = {
           latency: encodeHistogram(latency),
           refusals: encodeHistogram(refusals),

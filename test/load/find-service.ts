@@ -63,5 +63,15 @@ async function locationsOf(client: ServiceClient, [first = '']: readonly string[
 
 function readDemo(dataFolder: string): Demo | undefined {
   const path = demoFilePath(dataFolder);
-  return existsSync(path) ? (JSON.parse(readFileSync(path, 'utf8')) as Demo) : undefined;
+  if (!existsSync(path)) return undefined;
+  try {
+    return JSON.parse(readFileSync(path, 'utf8')) as Demo;
+  } catch (cause) {
+    throw new Error(
+      `${path} cannot be read (${(cause as Error).message}): restart npm start, or give --url and --key.`,
+      {
+        cause,
+      },
+    );
+  }
 }

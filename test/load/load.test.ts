@@ -114,6 +114,9 @@ describe('npm run load', () => {
     writeFileSync(demoFilePath(other), 'not yet whole');
     const ended = await startCommand([...target(), ...atMost(1)], other).ended;
     expect(ended.code, ended.text).to.equal(0);
+    const wanting = await startCommand([], other).ended;
+    expect(wanting.code, wanting.text).to.equal(69);
+    expect(wanting.text).to.include(`${demoFilePath(other)} cannot be read`).and.include('--url and --key');
   });
 
   it('puts the figures alone on stdout for --json -, and the table beside them', async () => {
@@ -262,7 +265,7 @@ describe('npm run load', () => {
   it('ends with 69 where no service is', async () => {
     const ended = await startCommand(['--url', 'http://127.0.0.1:1/v1', '--key', 'none'], folder.path).ended;
     expect(ended.code, ended.text).to.equal(69);
-    expect(ended.text).to.include('ECONNREFUSED');
+    expect(ended.text).to.include('No answer from http://127.0.0.1:1/v1').and.include('ECONNREFUSED');
   });
 });
 

@@ -52,12 +52,12 @@ export const loadUsage = `npm run load -- [options]
   --scenario <name>       ${scenarioNames.join(', ')}, or a JSON file (its shape: test/load/read-scenario.ts); HOT
   --connections <load>    a closed loop of so many connections: 64, 1..256 (a ramp) or 1,8,64 (steps); ${defaults.connections}
   --rate <load>           an open loop: requests due at so many a second, as above; over at most --connections (${defaults.openConnections})
-  --seconds <n>           how long in all (${defaults.seconds}); before it --warmup <n> (${defaults.warmup}; with --requests: 0)
+  --seconds <n>           how long in all (${defaults.seconds}), after a --warmup <n> (${defaults.warmup}; with --requests: 0)
   --requests <n>          no more than so many (${defaults.requests})
   --timeout <seconds>     an answer that takes longer counts as lost (${defaults.timeout})
-  --materials <n>         materials that take part, of those the shop lists (${defaults.materials})
+  --materials <n>         how many materials take part at most, of those the shop lists (${defaults.materials}); HOT has one, BATCH 100
   --locations <ids>       where, separated by commas (default: the demo's, or where the first material has a level)
-  --processes <n>         that make the load (1)
+  --processes <n>         how many make the load (1)
   --seed <n>              of the choice of materials (1)
   --must <threshold>      'p99<50' and the like, several times; a missed one, or a latency that
                           nothing was measured of, gives exit code 2. Of

@@ -8,7 +8,7 @@ import { exitCodes } from '../../shared/runtime/exit-codes.js';
  */
 export function readArguments<T>(command: string, usage: string, read: (args: string[]) => T): T {
   const args = process.argv.slice(2);
-  if (args.includes('--help')) {
+  if (args.includes('--help') || args.includes('-h')) {
     console.log(usage);
     return process.exit(0);
   }

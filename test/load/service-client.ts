@@ -31,14 +31,24 @@ export function createServiceClient({ baseUrl, key, say }: ServiceClientOptions)
   const pool = new Pool(origin, { connections, headersTimeout: answerMsMax, bodyTimeout: answerMsMax });
   const basePath = pathname.replace(/\/$/, '');
 
-  async function get<T>(path: string): Promise<T> {
-    for (let attempt = 1; ; attempt += 1) {
-      const { statusCode, headers, body } = await pool.request({
+  async function ask(path: string) {
+    try {
+      const { body, ...answer } = await pool.request({
         method: 'GET',
-        path: basePath + path,
+        path,
         headers: { authorization: `Bearer ${key}` },
       });
-      const text = await body.text();
+      return { ...answer, text: await body.text() };
+    } catch (cause) {
+      // Where a name has several addresses, the message is empty and the code tells.
+      const { message, code } = cause as NodeJS.ErrnoException;
+      throw new Error(`No answer from ${baseUrl}: ${message || String(code)}`, { cause });
+    }
+  }
+
+  async function get<T>(path: string): Promise<T> {
+    for (let attempt = 1; ; attempt += 1) {
+      const { statusCode, headers, text } = await ask(basePath + path);
       if (statusCode === 200) return (JSON.parse(text) as { data: T }).data;
       const seconds = Number(headers['retry-after']);
       const isPassing = (statusCode === 429 || statusCode === 503) && seconds <= retryAfterSecondsMax;

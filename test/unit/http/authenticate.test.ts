@@ -1,10 +1,12 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { authenticate } from '../../../api/http/authenticate.js';
 import { createFailedAttempts } from '../../../api/http/failed-attempts.js';
+import { lookUpMsMax } from '../../../api/http/key-ring.js';
 import type { KeyRing } from '../../../api/http/key-ring.js';
 import type { RequestState } from '../../../api/http/request-state.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
+import { timerCount } from '../../support/time/timer-count.js';
 
 /** Failures of an address in a minute. */
 const failuresMax = 60;
@@ -49,5 +51,27 @@ describe('the check of a key', () => {
     answer(good);
     expect(new Set(await Promise.all(first))).to.deep.equal(new Set(['served']));
     expect(await ask('refused')).to.equal('UNAUTHORIZED');
+  });
+
+  it('lets who comes beside those wait for about as long as a look-up may take, and then looks the key up', async () => {
+    const ask = start();
+    let answer: (found: unknown) => void = () => undefined;
+    const slow = new Promise((resolve) => (answer = resolve));
+    const first = Array.from({ length: failuresMax }, () => ask(slow));
+    await nextTurn();
+    const beside = ask(good);
+    await delay(lookUpMsMax / 2);
+    answer(good);
+    expect(await beside).to.equal('served');
+    await Promise.all(first);
+  });
+
+  it('leaves no timer behind when a key was found', async () => {
+    const ask = start();
+    // Mocha begins a timer of its own when it has the promise of this test.
+    await nextTurn();
+    const before = timerCount();
+    expect(await ask(good)).to.equal('served');
+    expect(timerCount()).to.equal(before);
   });
 });

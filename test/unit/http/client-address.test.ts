@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import { expect } from 'chai';
-import { createClientAddress } from '../../../api/http/client-address.js';
+import { createClientAddress, createIsForwarded } from '../../../api/http/client-address.js';
 import { parseTrustedProxies, trustedProxiesProblem } from '../../../api/trusted-proxies.js';
 
 function addressOf(trusted: string[], remoteAddress: string, forwarded?: string): string {
@@ -78,5 +78,22 @@ describe("a client's address", () => {
     }
     expect(addressOf(['::ffff:10.0.0.0/104'], '10.1.1.1', '198.51.100.7')).to.equal('198.51.100.7');
     expect(addressOf(['::ffff:10.0.0.0/104'], '11.1.1.1', '198.51.100.7')).to.equal('11.1.1.1');
+  });
+});
+
+describe('a request', () => {
+  const isForwarded = (remoteAddress: string, headers: Record<string, string>) =>
+    createIsForwarded(parseTrustedProxies('10.0.0.0/8'))({
+      socket: { remoteAddress },
+      headers,
+    } as unknown as IncomingMessage);
+
+  it('was forwarded where a trusted proxy says so, by whichever header, also on a socket of both families', () => {
+    for (const header of ['x-forwarded-for', 'forwarded', 'via']) {
+      expect(isForwarded('10.1.1.1', { [header]: 'x' }), header).to.equal(true);
+      expect(isForwarded('::ffff:10.1.1.1', { [header]: 'x' }), header).to.equal(true);
+      expect(isForwarded('192.0.2.1', { [header]: 'x' }), `${header} of anybody`).to.equal(false);
+    }
+    expect(isForwarded('10.1.1.1', {})).to.equal(false);
   });
 });

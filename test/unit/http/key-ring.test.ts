@@ -1,9 +1,11 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { createKeyRing } from '../../../api/http/key-ring.js';
 import type { KeyWithShop } from '../../../shared/database/api-keys.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
 import type { Logger } from '../../../shared/runtime/logger.js';
+import { timerCount } from '../../support/time/timer-count.js';
 
 const minted = mintKey();
 const startMs = Date.UTC(2026, 0, 1);
@@ -94,6 +96,31 @@ describe('the ring of keys', () => {
     answer(good);
     expect(await Promise.all([first, joined])).to.deep.equal(['refused', 'refused']);
     expect(world.lookUps).to.equal(2);
+  });
+
+  it('believes no answer of a look-up from before the one under way, which may be from before a revocation', async () => {
+    const { world, ring } = ringOn(stored());
+    const [slow, answer] = heldBack();
+    world.held = slow;
+    const first = ring.find(minted);
+    world.nowMs += 1_000;
+    world.held = undefined;
+    const good = world.key;
+    world.key = stored({ revokedAt: new Date(world.nowMs) });
+    expect(await ring.find(minted)).to.equal('refused');
+    answer(good);
+    expect(await first).to.equal('refused');
+    expect(await ring.find(minted)).to.equal('refused');
+    expect(world.lookUps).to.equal(2);
+  });
+
+  it('leaves no timer behind when a look-up is answered', async () => {
+    const { ring } = ringOn(stored());
+    // Mocha begins a timer of its own when it has the promise of this test.
+    await nextTurn();
+    const before = timerCount();
+    await ring.find(minted);
+    expect(timerCount()).to.equal(before);
   });
 
   it('refuses a key from the moment it expires, though it was looked up before', async () => {

@@ -116,8 +116,9 @@ describe('the limiter of shops', () => {
     expect((await take()).admitted).to.equal(true);
   });
 
+  const setRights = (rule: string) => redis.call('ACL', 'SETUSER', 'default', rule);
+
   it('says once that Redis refuses to count, and counts in its own memory meanwhile', async () => {
-    const setRights = (rule: string) => redis.call('ACL', 'SETUSER', 'default', rule);
     await setRights('resetkeys');
     try {
       expect([await takeAtOnce(9, 2), await takeAtOnce(9, 2)]).to.deep.equal([
@@ -132,12 +133,23 @@ describe('the limiter of shops', () => {
     expect(lines[0]).to.contain('NOPERM').and.to.contain('Redis refuses to count the rate limit.');
   });
 
+  it('says so anew after Redis has counted again', async () => {
+    const saidBefore = lines.length;
+    await setRights('resetkeys');
+    try {
+      await takeAtOnce(12, 1);
+    } finally {
+      await setRights('allkeys');
+    }
+    expect(lines.slice(saidBefore)).to.have.length(1);
+  });
+
   it('counts in its own memory, by its share, while Redis is away', async () => {
     redis.disconnect();
-    const insuredBefore = insured;
+    const [insuredBefore, saidBefore] = [insured, lines.length];
     expect(await takeAtOnce(5, 6)).to.deep.equal([3, 2, 1, 0, 'refused', 'refused']);
     expect(insured - insuredBefore, 'each request counts').to.equal(6);
     expect(await takeAtOnce(8, 2, 1), 'half a request is one').to.deep.equal([0, 'refused']);
-    expect(lines, 'which its connection says').to.have.length(1);
+    expect(lines, 'which its connection says').to.have.length(saidBefore);
   });
 });

@@ -46,7 +46,7 @@ function networkOf(address: string): string {
 export function createIsForwarded(trusted: BlockList): (req: IncomingMessage) => boolean {
   return ({ headers, socket }) =>
     (headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined || headers.via !== undefined) &&
-    isTrusted(trusted, plain(socket.remoteAddress ?? ''));
+    isTrusted(trusted, socket.remoteAddress ?? '');
 }
 
 /** A socket that listens on both families shows IPv4 peers as `::ffff:192.0.2.1`. */

@@ -188,8 +188,9 @@ async function consume(limiter: RateLimiterRedis | RateLimiterMemory, shopId: nu
   } catch (refusal) {
     if (!(refusal instanceof RateLimiterRes)) throw refusal;
     const { consumedPoints, msBeforeNext } = refusal;
-    const before = consumedPoints - asked;
-    return { admitted: Math.min(asked, Math.max(0, limiter.points - before)), remaining: 0, msBeforeNext };
+    // Fewer than were asked for, or it would be no refusal.
+    const admitted = Math.max(0, limiter.points - (consumedPoints - asked));
+    return { admitted, remaining: 0, msBeforeNext };
   }
 }
 

@@ -103,31 +103,34 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
     case 'HPE_INVALID_METHOD':
     case 'HPE_INVALID_CONSTANT':
     case 'HPE_INVALID_VERSION': {
-      const path = requestLine.exec(rawPacket?.toString('latin1') ?? '')?.[1];
-      return path === undefined ? notHttp : refuseUnrouted(allowedMethods(path));
+      const [, method = '', path] = requestLine.exec(rawPacket?.toString('latin1') ?? '') ?? [];
+      if (path === undefined) return notHttp;
+      const allowed = allowedMethods(path);
+      // A method that the path has is not at fault, but the line's end: a bare LF is refused under the same codes.
+      return allowed?.split(', ').includes(method) ? notHttp : refuseUnrouted(allowed);
     }
     case 'HPE_INVALID_URL':
-      return notEscaped;
+      return badTarget;
     default:
       return notHttp;
   }
 }
 
 /** curl, for one, sends an address as it is typed, umlauts and all. */
-const mustEscape =
-  'The path or the query has a character that must be percent-encoded: only printable ASCII may stand there.';
+const badTargetMessage =
+  'The request target must be a path that begins with / (or a whole address), in printable ASCII: percent-encode others.';
 /** The same `details` path as in `refuse-bad-target.ts`: whether path or query is at fault is not known. */
-const notEscaped: RefusalReply = {
-  result: fail('INVALID_INPUT', mustEscape, { details: [{ path: 'path', message: mustEscape }] }),
+const badTarget: RefusalReply = {
+  result: fail('INVALID_INPUT', badTargetMessage, { details: [{ path: 'path', message: badTargetMessage }] }),
 };
 
 /**
- * A request line: any method, and a target that is a path or a whole address, of which the path is captured without its
- * query (RFC 9112 §3). Empty lines may come before it (§2.2), as for Node's parser. A text matches in one way only:
- * with two, a packet of one long word (64 KiB) took seconds.
+ * A request line: any method, and a target that is a path or a whole address (RFC 9112 §3). Captured are the method and
+ * the path, without its query. Empty lines may come before it (§2.2), as for Node's parser. A text matches in one way
+ * only: with two, a packet of one long word (64 KiB) took seconds.
  */
 const requestLine =
-  /^[\r\n]*[!#$%&'*+.^`|~\w-]+ (?:[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]*)?(\/[^\s?#]*)(?:[?#]\S*)? HTTP\/1\.[01]\r?\n/;
+  /^[\r\n]*([!#$%&'*+.^`|~\w-]+) (?:[Hh][Tt][Tt][Pp][Ss]?:\/\/[^\s/?#]*)?(\/[^\s?#]*)(?:[?#]\S*)? HTTP\/1\.[01]\r?\n/;
 
 /** The path of a target that is a path or a whole address. `host:port`, the usual target of CONNECT, has none. */
 const target = /^(?:https?:\/\/[^/?#]*)?(\/[^?#]*)/i;

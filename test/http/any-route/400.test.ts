@@ -48,6 +48,10 @@ describe('every path: 400', () => {
       { title: 'an unknown version', text: () => `GET ${listPath} HTTP/9.9\r\nHost: x\r\n\r\n` },
       { title: 'a made-up verb whose line is cut short', text: () => `BREW ${listPath}` },
       { title: 'a made-up verb without a path', text: () => 'BREW HTTP/1.1\r\nHost: x\r\n\r\n' },
+      {
+        title: 'lines that end with a bare LF, whose method the path has',
+        text: () => `GET ${listPath} HTTP/1.1\nHost: x\nAuthorization: Bearer ${shop.readKey}\n\n`,
+      },
       { title: 'a header without a colon', text: () => `GET ${listPath} HTTP/1.1\r\nHost: x\r\nnonsense\r\n\r\n` },
       { title: 'a blank before the colon', text: () => `GET ${listPath} HTTP/1.1\r\nHost : x\r\n\r\n` },
       { title: 'a NUL in a header', text: () => `GET ${listPath} HTTP/1.1\r\nHost: x\0y\r\n\r\n` },

@@ -122,7 +122,7 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
       // Never set back to 0: if the answer was lost, `outliveLostOutput` has set it to 1 already.
       if (exitCode > 0) deps.process.exitCode = exitCode;
     } catch (error) {
-      await refuse(failed(sentenceOf(error)), isOutage(error) ? exitCodes.unavailable : exitCodes.failed);
+      await refuse(failed(sentenceOf(error)), cannotBeAsked(error) ? exitCodes.unavailable : exitCodes.failed);
     } finally {
       await database.destroy();
     }
@@ -146,6 +146,11 @@ function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; plat
   dropPostgresVariables(deps.process.env);
   if (!found.ok || platformTokenKey === undefined) return found;
   return { ok: true, value: { ...found.value, platformTokenKey } };
+}
+
+/** Away, closed to us, or without our tables: nothing was learned of what is in it. */
+function cannotBeAsked(error: unknown): boolean {
+  return isOutage(error) || isRefusalOfRole(error) || isMissingSchema(error);
 }
 
 /** A sentence for what an operator can mend; anything else is our own fault and is rethrown with its stack. */

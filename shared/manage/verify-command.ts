@@ -26,7 +26,7 @@ export function addVerifyCommand(program: Command, run: RunCommand): void {
     .command('verify')
     .description(
       'Recomputes levels and totals from the ledger, and what lists go by from the materials. Exit code 1 where ' +
-        'anything differs, 69 where it cannot be told.',
+        'anything differs or there is no such shop, 69 where the database cannot be asked.',
     )
     .option('--shop <id>', 'only this shop', wholeNumber(1))
     .option('--json', 'one JSON document on stdout')

@@ -114,6 +114,21 @@ describe('npm run manage', () => {
       expect(JSON.parse(document)).to.deep.equal({ error: { message: stderr.trim() } });
     });
 
+    // With 1, a gate that runs `verify` would report differences where a password was changed.
+    it('a database that refuses the login is one clear sentence, and 69', async () => {
+      const refusing = (change: (url: URL) => void) => {
+        const url = new URL(databaseUrl);
+        change(url);
+        return cli.run(['verify'], { DATABASE_URL: url.href });
+      };
+      const wrong = await refusing((url) => (url.password = 'wr0ng'));
+      expect(wrong).to.deep.include({ code: 69, stdout: '' });
+      expect(wrong.stderr).to.match(/^The database refuses us: password authentication failed for user "\w+"\.\n$/);
+      const gone = await refusing((url) => (url.pathname = '/not_there'));
+      const stderr = 'The database refuses us: database "not_there" does not exist.\n';
+      expect(gone).to.deep.equal({ code: 69, stdout: '', stderr });
+    });
+
     it('an address that is none of Postgres ends with 78 and says so', async () => {
       const bad = { DATABASE_URL: 'u:p4ss@127.0.0.1:1/x' };
       const { code, stdout, stderr } = await runManage(['shops', 'list', '--json'], bad);
@@ -127,7 +142,7 @@ describe('npm run manage', () => {
       url.pathname = '/template1';
       const { code, stderr } = await cli.run(['shops', 'list'], { DATABASE_URL: url.href });
       expect([code, stderr.trim()]).to.deep.equal([
-        1,
+        69,
         'The database does not have the schema of this version. Run: npm run migrate',
       ]);
     });

@@ -158,7 +158,7 @@ function reportOf({ id: shopId, platform }: Shop, outcome: SyncOutcome | HeldUp)
 /** To the port, a platform that may not be called is `not-connected`; operators see there is one, and read this. */
 function notCalled(code: string, platform: Shop['platform']): string | undefined {
   if (code !== 'not-connected' || platform === null) return undefined;
-  return `Its platform, ${platform.domain}, is none that is called: that is <name>.myshopify.com, and with PLATFORM_ALLOW_LOOPBACK=true a server on 127.0.0.1.`;
+  return `Its platform, ${platform.domain}, may not be called: only <name>.myshopify.com may, and with PLATFORM_ALLOW_LOOPBACK=true a server on 127.0.0.1.`;
 }
 
 function describe(reports: readonly SyncReport[]): string {

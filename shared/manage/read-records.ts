@@ -67,6 +67,14 @@ interface CsvRecord {
 /** The parser's codes for a quote left open: at the end of the file, or at the largest size of a record. */
 const endless: ReadonlySet<string> = new Set(['CSV_QUOTE_NOT_CLOSED', 'CSV_MAX_RECORD_SIZE']);
 
+/** The parser's own words for these name its options. */
+const misquoted: Readonly<Record<string, string>> = {
+  CSV_INVALID_CLOSING_QUOTE:
+    'After a quote that closes a cell there is something other than a comma or the end of the line. Within such a cell, double each quote.',
+  INVALID_OPENING_QUOTE:
+    'A cell that does not begin with a quote has one in it. Put the cell in quotes, and double each quote within it.',
+};
+
 async function* readCsv(
   path: string,
   knownFields: readonly string[],
@@ -107,7 +115,8 @@ async function* readCsv(
       throw new UnreadableFile(lastEnd + 1, 'A record begins here that does not end: is a quote not closed?');
     }
     // The line number in its own message would contradict ours.
-    throw new UnreadableFile(Number(error['lines']) - countedTwice, `${error.message.replace(/ at line \d+/, '')}.`);
+    const fault = misquoted[error.code] ?? `${error.message.replace(/ at line \d+/, '')}.`;
+    throw new UnreadableFile(Number(error['lines']) - countedTwice, fault);
   } finally {
     source.destroy();
   }
@@ -122,6 +131,9 @@ async function* checkedBytes(path: string, onBytes: (bytes: number) => void): As
 
 function readHead(line: number, cells: readonly string[], knownFields: readonly string[]): string[] {
   const columns = cells.map((cell) => cell.trim());
+  const nameless = columns.indexOf('') + 1;
+  if (nameless > 0)
+    throw new UnreadableFile(line, `The head has no name for column ${nameless}: is there a comma too many?`);
   const unknown = columns.filter((name) => !knownFields.includes(name));
   if (unknown.length > 0) {
     const known = `known are ${knownFields.join(', ')}`;

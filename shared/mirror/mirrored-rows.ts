@@ -89,7 +89,7 @@ function createCleaner(kind: Remark['kind'], id: string, remarks: Remark[]): Cle
       if (text === null) return null;
       const value = /^\d{1,12}(\.\d{1,12})?$/.test(text) ? Number(text) : NaN;
       if (value <= inputMaxUnits) return toDecimal(toMicros(value));
-      remark(field, 'left out: not an amount from 0 to a thousand million');
+      remark(field, `left out: not a decimal number from 0 to ${inputMaxUnits}`);
       return null;
     },
     imageUrl(field, text) {

@@ -97,6 +97,26 @@ describe('the lines of a CSV file', () => {
     }
   });
 
+  for (const [name, cell, fault] of [
+    ['in a cell without quotes', 'a"b', /^A cell that does not begin with a quote has one in it\. /],
+    ['behind which a cell goes on', '"a"b', /^After a quote that closes a cell there is something other /],
+  ] as const) {
+    it(`say of a quote ${name} what is wrong and what to do, in words of ours`, async () => {
+      const records = await recordsOf(`id,vendor\n${cell},Acme\n`);
+      expect(records).to.have.lengthOf(1);
+      expect(records[0]).to.include({ line: 2, isFatal: true });
+      expect(records[0])
+        .to.have.property('fault')
+        .that.matches(fault)
+        .and.matches(/, (and )?double each quote/);
+    });
+  }
+
+  it('say which column of the head has no name', async () => {
+    const fault = 'The head has no name for column 3: is there a comma too many?';
+    expect(await recordsOf('id,vendor,\nA,Acme,\n')).to.deep.equal([{ line: 1, fault, isFatal: true }]);
+  });
+
   it('are counted the same where one cannot be read, and only one number is told', async () => {
     const records = await recordsOf('id,vendor\r\nA,"one\r\ntwo"\r\nB,a"b\r\n');
     const last = records.at(-1);

@@ -64,7 +64,8 @@ describe('a mirrored row', () => {
     it(`${JSON.stringify(price.slice(0, 12))} is no price: left out with a remark, and the rest of the row stays`, () => {
       const { rows, remarks } = cleanVariants([{ ...variant, price }]);
       expect(rows[0]).to.include({ unitPrice: null, productName: 'Wax' });
-      expect(remarks).to.have.lengthOf(1);
+      const what = 'left out: not a decimal number from 0 to 1000000000';
+      expect(remarks).to.deep.equal([{ kind: 'variant', id: '42', field: 'unitPrice', what }]);
     });
   }
 

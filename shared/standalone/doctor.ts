@@ -1,6 +1,8 @@
 import { takeNoArguments } from '../runtime/command-help.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { outliveLostOutput } from '../runtime/lost-output.js';
+import { rateLimitSettings } from '../runtime/process-settings.js';
+import type { SettingsDeclaration } from '../runtime/settings.js';
 import { checksOf, isForStart } from './doctor-checks.js';
 import type { Finding } from './finding.js';
 import { startSettings } from './start-settings.js';
@@ -10,10 +12,20 @@ import { startSettings } from './start-settings.js';
 
 const marks: Record<Finding['verdict'], string> = { good: 'ok ', note: 'but', bad: 'NO ' };
 
+const settings = {
+  DATABASE_URL: { type: 'string', description: 'The Postgres to look at; absent, the one that npm start would run.' },
+  REDIS_URL: { type: 'string', description: 'The Redis to look at; absent, the one that npm start would run.' },
+  ...rateLimitSettings,
+  DATA_DIR: startSettings.DATA_DIR,
+  PORT: startSettings.PORT,
+  NODE_ENV: startSettings.NODE_ENV,
+} as const satisfies SettingsDeclaration;
+
 takeNoArguments(
   'npm run doctor',
-  'Looks at everything that the service stands on, and says what is missing.',
-  startSettings,
+  'Looks at everything that the service stands on, and says what is missing: with DATABASE_URL and REDIS_URL what\n' +
+    'npm run api and npm run worker need, otherwise what npm start needs. Exit code 1 where something must be mended.',
+  settings,
 );
 outliveLostOutput(process);
 

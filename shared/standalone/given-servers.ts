@@ -1,7 +1,14 @@
 import { withDatabase } from '../database/connect.js';
 import type { ConnectOptions, Database } from '../database/connect.js';
 import { readDatabaseIdentity } from '../database/database-identity.js';
-import { codeOf, isAnswerOfServer, isRefusalOfRole, reasonOf, reasonWithoutStatement } from '../database/errors.js';
+import {
+  codeOf,
+  isAnswerOfServer,
+  isOverstay,
+  isRefusalOfRole,
+  reasonOf,
+  reasonWithoutStatement,
+} from '../database/errors.js';
 import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
 import { readServerFacts } from '../database/server-facts.js';
 import type { ServerFacts } from '../database/server-facts.js';
@@ -94,7 +101,7 @@ export function judgePostgres(facts: ServerFacts, url: string): Finding {
   if (major !== postgresTried) return note(`${where}; this version was not tried, ${postgresTried} was`);
   if (minor >= postgresMendedMinor) return good(where);
   return note(
-    `${where}; ${postgresTried}.${postgresMendedMinor} mends flaws of it, so upgrade before it is reached from elsewhere`,
+    `${where}; ${postgresTried}.${postgresMendedMinor} mends security flaws of this version: upgrade, at the latest before other machines can reach it`,
   );
 }
 
@@ -200,7 +207,10 @@ function identityOf(url: string): Promise<string | undefined> {
   return withDatabase(optionsFor(url), readDatabaseIdentity).catch(() => undefined);
 }
 
-/** @param away what to say if the database cannot be asked; by default, why it cannot */
+/**
+ * @param away what to say if the database cannot be asked, where the check of Postgres says why; by default, why it
+ *   cannot
+ */
 async function askDatabase(
   url: string,
   question: (database: Database) => Promise<Finding>,
@@ -210,9 +220,13 @@ async function askDatabase(
     return await withDatabase(optionsFor(url), question);
   } catch (error) {
     if (codeOf(error) === '42P01') return bad('unknown: there is no schema yet');
-    return bad(away ?? postgresProblem(error));
+    if (away === undefined) return bad(postgresProblem(error));
+    if (isOverstay(error)) return bad(`unknown: no answer within ${answerMsMax / 1_000} s. ${seeLocks}`);
+    return bad(codeOf(error) === '42501' ? `unknown: ${reasonWithoutStatement(error)}` : away);
   }
 }
+
+const seeLocks = 'If another session holds a lock, pg_locks and pg_stat_activity show which.';
 
 function optionsFor(url: string): ConnectOptions {
   return { url, poolMax: 1, applicationName: 'raw-materials-doctor', answerMsMax };
@@ -222,7 +236,9 @@ const remedies: Readonly<Record<string, string>> = {
   '28000': 'Mend the user in DATABASE_URL, or its pg_hba.conf.',
   '28P01': 'Mend the user or the password in DATABASE_URL.',
   '3D000': 'Make it (CREATE DATABASE), or mend DATABASE_URL.',
-  '53300': 'Let it have more connections (max_connections), or others fewer.',
+  '42501': 'Let its role in (GRANT CONNECT ON DATABASE … TO …), or mend the user in DATABASE_URL.',
+  '53300':
+    'Allow more connections (max_connections, or the limit of the role or the database), or let others have fewer.',
 };
 
 /** A Postgres that refuses us is running, so nobody is told to start it. */

@@ -60,13 +60,19 @@ export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
   }
   const refusal = await writeRefusal(url);
   if (refusal !== undefined) {
-    return failed(
-      `The Redis of REDIS_URL takes no writes: ${refusal}\n` +
-        'READONLY is a replica: let the address lead to its primary. OOM: give it more maxmemory. MISCONF: see its log and its disk.',
-    );
+    const [code = ''] = refusal.split(' ');
+    return failed(`The Redis of REDIS_URL takes no writes: ${refusal}\n${writeRemedies[code] ?? 'See its log.'}`);
   }
   return asked;
 }
+
+/** By the code that a refusal of a write begins with. */
+const writeRemedies: Readonly<Record<string, string>> = {
+  READONLY: 'It is a replica: let REDIS_URL lead to its primary.',
+  OOM: 'Give it more memory (maxmemory).',
+  MISCONF: 'It could not save to its disk: see its log, and whether the disk is full.',
+  NOREPLICAS: 'Bring back its replicas, or lower min-replicas-to-write.',
+};
 
 /** A Redis that refuses us is running, so nobody is told to start it. */
 function redisProblem(problem: string): string {

@@ -34,7 +34,9 @@ describe('npm run doctor', () => {
       expect(lines.get('Postgres'))
         .to.match(/^(?:ok|but) 18\.\d+, database test_\w+ on 127\.0\.0\.1:\d+ \(DATABASE_URL\)/)
         // The one that npm embeds is older than that, and fine where only this machine reaches it.
-        .and.match(/^ok 18\.(?:[6-9]|\d\d)[^;]*$|^but 18\.[0-5], .*; 18\.6 mends flaws of it/);
+        .and.match(
+          /^ok 18\.(?:[6-9]|\d\d)[^;]*$|^but 18\.[0-5], .*; 18\.6 mends security flaws of this version: upgrade, /,
+        );
       expect(lines.get('Schema')).to.equal('ok up to date');
       expect(lines.get('Redis'))
         .to.match(/^ok \d+\.\d+\.\d+, noeviction, on /)
@@ -99,7 +101,7 @@ describe('npm run doctor', () => {
         await transaction.raw('LOCK TABLE shops');
         return doctor(given);
       });
-      expect(lines.get('Limits')).to.equal('NO unknown: Postgres cannot be asked');
+      expect(lines.get('Limits')).to.match(/^NO unknown: no answer within 5 s\. .*pg_locks/);
       expect(code).to.equal(1);
     });
 

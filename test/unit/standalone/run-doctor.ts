@@ -13,14 +13,17 @@ export interface Diagnosis {
 }
 
 /** Runs the built doctor with this environment, and little else. */
-export function startDoctor(env: Record<string, string | undefined>): ChildProcessByStdio<null, Readable, Readable> {
+export function startDoctor(
+  env: Record<string, string | undefined>,
+  args: readonly string[] = [],
+): ChildProcessByStdio<null, Readable, Readable> {
   const given = { PATH: process.env.PATH, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, ...env };
-  return spawn(process.execPath, [entry], { env: given, stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000 });
+  return spawn(process.execPath, [entry, ...args], { env: given, stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000 });
 }
 
 /** As `startDoctor`, to its end. */
-export function doctor(env: Record<string, string | undefined>): Promise<Diagnosis> {
-  const child = startDoctor(env);
+export function doctor(env: Record<string, string | undefined>, args: readonly string[] = []): Promise<Diagnosis> {
+  const child = startDoctor(env, args);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));

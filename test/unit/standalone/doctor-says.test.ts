@@ -1,0 +1,39 @@
+import { expect } from 'chai';
+import { connectForTest } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
+import { doctor } from './run-doctor.js';
+
+describe('what npm run doctor says', () => {
+  it('of itself: what it reads, and how it ends', async () => {
+    const { code, output } = await doctor({}, ['--help']);
+    expect(output).to.match(/^ {2}DATABASE_URL +The Postgres to look at; absent, /m);
+    expect(output).to.match(/^ {2}RATE_LIMIT_POINTS +\S/m);
+    expect(output).to.contain('Exit code 1 where something must be mended.');
+    expect(code).to.equal(0);
+  });
+
+  it('of a role: which right it lacks, and what to do where it may not even connect', async () => {
+    const { url, drop } = await createTestDatabase();
+    const database = connectForTest(url, { poolMax: 1 });
+    const asRole = new URL(url);
+    const role = `doctored_${process.pid}`;
+    Object.assign(asRole, { username: role, password: 'x' });
+    const env = { DATABASE_URL: asRole.href, REDIS_URL: 'redis://127.0.0.1:1' };
+    await database.raw(`CREATE ROLE ${role} LOGIN PASSWORD 'x'`);
+    try {
+      const denied = 'NO unknown: permission denied for table knex_migrations';
+      const unprivileged = await doctor(env);
+      expect(unprivileged.lines.get('Schema')).to.equal(denied);
+      expect(unprivileged.lines.get('Limits')).to.equal(denied);
+      await database.raw(`REVOKE CONNECT ON DATABASE ${asRole.pathname.slice(1)} FROM PUBLIC`);
+      const { lines } = await doctor(env);
+      expect(lines.get('Postgres')).to.match(
+        / refuses: permission denied for database .* \(GRANT CONNECT ON DATABASE /,
+      );
+    } finally {
+      await database.raw(`DROP ROLE ${role}`);
+      await database.destroy();
+      await drop();
+    }
+  });
+});

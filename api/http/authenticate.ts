@@ -6,6 +6,7 @@ import type { KeyIdentity } from '../../shared/keys/api-key-format.js';
 import { storageAway } from '../fault-answers.js';
 import { startRunningWait } from '../running-wait.js';
 import type { ClientAddress } from './client-address.js';
+import { networkOf } from './client-network.js';
 import type { FailedAttempts } from './failed-attempts.js';
 import { lookUpMsMax } from './key-ring.js';
 import type { KeyRing } from './key-ring.js';
@@ -25,13 +26,14 @@ export interface AuthenticateDeps {
 export function authenticate({ keys, failures, clientAddress }: AuthenticateDeps): AppMiddleware {
   async function find(identity: KeyIdentity | undefined, req: IncomingMessage): Promise<KeyWithShop | Reply> {
     const wasGood = () => identity !== undefined && keys.wasGood(identity);
-    const place = wasGood() ? noPlace : await takePlace(failures, clientAddress(req), wasGood);
+    const from = () => networkOf(clientAddress(req));
+    const place = wasGood() ? noPlace : await takePlace(failures, from(), wasGood);
     if ('result' in place) return place;
     try {
       const found = identity === undefined ? 'refused' : await keys.find(identity);
       if (found === 'unavailable') return { result: storageAway };
       if (found !== 'refused') return found;
-      failures.note(clientAddress(req));
+      failures.note(from());
       return badKey;
     } finally {
       place.leave();

@@ -3,40 +3,25 @@ import { isIP } from 'node:net';
 import type { BlockList } from 'node:net';
 import { isTrusted } from '../trusted-proxies.js';
 
-/** Tells a request's address, as far as it can be believed; of an IPv6 address the network that one client has. */
+/** Tells a request's address, as far as it can be believed. */
 export type ClientAddress = (req: IncomingMessage) => string;
 
 /**
  * The address of the nearest hop that is not a trusted proxy: `X-Forwarded-For` is read from its end, and only as far
- * as trusted proxies wrote it (contract §5, `TRUSTED_PROXIES`). Anything that is no address ends the walk.
+ * as trusted proxies wrote it (contract §5, `TRUSTED_PROXIES`). Anything that is no address ends the walk. Some proxies
+ * add the client's port to it, Azure's Application Gateway for one.
  */
 export function createClientAddress(trusted: BlockList): ClientAddress {
   return ({ headers, socket }) => {
     let address = plain(socket.remoteAddress ?? '');
     const hops = String(headers['x-forwarded-for'] ?? '').split(',');
     while (isTrusted(trusted, address) && hops.length > 0) {
-      const hop = plain(hops.pop()?.trim() ?? '');
+      const hop = plain(withoutPort(hops.pop()?.trim() ?? ''));
       if (isIP(hop) === 0) break;
       address = hop;
     }
-    return isIP(address) === 6 ? networkOf(address) : address;
+    return address;
   };
-}
-
-/**
- * The first half of an IPv6 address, which names a network (RFC 4291 §2.5.4). Whoever has such a network may send from
- * all its 2⁶⁴ addresses, so a count for each of them would bound nobody.
- */
-function networkOf(address: string): string {
-  const withoutZone = address.split('%')[0] ?? '';
-  // One spelling of each address: lower case, and an IPv4 part as two groups.
-  const { hostname } = new URL(`http://[${withoutZone}]`);
-  const [before = [], after = []] = hostname
-    .slice(1, -1)
-    .split('::')
-    .map((groups) => groups.split(':').filter(Boolean));
-  const zeros = Array<string>(8 - before.length - after.length).fill('0');
-  return `${[...before, ...zeros, ...after].slice(0, 4).join(':')}::/64`;
 }
 
 /**
@@ -47,6 +32,12 @@ export function createIsForwarded(trusted: BlockList): (req: IncomingMessage) =>
   return ({ headers, socket }) =>
     (headers['x-forwarded-for'] !== undefined || headers.forwarded !== undefined || headers.via !== undefined) &&
     isTrusted(trusted, socket.remoteAddress ?? '');
+}
+
+/** The address of `192.0.2.1:4711`, `[2001:db8::1]:4711` and `[2001:db8::1]`; any other text as it is. */
+function withoutPort(hop: string): string {
+  const [, v4, v6] = /^(?:([\d.]+):\d{1,5}|\[([^\]]+)\](?::\d{1,5})?)$/.exec(hop) ?? [];
+  return v4 ?? v6 ?? hop;
 }
 
 /** A socket that listens on both families shows IPv4 peers as `::ffff:192.0.2.1`. */

@@ -13,10 +13,10 @@ const failuresMax = 60;
 
 describe('the check of a key', () => {
   /** What one address is answered, request by request, depending on what the look-up of its key finds. */
-  function start() {
+  function start(clientAddress = () => '192.0.2.1') {
     let found: unknown;
     const keys = { wasGood: () => false, find: () => Promise.resolve(found) } as unknown as KeyRing;
-    const check = authenticate({ keys, failures: createFailedAttempts(), clientAddress: () => '192.0.2.1' });
+    const check = authenticate({ keys, failures: createFailedAttempts(), clientAddress });
     return async (finds: unknown): Promise<string> => {
       found = finds;
       const state = {} as RequestState;
@@ -39,6 +39,13 @@ describe('the check of a key', () => {
     for (let time = 0; time <= failuresMax; time += 1) expect(await ask(good)).to.equal('served');
     for (let time = 0; time < failuresMax; time += 1) expect(await ask('refused')).to.equal('UNAUTHORIZED');
     expect(await ask(good)).to.equal('RATE_LIMITED');
+  });
+
+  it('counts the failures of an IPv6 network as one, since whoever has an address has 2^64 of them', async () => {
+    let host = 0;
+    const ask = start(() => `2001:db8::${(host += 1).toString(16)}`);
+    for (let time = 0; time < failuresMax; time += 1) expect(await ask('refused')).to.equal('UNAUTHORIZED');
+    expect(await ask('refused')).to.equal('RATE_LIMITED');
   });
 
   it('looks no key up beside those that an address may still have wrong, however long they take', async () => {

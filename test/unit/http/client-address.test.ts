@@ -27,26 +27,19 @@ describe("a client's address", () => {
     expect(addressOf(['10.0.0.0/8'], '10.1.1.1', '::ffff:198.51.100.7')).to.equal('198.51.100.7');
   });
 
-  it('of an IPv6 peer is its network, in whose addresses one client can send as it likes', () => {
-    for (const [address, network] of [
-      ['2001:db8:1:2:3:4:5:6', '2001:db8:1:2::/64'],
-      ['2001:0DB8:0001:0002::ffff', '2001:db8:1:2::/64'],
-      ['2001:db8:1:2::192.0.2.1', '2001:db8:1:2::/64'],
-      ['2001:db8:1:3::1', '2001:db8:1:3::/64'],
-      ['2001:db8::1', '2001:db8:0:0::/64'],
-      ['2001:db8::3:4:5:6:7', '2001:db8:0:3::/64'],
-      ['::1', '0:0:0:0::/64'],
-      ['fe80::1%eth0', 'fe80:0:0:0::/64'],
-    ] as const) {
-      expect(addressOf([], address), address).to.equal(network);
-      expect(addressOf(['10.0.0.0/8'], '10.1.1.1', address), `${address}, forwarded`).to.equal(network);
-    }
-  });
-
   it('is the last believable one where the header is cut short or is no list of addresses', () => {
     expect(addressOf(['10.0.0.0/8'], '10.1.1.1')).to.equal('10.1.1.1');
     expect(addressOf(['10.0.0.0/8'], '10.1.1.1', 'unknown')).to.equal('10.1.1.1');
     expect(addressOf(['10.0.0.0/8'], '10.1.1.1', '1.1.1.1, junk, 10.2.2.2')).to.equal('10.2.2.2');
+  });
+
+  it('is without the port that a proxy adds to it, so that all its connections have one count of failures', () => {
+    for (const hop of ['198.51.100.7:4711', '198.51.100.7:80'])
+      expect(addressOf(['10.0.0.0/8'], '10.1.1.1', `1.1.1.1:5, ${hop}`)).to.equal('198.51.100.7');
+    for (const hop of ['[2001:db8::7]:4711', '[2001:db8::7]'])
+      expect(addressOf(['10.0.0.0/8'], '10.1.1.1', `1.1.1.1:5, ${hop}`)).to.equal('2001:db8::7');
+    for (const hop of ['198.51.100.7:', '198.51.100.7:123456', ':80', '[]:80', '[10.0.0.1', 'host:80'])
+      expect(addressOf(['10.0.0.0/8'], '10.1.1.1', `1.1.1.1, ${hop}`), hop).to.equal('10.1.1.1');
   });
 
   it('list of proxies is refused where an entry is neither an address nor a range', () => {

@@ -1,11 +1,12 @@
 import { spawn } from 'node:child_process';
 import { rememberOpen } from '../support/processes/cleanup.js';
 
-/** Ends by itself, so that none goes on burning CPU if this process is killed. */
-const program = 'const end = Date.now() + 60_000; while (Date.now() < end);';
+/** They end by themselves, so that none goes on burning CPU if this process is killed. */
+const spareMs = 60_000;
 
-/** Programs that have nothing to do with the service and want a core each, for at most a minute. */
-export function startBusyPrograms(count: number): { stop(): void } {
+/** Programs that have nothing to do with the service and want a core each, for as long as `ms` unless they are stopped. */
+export function startBusyPrograms(count: number, ms: number): { stop(): void } {
+  const program = `const end = Date.now() + ${ms + spareMs}; while (Date.now() < end);`;
   const stops = Array.from({ length: count }, () => {
     const child = spawn(process.execPath, ['-e', program], { stdio: 'ignore' });
     const closeNow = () => void child.kill('SIGKILL');

@@ -2,6 +2,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import type { BenchCatalogue } from './catalogue.js';
 import { checkpoint } from './bench-database.js';
 import { designs } from './designs.js';
+import { failuresOf } from './failures.js';
 import { gainsOf } from '../load/gains.js';
 import type { Generators } from '../load/generators.js';
 import type { LoadOrder } from '../load/generator/load-run.js';
@@ -32,7 +33,6 @@ export async function measureRound(stack: Stack, design: RunningDesign, plan: Ro
   const { summary, cpu } = await loadDesign(stack, design, plan);
   const [, window] = summary.stages;
   if (window === undefined) throw new Error('a round without a window');
-  const { 200: _, ...failures } = summary.statuses;
   return {
     design: design.name,
     scenario: plan.scenario,
@@ -45,7 +45,7 @@ export async function measureRound(stack: Stack, design: RunningDesign, plan: Ro
     latency: window.latency,
     refusals: window.refusals,
     percentiles: summary.percentiles,
-    failures,
+    failures: failuresOf(summary),
     neverSent: summary.neverSent,
     withoutRetryAfter: summary.withoutRetryAfter,
     cpuMsARequest: cpu && perRequest(cpu, window.answered),

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util';
 import { readOutputPath } from '../load/output-path.js';
 import { designNames } from './designs.js';
 import type { DesignName } from './designs.js';
-import { scenarioNames } from './scenarios.js';
+import { scenarioNames, scenarios } from './scenarios.js';
 import type { ScenarioName } from './scenarios.js';
 
 /** What a run is made of, in the order in which it is run. */
@@ -61,6 +61,18 @@ const msASecond = 1_000;
 const quickScenarios: ScenarioName[] = ['HOT', 'SPREAD', 'LONE'];
 const quickDesigns: DesignName[] = ['ours', 'd', 'dPrime'];
 const wholeParts: PartName[] = ['rounds', 'connections', 'workers', 'apis', 'open', 'hops'];
+/** What the parts are about that do not take every design. The hops start a service of their own. */
+const designsOfPart: Partial<Record<PartName, DesignName[]>> = {
+  connections: ['ours', 'dPrime'],
+  workers: ['ours'],
+  apis: ['ours'],
+  open: ['ours', 'dPrime'],
+  present: ['ours'],
+  retention: ['ours'],
+  fairness: ['ours'],
+  overload: ['ours'],
+  locked: ['ours'],
+};
 const numberMax = 600;
 const presentMax = 50_000_000;
 const defaults = { workers: [1, 2, 4], connections: [1, 8, 64, 256], present: 5_000_000, rounds: 3 };
@@ -94,13 +106,17 @@ export function readOptions(args: string[], now: Date): BenchOptions {
   if (workers !== undefined && workers.length > 1) asked.add('workers');
   if (connections !== undefined && connections.length > 1) asked.add('connections');
   if (present !== undefined) asked.add('present');
+  const parts = partNames.filter((part) => asked.has(part));
+  const names = readNames('--scenario', values.scenario, scenarioNames) ?? (isQuick ? quickScenarios : scenarioNames);
+  const designs = readNames('--designs', values.designs, designNames) ?? (isQuick ? quickDesigns : designNames);
+  requireDesigns(parts, names, designs);
   const file = join(tmpdir(), `raw-materials-bench-${now.toISOString().replaceAll(/[:.]/g, '-')}.json`);
   const jsonPath = readOutputPath('--json', values.json ?? file);
   return {
     isQuick,
-    parts: partNames.filter((part) => asked.has(part)),
-    scenarios: readNames('--scenario', values.scenario, scenarioNames) ?? (isQuick ? quickScenarios : scenarioNames),
-    designs: readNames('--designs', values.designs, designNames) ?? (isQuick ? quickDesigns : designNames),
+    parts,
+    scenarios: names,
+    designs,
     rounds: readNumber('--rounds', values.rounds) ?? defaults.rounds,
     measureMs: (readNumber('--seconds', values.seconds) ?? (isQuick ? 3 : 4)) * msASecond,
     warmupMs: isQuick ? 700 : 1_000,
@@ -113,23 +129,41 @@ export function readOptions(args: string[], now: Date): BenchOptions {
   };
 }
 
+/** A part without a design to measure would end with an empty table, or fail when all is started. */
+function requireDesigns(parts: PartName[], names: ScenarioName[], designs: DesignName[]): void {
+  const known = designNames.filter((design) => names.some((name) => scenarios[name].designs.includes(design)));
+  if (!designs.some((design) => known.includes(design))) {
+    throw new Error(
+      `--designs: ${names.join(', ')} can be run with ${known.join(', ')}, not with ${designs.join(', ')}`,
+    );
+  }
+  for (const part of parts) {
+    const wanted = designsOfPart[part];
+    if (wanted !== undefined && !wanted.some((design) => designs.includes(design)))
+      throw new Error(`--designs: the part ${part} is about ${wanted.join(' and ')}, not about ${designs.join(', ')}`);
+  }
+}
+
 function readNames<T extends string>(option: string, text: string | undefined, known: readonly T[]): T[] | undefined {
   if (text === undefined) return undefined;
-  return text.split(',').map((name) => {
+  const names = text.split(',').map((name) => {
     const found = known.find((one) => one.toLowerCase() === name.trim().toLowerCase());
     if (found === undefined) throw new Error(`${option}: ${name} is none of ${known.join(', ')}`);
     return found;
   });
+  return [...new Set(names)];
 }
 
 function readNumbers(option: string, text: string | undefined, most: number): number[] | undefined {
-  return text?.split(',').map((part) => {
+  if (text === undefined) return undefined;
+  const numbers = text.split(',').map((part) => {
     const value = Number(part);
     if (part.trim() === '' || !Number.isInteger(value) || value < 1 || value > most) {
       throw new Error(`${option} takes whole numbers from 1 to ${most}`);
     }
     return value;
   });
+  return [...new Set(numbers)];
 }
 
 /** @throws with a sentence for the person who typed it */

@@ -1,5 +1,6 @@
 import type { LatencySummary } from '../load/histogram.js';
 import type { DesignName } from './designs.js';
+import type { Failures } from './failures.js';
 import type { ProcessRole } from './process-times.js';
 import type { ScenarioName } from './scenarios.js';
 
@@ -30,7 +31,7 @@ export interface Round {
   refusals: LatencySummary;
   percentiles: { percentile: number; ms: number }[];
   /** Answers other than full successes, by how they ended. */
-  failures: Record<string, number>;
+  failures: Failures;
   neverSent: number;
   withoutRetryAfter: number;
   /** CPU milliseconds of each kind of process for a request; undefined where the system does not tell. */

@@ -1,4 +1,5 @@
 import { apisText } from './parts/apis.js';
+import { exceptRefusals, failureProblems } from './failures.js';
 import type { ApisSeen } from './parts/apis.js';
 import type { FairnessSeen } from './parts/fairness.js';
 import type { LockedSeen } from './parts/locked.js';
@@ -30,15 +31,21 @@ export function specialsText({ apis, present, retention, fairness, overload, loc
   ];
 }
 
-/** What is wrong, beside the figures. */
+/** What is wrong, beside the figures: a change that is lost or was made twice, and answers that no part expects. */
 export function specialProblems({ apis, present, retention, fairness, overload, locked }: Specials): string[] {
-  const rounds = [
+  const full = [
     ...(present === undefined ? [] : [...present.empty, ...present.full]),
     ...(retention === undefined ? [] : [...retention.quiet, ...retention.deleting]),
-    ...(overload ?? []).flatMap(({ rounds }) => rounds),
   ];
-  const others = [...(apis ?? []), fairness, locked];
-  return [...rounds, ...others].flatMap((part) => part?.problems ?? []);
+  const overloaded = (overload ?? []).flatMap(({ rounds }) => rounds);
+  const parts = [...full, ...overloaded, ...(apis ?? []), fairness, locked];
+  return [
+    ...parts.flatMap((part) => part?.problems ?? []),
+    ...full.flatMap(({ scenario, failures }) => failureProblems(`${scenario} under full load`, failures)),
+    ...overloaded.flatMap(({ scenario, failures }) =>
+      failureProblems(`${scenario} under overload, beside refusals`, exceptRefusals(failures)),
+    ),
+  ];
 }
 
 function presentText({ rows, empty, full }: PresentSeen): string[] {
@@ -60,12 +67,13 @@ function retentionText({ quiet, deleting, deleted }: RetentionSeen): string[] {
 }
 
 function fairnessText(seen: FairnessSeen): string {
-  const { capacity, quietRate, floodRate, alone, besideBusy, beside, besideYielding, p99Ratio } = seen;
+  const { capacity, quietRate, floodRate, alone, besideBusy, beside, besideYielding, p99Ratio, quietNeverSent } = seen;
   const p99 = (all: FairnessSeen['alone']) => median(all.map(({ p99Ms }) => p99Ms)).toFixed(1);
   return (
     `fairness (capacity ${whole(capacity)}/s): a shop with ${quietRate}/s has p99 ${p99(alone)} ms alone, ${p99(besideBusy)} ms beside programs that only keep ` +
     `every core busy, and ${p99(beside)} ms beside a shop with ${floodRate}/s (${p99Ratio.toFixed(2)} of alone; must ≤ 2); ` +
-    `${p99(besideYielding)} ms where that shop's clients have only what the service leaves of the cores, as if they were elsewhere`
+    `${p99(besideYielding)} ms where that shop's clients have only what the service leaves of the cores, as if they were elsewhere` +
+    (quietNeverSent === 0 ? '' : `; ${whole(quietNeverSent)} of its own were never sent, for want of a free connection`)
   );
 }
 

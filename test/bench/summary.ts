@@ -52,7 +52,7 @@ export function summarise(rounds: readonly Round[]): Summary[] {
         p99MsRange: [Math.min(...p99s), Math.max(...p99s)],
         cpuMsARequest: medianCpu(own),
         peakMib: peaksOf(own),
-        foreignCores: median(own.flatMap(({ foreignCores }) => foreignCores ?? [])),
+        foreignCores: medianOfTold(own.map(({ foreignCores }) => foreignCores)),
         faults: own.reduce((total, round) => total + faultsOf(round), 0),
       },
     ];
@@ -68,6 +68,12 @@ export function isDisturbed({ foreignCores }: Round): boolean {
 
 export function faultsOf({ failures, problems }: Round): number {
   return Object.values(failures).reduce((total, count) => total + count, 0) + problems.length;
+}
+
+/** Undefined where the system told none. */
+function medianOfTold(figures: readonly (number | undefined)[]): number | undefined {
+  const told = figures.filter((figure) => figure !== undefined);
+  return told.length === 0 ? undefined : median(told);
 }
 
 function peaksOf(rounds: readonly Round[]): Summary['peakMib'] {

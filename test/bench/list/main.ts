@@ -5,6 +5,7 @@ import { closeAll } from '../../support/processes/cleanup.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
 import { startService } from '../../support/processes/service.js';
 import { describeMachine, hostText, loadNow, watchHost } from '../machine.js';
+import { median } from '../median.js';
 import { productionEnv } from '../stack.js';
 import { fillShop } from './fill-shop.js';
 import { measureMemory } from './measure-memory.js';
@@ -95,8 +96,8 @@ function print(figures: readonly ShapeFigures[]): void {
       const cells = [
         filter,
         page === worst.smallPage ? String(page) : `${page} (small: ${worst.smallPage})`,
-        middle(of.map(({ smallMs }) => smallMs)),
-        middle(of.map(({ largeMs }) => largeMs)),
+        median(of.map(({ smallMs }) => smallMs)).toFixed(1),
+        median(of.map(({ largeMs }) => largeMs)).toFixed(1),
         `${worst.sortBy} ${worst.sortOrder}`,
         `${worst.smallMs.toFixed(1)} → ${worst.largeMs.toFixed(1)}`,
         `${factorOf(worst).toFixed(1)}${isJudged(worst) && factorOf(worst) > factorMax ? ' MISSED' : ''}`,
@@ -104,10 +105,6 @@ function print(figures: readonly ShapeFigures[]): void {
       console.log(cells.join(' | '));
     }
   }
-}
-
-function middle(values: readonly number[]): string {
-  return (values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? NaN).toFixed(1);
 }
 
 function say(line: string): void {

@@ -1,5 +1,6 @@
 import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
+import { failureProblems, failuresOf, sumOfFailures } from '../failures.js';
 import { runLoad } from '../measure-round.js';
 import type { Loaded } from '../measure-round.js';
 import type { ProcessRole } from '../process-times.js';
@@ -52,7 +53,13 @@ export async function runApis(context: BenchContext): Promise<ApisSeen[]> {
           scenario,
           apis,
           ...figuresOf(rounds),
-          problems: await ours.check.problems({ withLedger: false }),
+          problems: [
+            ...(await ours.check.problems({ withLedger: false })),
+            ...failureProblems(
+              `${scenario} with ${apis} API processes`,
+              sumOfFailures(rounds.flat().map(({ summary }) => failuresOf(summary))),
+            ),
+          ],
         };
         say(`  ${apisText(one)}`);
         seen.push(one);

@@ -7,9 +7,10 @@ import { addShopTo, checkpoint } from '../bench-database.js';
 import { startBusyPrograms } from '../busy-programs.js';
 import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
+import { failureProblems, failuresOf, sumOfFailures } from '../failures.js';
+import type { Failures } from '../failures.js';
 import { createLevelCheck } from '../level-check.js';
 import { runLoad } from '../measure-round.js';
-import type { Loaded } from '../measure-round.js';
 import { median } from '../median.js';
 import { capacityOf } from './open-loop.js';
 
@@ -31,6 +32,8 @@ export interface FairnessSeen {
   yieldingFlood: FloodFigures[];
   /** The median of the p99 beside the flood over the one alone (must: ≤ 2). */
   p99Ratio: number;
+  /** Requests of the quiet shop, in all rounds, that found no connection free until the end: no latency has them. */
+  quietNeverSent: number;
   problems: string[];
 }
 
@@ -65,6 +68,7 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
     besideYielding: [],
     yieldingFlood: [],
     p99Ratio: 0,
+    quietNeverSent: 0,
     problems: [],
   };
   const fairShare = seen.capacity / 2;
@@ -75,14 +79,14 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
   const window = { design: ours, scenario: namedScenarios.SPREAD, warmupMs, measureMs };
   // Without it Postgres fills new files of its log with zeros meanwhile: 10 ms each, sometimes 30; all commits wait.
   const flush = () => checkpoint(stack.postgresUrl);
-  const askQuiet = (seed: number) =>
-    runLoad(generators, {
-      ...window,
-      catalogue: quiet,
-      load: loadOf(seen.quietRate, quietConnections),
-      seed,
-      check: quietCheck,
-    });
+  const quietFailures: Failures[] = [];
+  const askQuiet = async (seed: number): Promise<LatencySummary> => {
+    const load = loadOf(seen.quietRate, quietConnections);
+    const { summary } = await runLoad(generators, { ...window, catalogue: quiet, load, seed, check: quietCheck });
+    quietFailures.push(failuresOf(summary));
+    seen.quietNeverSent += summary.neverSent;
+    return summary.total.latency;
+  };
   const besideFlood = async (clients: Generators, seed: number): Promise<[LatencySummary, FloodFigures]> => {
     const load = loadOf(seen.floodRate, floodConnections);
     const [beside, flood] = await Promise.all([
@@ -90,15 +94,16 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
       runLoad(clients, { ...window, catalogue: stack.catalogue, load, seed, check: ours.check }),
     ]);
     const { requestsASecond, latency, refusals, statuses } = flood.summary.total;
-    return [beside.summary.total.latency, { requestsASecond, latency, refusals, statuses }];
+    return [beside, { requestsASecond, latency, refusals, statuses }];
   };
   try {
     for (let seed = 1; seed <= options.rounds; seed += 1) {
       await flush();
       const alone = await askQuiet(seed);
-      seen.alone.push(alone.summary.total.latency);
+      seen.alone.push(alone);
       await flush();
-      seen.besideBusy.push(await besideBusy(() => askQuiet(seed)));
+      const busy = await besideBusy(() => askQuiet(seed), warmupMs + measureMs);
+      seen.besideBusy.push(busy);
       await flush();
       const [beside, flood] = await besideFlood(stack.generators, seed);
       seen.beside.push(beside);
@@ -107,14 +112,13 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
       const [besideYielding, yieldingFlood] = await besideFlood(yielding, seed);
       seen.besideYielding.push(besideYielding);
       seen.yieldingFlood.push(yieldingFlood);
-      const p99s = [alone.summary.total.latency, seen.besideBusy.at(-1), beside, besideYielding].map((one) =>
-        one?.p99Ms.toFixed(1),
-      );
+      const p99s = [alone, busy, beside, besideYielding].map(({ p99Ms }) => p99Ms.toFixed(1));
       say(`  p99 alone, beside busy programs, a flood, one that yields: ${p99s.join(', ')} ms`);
       say(`  the flood ${floodText(flood)}; the one that yields ${floodText(yieldingFlood)}`);
     }
     seen.problems.push(...(await quietCheck.problems({ withLedger: true })));
     seen.problems.push(...(await ours.check.problems({ withLedger: false })));
+    seen.problems.push(...failureProblems('the quiet shop', sumOfFailures(quietFailures)));
   } finally {
     await generators.close();
     await yielding.close();
@@ -127,10 +131,10 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
 const floodText = ({ requestsASecond, statuses }: FloodFigures) =>
   `had ${Math.round(requestsASecond)}/s (${JSON.stringify(statuses)})`;
 
-async function besideBusy(ask: () => Promise<Loaded>): Promise<LatencySummary> {
-  const programs = startBusyPrograms(availableParallelism());
+async function besideBusy(ask: () => Promise<LatencySummary>, askMs: number): Promise<LatencySummary> {
+  const programs = startBusyPrograms(availableParallelism(), askMs);
   try {
-    return (await ask()).summary.total.latency;
+    return await ask();
   } finally {
     programs.stop();
   }

@@ -4,6 +4,8 @@ import { namedScenarios } from '../../load/scenario.js';
 import type { Gain } from '../../load/gains.js';
 import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
+import { failureProblems, failuresOf, sumOfFailures } from '../failures.js';
+import type { Failures } from '../failures.js';
 import { runLoad } from '../measure-round.js';
 import { capacityOf } from './open-loop.js';
 
@@ -43,8 +45,9 @@ export async function runLocked(context: BenchContext): Promise<LockedSeen> {
   const { warmupMs, measureMs } = options;
   const lockedMs = Math.max(measureMs, lockedMsMin);
   const window = { design: ours, warmupMs };
-  const ask = (seed: number, ms: number) =>
-    runLoad(stack.generators, {
+  const failures: Failures[] = [];
+  const askOthers = async (seed: number, ms: number): Promise<LatencySummary> => {
+    const { summary } = await runLoad(stack.generators, {
       ...window,
       measureMs: ms,
       scenario: namedScenarios.SPREAD,
@@ -53,13 +56,16 @@ export async function runLocked(context: BenchContext): Promise<LockedSeen> {
       seed,
       check: ours.check,
     });
+    failures.push(failuresOf(summary));
+    return summary.total.latency;
+  };
   const generators = await stack.startGenerators();
   const session = new pg.Client({ connectionString: ours.databaseUrl });
   await session.connect();
   try {
     for (let seed = 1; seed <= options.rounds; seed += 1) {
-      const free = await ask(seed, measureMs);
-      seen.free.push(free.summary.total.latency);
+      const free = await askOthers(seed, measureMs);
+      seen.free.push(free);
       await session.query('BEGIN');
       await session.query('SELECT 1 FROM stock WHERE shop_id = $1 AND material_id = $2 FOR UPDATE', [
         catalogue.shopId,
@@ -74,17 +80,18 @@ export async function runLocked(context: BenchContext): Promise<LockedSeen> {
         seed,
         check: heldCheck,
       });
-      const locked = await ask(seed, lockedMs);
+      const locked = await askOthers(seed, lockedMs);
       await session.query('ROLLBACK');
       const { summary } = await asking;
-      seen.locked.push(locked.summary.total.latency);
+      seen.locked.push(locked);
       seen.statuses.push(summary.statuses);
       say(
-        `  p99 of the others: free ${free.summary.total.latency.p99Ms.toFixed(1)} ms, beside a lock ${locked.summary.total.latency.p99Ms.toFixed(1)} ms; ` +
+        `  p99 of the others: free ${free.p99Ms.toFixed(1)} ms, beside a lock ${locked.p99Ms.toFixed(1)} ms; ` +
           `the locked one was answered ${JSON.stringify(summary.statuses)}`,
       );
     }
     seen.problems.push(...(await ours.check.problems({ withLedger: false })));
+    seen.problems.push(...failureProblems('the others beside a locked material', sumOfFailures(failures)));
   } finally {
     await session.end();
     await generators.close();

@@ -1,5 +1,6 @@
 import type { BenchContext } from '../context.js';
 import { measureRound } from '../measure-round.js';
+import { median } from '../median.js';
 import type { Pools } from '../pools.js';
 import type { Round } from '../round.js';
 import { roundText } from '../round-text.js';
@@ -45,9 +46,7 @@ export async function capacityOf(
   measured: readonly Round[] = [],
 ): Promise<number> {
   const own = measured.filter((round) => round.design === design.name && round.scenario === scenario);
-  const rates = own.map(({ requestsASecond }) => requestsASecond).toSorted((one, other) => one - other);
-  const median = rates[rates.length >> 1];
-  if (median !== undefined) return median;
+  if (own.length > 0) return median(own.map(({ requestsASecond }) => requestsASecond));
   const { connections } = scenarios[scenario];
   const { warmupMs, measureMs } = options;
   const load = { loop: 'closed' as const, connections };

@@ -27,6 +27,10 @@ describe('the options of the benchmarks', () => {
       ['--designs', 'x'],
       ['--present', '1,2'],
       ['--html', '/nowhere/at/all.html'],
+      // Nothing would be measured, or only a stack trace say so once all is started.
+      ['--designs', 'd', '--parts', 'fairness'],
+      ['--designs', 'f', '--parts', 'open'],
+      ['--designs', 'd', '--scenario', 'MIXED'],
     ];
     for (const args of ofOne) expect(() => readOptions(args, now), args.join(' ')).to.throw(args[0] ?? '');
     for (const args of [
@@ -46,7 +50,7 @@ describe('the options of the benchmarks', () => {
         rounds: 3,
         jsonPath,
       });
-      const options = readOptions(['--scenario', 'hot,spread', '--json', jsonPath], now);
+      const options = readOptions(['--scenario', 'hot,spread,HOT', '--json', jsonPath], now);
       expect(options).to.deep.include({
         scenarios: ['HOT', 'SPREAD'],
         parts: ['rounds'],

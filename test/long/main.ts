@@ -1,4 +1,5 @@
 import { Command, InvalidArgumentError } from 'commander';
+import { exitCodes } from '../../shared/runtime/exit-codes.js';
 import { outliveLostOutput } from '../../shared/runtime/lost-output.js';
 import { closingTable } from './closing-table.js';
 import { findTests, readTestFiles, selectTests } from './find-tests.js';
@@ -25,10 +26,11 @@ outliveLostOutput(process);
 const program = new Command('npm run test:long --')
   .description('Runs the tests that npm test runs small, at their large sizes: T1, T2 …; all, where none is named.')
   .argument('[tests...]', 'T3 T7 …')
-  .option('--size <n>', 'how many of each (faults, rows, rounds), in place of its large size', wholeNumber)
+  .option('--size <n>', 'how many of each (faults, rows, rounds), in place of its large size', oneOrMore)
   .option('--seed <n>', 'repeats the choices of an earlier run, though not the timing of its processes', wholeNumber)
-  .option('--minutes <n>', 'ends each test after so long, with what it has', wholeNumber)
+  .option('--minutes <n>', 'ends each test after so long, with what it has', oneOrMore)
   .option('--list', 'says which tests there are, and in which files')
+  .exitOverride(({ exitCode }) => process.exit(exitCode === 0 ? 0 : exitCodes.usage))
   .action(async (names: string[], options: Options) => {
     const tests = chosen(names);
     if (options.list) list(tests);
@@ -83,6 +85,13 @@ function replay({ name }: LongTest, options: Record<string, number | undefined>)
 }
 
 function wholeNumber(text: string): number {
-  if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError('It is a whole number.');
+  if (!/^\d{1,12}$/.test(text)) throw new InvalidArgumentError('It takes a whole number.');
   return Number(text);
+}
+
+/** None of a test would pass without having shown anything. */
+function oneOrMore(text: string): number {
+  const number = wholeNumber(text);
+  if (number < 1) throw new InvalidArgumentError('It takes a whole number from 1.');
+  return number;
 }

@@ -31,12 +31,13 @@ export async function closeLingering(
     // Node does not count a connection that has never sent a byte as idle.
     for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
   };
+  const cutOffLate = () => {
+    for (const [socket, open] of connections) if (!open.some(({ req }) => req.complete)) socket.destroy();
+  };
   // A process that had no CPU for so long runs its timers first, and only then reads what has arrived.
   const lingered = setTimeout(() => setImmediate(closeIdle), lingerMs);
   const tooLate = setTimeout(
-    () => {
-      for (const [socket, open] of connections) if (!open.some(({ req }) => req.complete)) socket.destroy();
-    },
+    () => setImmediate(cutOffLate),
     Math.max(lingerMs, startedMs + arrivalMs - performance.now()),
   );
   await closed;

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { settings } from '../../../api/config.js';
 import { createPools } from '../../../api/pools.js';
 import type { Pools } from '../../../api/pools.js';
 import { createEmptyDatabase } from '../../support/processes/servers.js';
@@ -17,6 +18,15 @@ describe('the pools of an API process', () => {
       (error: unknown) => String(error),
     );
   };
+
+  it('leave a connection to each of the two at least, also of the fewest that there may be', async () => {
+    const DATABASE_POOL_MAX = settings.DATABASE_POOL_MAX.minimum;
+    pools = createPools({ DATABASE_URL: databaseOf.url, DATABASE_POOL_MAX, READ_TIMEOUT_MS: 5_000 });
+    const one = 'SELECT 1';
+    await pools.database.raw(one);
+    expect(await pools.reads.ask(1, (database) => database.raw(one))).to.have.property('ok', true);
+    expect(pools.use()).to.deep.equal({ used: 0, free: DATABASE_POOL_MAX, waiting: 0 });
+  });
 
   it('give up a question of its own that Postgres does not answer, however long a read may take', async () => {
     expect(await sleep(60, 3_600_000)).to.contain('Query read timeout');

@@ -71,6 +71,19 @@ describe('the turns of what shops read', () => {
     expect(names(), 'all that there is room for').to.deep.equal(['other', 'one', 'two']);
   });
 
+  it('wait at the sum of all untaken answers, though each was counted when the shop held nothing else', async () => {
+    open(7);
+    for (const name of ['first', 'second']) {
+      void ask(1, name);
+      await turn();
+      reads.addUntaken(1, 10 * 1_024 * 1_024);
+      await end(name);
+    }
+    void ask(1, 'third');
+    await turn();
+    expect(names()).to.deep.equal(['first', 'second']);
+  });
+
   it('come all at once where answers of a shop that reads alone are taken', async () => {
     open(7);
     const taken = reads.addUntaken(1, 20 * 1_024 * 1_024);

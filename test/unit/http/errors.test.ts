@@ -66,6 +66,22 @@ describe('the answer to a fault', () => {
     expect([away, new Error('of ours')].map(codeOf)).to.deep.equal(['SERVICE_UNAVAILABLE', 'INTERNAL_ERROR']);
   });
 
+  it('is an error in the log where the fault is ours, and a warning where Postgres is at fault', () => {
+    const levels = [
+      new Error('of ours'),
+      Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
+      new Error('Query read timeout'),
+    ].map((error) => {
+      let line = '';
+      const work = () => {
+        throw error;
+      };
+      answerTo(work, pino({}, { write: (text) => (line += text) }));
+      return pino.levels.labels[(JSON.parse(line) as { level: number }).level];
+    });
+    expect(levels).to.deep.equal(['error', 'warn', 'warn']);
+  });
+
   it('calls Postgres away, to the client or in the log, only where it is: not for one read that took too long', () => {
     const said = (error: Error) => {
       let line = '';

@@ -1,11 +1,34 @@
 import { expect } from 'chai';
 import { observeRequests } from '../../../api/http/observe-requests.js';
+import { fail } from '../../../shared/domain/errors.js';
 import type { Logger } from '../../../shared/runtime/logger.js';
 
 describe('the log of requests', () => {
   const now = performance.now.bind(performance);
   afterEach(() => {
     performance.now = now;
+  });
+
+  it('has a client that was gone before its answer as 499, and warns of it where the answer was an error of the server', async () => {
+    for (const [code, warned] of [
+      ['INTERNAL_ERROR', 1],
+      ['NOT_FOUND', 0],
+    ] as const) {
+      const seen: unknown[] = [];
+      const logger = { warn: (fields: object) => seen.push(fields), isLevelEnabled: () => false } as unknown as Logger;
+      let counted: unknown;
+      const log = observeRequests(logger, (request) => (counted = request));
+      const ctx = { method: 'GET', res: { headersSent: false, statusCode: 404 } } as unknown as Parameters<
+        typeof log
+      >[0];
+      await log(ctx, () => {
+        ctx.state.reply = { result: fail(code, 'No.') };
+        return Promise.resolve();
+      });
+      expect(counted).to.include({ method: 'GET', status: 499 });
+      expect(seen).to.have.length(warned);
+      for (const fields of seen) expect(fields).to.include({ status: 499, code });
+    }
   });
 
   it('has the server errors of each second, but not all of an overload', async () => {

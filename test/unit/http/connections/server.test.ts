@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
@@ -7,6 +8,8 @@ import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
 import type { ApiServer } from '../../../../api/http/connections/server.js';
 import { createBareServer } from '../../../support/http/bare-server.js';
+import { textUntilClosed } from '../../../support/http/raw-exchange.js';
+import { standStill } from '../../../support/processes/stand-still.js';
 import { until } from '../../../support/time/until.js';
 
 const soonMsMax = 5_000;
@@ -113,5 +116,69 @@ describe('the server of the API, of the answers that it has given', () => {
     socket.write('PATCH / HTTP/1.1\r\nHost: x\r\nExpect: foo\r\nContent-Length: 0\r\n\r\n');
     await closed;
     expect(text().split('{}')[1]).to.match(/^HTTP\/1\.1 417 .*\r\nConnection: close\r\n/s);
+  });
+});
+
+describe('the server of the API, while it closes', () => {
+  let server: ApiServer;
+  let port: number;
+  let answers: ServerResponse[];
+  let sockets: Socket[];
+
+  beforeEach(() => {
+    answers = [];
+    sockets = [];
+  });
+  afterEach(async () => {
+    for (const socket of sockets) socket.destroy();
+    await server.close();
+  });
+
+  async function listen(lingerMs: number): Promise<void> {
+    const timeouts = { lingerMs, arrivalMs: lingerMs };
+    server = createBareServer((_, res) => answers.push(res), { timeouts });
+    port = await server.listen(0, '127.0.0.1');
+  }
+
+  /** A connection that has sent this; `closed` when it is over, with all that came on it. */
+  async function send(text: string) {
+    const socket = connect({ port, host: '127.0.0.1' });
+    sockets.push(socket);
+    const closed = textUntilClosed(socket);
+    await new Promise((resolve) => socket.write(text, resolve));
+    return { socket, closed };
+  }
+  const begun = (count: number) =>
+    until(() => answers.length === count, { deadlineMs: soonMsMax, what: `${count} requests` });
+
+  it('cuts off what has not arrived whole in time, and answers what has, however long that takes', async () => {
+    await listen(50);
+    const whole = await send(request);
+    await begun(1);
+    const part = await send('PATCH / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{');
+    await begun(2);
+    const closing = server.close();
+    expect(await part.closed).to.equal('');
+    answers[0]?.end('{}');
+    expect(await whole.closed).to.match(/\{\}$/);
+    await closing;
+  });
+
+  it('answers what came while this process stood still for longer than idle connections are kept', async () => {
+    const lingerMs = 1_000;
+    await listen(lingerMs);
+    const { socket, closed } = await send(request);
+    await begun(1);
+    answers[0]?.end('{}');
+    await once(socket, 'data');
+    const closing = server.close();
+    // More than it waits for connections that the kernel holds: the time of the idle ones runs by then.
+    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+    await new Promise((resolve) => socket.write(request, resolve));
+    standStill(lingerMs + 100);
+    await begun(2);
+    answers[1]?.end('{}');
+    expect((await closed).match(/\{\}/g)).to.have.length(2);
+    await closing;
   });
 });

@@ -23,6 +23,8 @@ const refused: { field: string; value: unknown; message: string }[] = [
   { field: 'imageUrl', value: 'https://', message: 'Must be an http or https address without blanks.' },
   { field: 'imageUrl', value: 'https:///x', message: 'Must be an http or https address without blanks.' },
   { field: 'imageUrl', value: 'https://a b', message: 'Must be an http or https address without blanks.' },
+  { field: 'imageUrl', value: 'https://a/\0', message: 'Must be an http or https address without blanks.' },
+  { field: 'imageUrl', value: 'https://a/\ud800', message: 'Must be an http or https address without blanks.' },
   { field: 'isNonEssentialMaterial', value: 'true', message: 'Must be true or false.' },
   { field: 'isNonEssentialMaterial', value: null, message: 'Must be true or false.' },
   { field: 'weightValue', value: -0.5, message: 'Must be at least 0.' },

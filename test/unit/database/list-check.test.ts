@@ -83,4 +83,20 @@ describe('the check of what lists go by', () => {
       );
     });
   }
+
+  it('counts all that differs, and lists the first thousand', async () => {
+    const many = Array.from({ length: 1_000 }, (_, index) => `VMAT-m${index}`);
+    await createMaterials(
+      postgres.database,
+      shopId,
+      many.map((id) => ({ id, origin: 'virtual', productName: id })),
+    );
+    await damage(`UPDATE materials SET vendor = 'Other' WHERE shop_id = :shopId`);
+    await damage('INSERT INTO facet_counts (facet_id, materials) SELECT id, 1 FROM facets WHERE shop_id = :shopId');
+    const { mismatchCount, mismatches } = await checkLists(postgres.database, { shopId });
+    const facets = new Set(mismatches.map(({ kind }) => kind));
+    expect(facets, 'which are looked at first').to.deep.equal(new Set(['wrong-facet']));
+    expect(mismatches).to.have.lengthOf(1_000);
+    expect(mismatchCount).to.be.above(many.length + 3);
+  });
 });

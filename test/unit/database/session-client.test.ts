@@ -3,6 +3,7 @@ import { findKeyWithShop, insertKey, revokeKey } from '../../../shared/database/
 import { createShop } from '../../../shared/database/shops.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
 import { connectForTest, useDatabase } from '../../support/database/database.js';
+import { testPostgres } from '../../support/processes/servers.js';
 
 describe('a database or role with another DateStyle', () => {
   const used = useDatabase();
@@ -26,4 +27,16 @@ describe('a database or role with another DateStyle', () => {
       }
     });
   }
+});
+
+describe('a session that was ended', () => {
+  it('does not keep its process alive until a server that stays silent would be given up', async () => {
+    const { url } = await testPostgres();
+    const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
+    const before = timers();
+    const database = connectForTest(url, { poolMax: 1 });
+    await database.raw('SELECT 1');
+    await database.destroy();
+    expect(timers()).to.equal(before);
+  });
 });

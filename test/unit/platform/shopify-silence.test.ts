@@ -1,9 +1,12 @@
+import { getEventListeners } from 'node:events';
 import { createServer } from 'node:http';
 import type { Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import type { PlatformEvent } from '../../../shared/platform/commerce-platform.js';
+import { postGraphql } from '../../../shared/platform/shopify/post-graphql.js';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
+import { until } from '../../support/time/until.js';
 import { createFakeClock, shop } from './fixtures.js';
 
 describe('a platform that is there but does not answer', () => {
@@ -59,5 +62,44 @@ describe('a platform that is there but does not answer', () => {
     const { answer, failed } = await read({ attemptTimeoutMs: 60_000, bodyBytesMax: 1_048_576 });
     expect(answer).to.deep.equal({ ok: false, error: 'invalid-response' });
     expect(failed).to.deep.equal(['invalid-response']);
+  });
+
+  it('is let go of together with the body of a refusal, which nobody reads', async () => {
+    let closed = false;
+    respond = (response) => {
+      response.on('close', () => (closed = true));
+      response.writeHead(403, { 'content-type': 'text/html' }).write('<html>');
+    };
+    const { failed } = await read({ attemptTimeoutMs: 60_000 });
+    expect(failed).to.deep.equal(['unauthorized']);
+    await until(() => closed, { deadlineMs: 10_000, what: 'the connection to be given up' });
+  });
+});
+
+describe('an attempt that is over', () => {
+  const { setTimeout: set, clearTimeout: clear } = globalThis;
+  afterEach(() => Object.assign(globalThis, { setTimeout: set, clearTimeout: clear }));
+
+  it('leaves no timer, and nothing with the signal, which a worker has for its life', async () => {
+    /** Unlike any of fetch's own. */
+    const timeoutMs = 61_234;
+    const running = new Set<unknown>();
+    Object.assign(globalThis, {
+      setTimeout: (run: () => void, ms?: number) => {
+        const timer = set(run, ms);
+        if (ms === timeoutMs) running.add(timer);
+        return timer;
+      },
+      clearTimeout: (timer?: NodeJS.Timeout) => {
+        running.delete(timer);
+        clear(timer);
+      },
+    });
+    const { signal } = new AbortController();
+    const asked = { accessToken: 'token-of-the-shop', document: 'query', variables: {}, bodyBytesMax: 1_000 };
+    const attempt = postGraphql({ ...asked, endpoint: 'http://127.0.0.1:1/', timeoutMs, signal });
+    expect([running.size, getEventListeners(signal, 'abort').length]).to.deep.equal([1, 1]);
+    expect(await attempt).to.include({ ok: false, error: 'unavailable' });
+    expect([running.size, getEventListeners(signal, 'abort').length]).to.deep.equal([0, 0]);
   });
 });

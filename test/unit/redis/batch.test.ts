@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { createBatch, createTransaction } from '../../../shared/redis/batch.js';
-import { untilReady } from '../../../shared/redis/connections.js';
+import { connectProducerRedis, untilReady } from '../../../shared/redis/connections.js';
 import { outlivingBytes } from '../../support/memory/outliving.js';
 import { useQueueHarness } from '../../support/redis/queue-harness.js';
 
@@ -32,6 +32,17 @@ describe('commands that go out together', () => {
     await harness.server.restart();
     await untilReady(harness.redis);
     expect(await harness.redis.get('count')).to.equal(null);
+  });
+
+  it('fail each by itself before there is a first connection', async () => {
+    const redis = connectProducerRedis(harness.server.url, () => undefined);
+    const batch = createBatch(redis);
+    batch.add((connection) => connection.incr('count'));
+    const transaction = createTransaction(redis);
+    transaction.add((connection) => connection.incr('count'));
+    const [answers, refusal] = await Promise.all([batch.send(), transaction.exec().catch((error: unknown) => error)]);
+    redis.disconnect();
+    for (const error of [answers[0]?.[0], refusal]) expect(String(error)).to.contain("Stream isn't writeable");
   });
 
   describe('as a transaction', () => {

@@ -76,25 +76,38 @@ describe('the pruning of a worker', () => {
     expect(asked).to.deep.equal([0, 4_000, 8_000]);
   });
 
-  it('waits on a stop for the batch under way, and begins no other', async () => {
-    let asked = 0;
-    let end: () => void = () => undefined;
-    const pruning = start({
-      operations: () => {
-        asked += 1;
-        return new Promise((resolve) => {
-          end = () => {
-            resolve({ rows: [{ count: String(batchSize), last: '0190' }] });
-          };
-        });
-      },
+  const full = { rows: [{ count: String(batchSize), last: '0190', looked: facetBatchSize, last_id: 4_000 }] };
+
+  for (const what of ['operations', 'facets'] as const) {
+    it(`waits on a stop for the batch of ${what} under way, and begins no other`, async () => {
+      let asked = 0;
+      let end: () => void = () => undefined;
+      const pruning = start({
+        [what]: () => {
+          asked += 1;
+          return new Promise((resolve) => {
+            end = () => {
+              resolve(full);
+            };
+          });
+        },
+      });
+      let hasStopped = false;
+      const stopped = pruning.stop().then(() => (hasStopped = true));
+      await new Promise(setImmediate);
+      expect(hasStopped).to.equal(false);
+      end();
+      await stopped;
+      expect(asked).to.equal(1);
     });
-    let hasStopped = false;
-    const stopped = pruning.stop().then(() => (hasStopped = true));
+  }
+
+  it('ends on a stop the pause between two batches', async () => {
+    const pruning = start({ operations: () => Promise.resolve(full) });
     await new Promise(setImmediate);
-    expect(hasStopped).to.equal(false);
-    end();
-    await stopped;
-    expect(asked).to.equal(1);
+    let hasStopped = false;
+    void pruning.stop().then(() => (hasStopped = true));
+    await new Promise(setImmediate);
+    expect(hasStopped).to.equal(true);
   });
 });

@@ -76,13 +76,13 @@ async function record(
       `SELECT set_config('statement_timeout', :ms, true), set_config('idle_in_transaction_session_timeout', :ms, true)`,
       { ms: String(recordTimeoutMs) },
     );
-    // The apply step decides under this lock: whoever holds it may be deciding one of these operations right now.
+    // The apply step decides under this lock: whoever holds it may be deciding one of these operations right now. In no
+    // order, because it waits for nobody.
     const { rows: locked } = await transaction.raw<{ rows: MaterialRow[] }>(
       `SELECT stock.shop_id, stock.material_id
        FROM stock
        JOIN (SELECT DISTINCT * FROM unnest(?::int[], ?::text[]) AS u (shop_id, material_id)) AS wanted
          USING (shop_id, material_id)
-       ORDER BY stock.shop_id, stock.material_id
        FOR NO KEY UPDATE OF stock SKIP LOCKED`,
       [shopIds, materialIds],
     );

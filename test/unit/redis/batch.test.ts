@@ -36,13 +36,16 @@ describe('commands that go out together', () => {
 
   it('fail each by itself before there is a first connection', async () => {
     const redis = connectProducerRedis(harness.server.url, () => undefined);
-    const batch = createBatch(redis);
-    batch.add((connection) => connection.incr('count'));
-    const transaction = createTransaction(redis);
-    transaction.add((connection) => connection.incr('count'));
-    const [answers, refusal] = await Promise.all([batch.send(), transaction.exec().catch((error: unknown) => error)]);
-    redis.disconnect();
-    for (const error of [answers[0]?.[0], refusal]) expect(String(error)).to.contain("Stream isn't writeable");
+    try {
+      const batch = createBatch(redis);
+      batch.add((connection) => connection.incr('count'));
+      const transaction = createTransaction(redis);
+      transaction.add((connection) => connection.incr('count'));
+      const [answers, refusal] = await Promise.all([batch.send(), transaction.exec().catch((error: unknown) => error)]);
+      for (const error of [answers[0]?.[0], refusal]) expect(String(error)).to.contain("Stream isn't writeable");
+    } finally {
+      redis.disconnect();
+    }
   });
 
   describe('as a transaction', () => {

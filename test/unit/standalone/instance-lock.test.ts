@@ -1,6 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { existsSync } from 'node:fs';
+import { existsSync, writeFileSync } from 'node:fs';
 import { readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -56,6 +56,25 @@ describe('the lock of a data folder', () => {
   it('is taken over when its file is empty, as a full disk leaves it', async () => {
     await writeFile(path, '');
     expect(takeLock(path).ok).to.equal(true);
+  });
+
+  it('is left to another start that has taken it over from the same process a moment before', async () => {
+    const gone = 999_999_999;
+    const other = JSON.stringify({ pid: process.ppid, start: startOf(process.ppid) });
+    await writeFile(path, JSON.stringify({ pid: gone, start: 'long ago' }));
+    const kill = process.kill.bind(process);
+    process.kill = (pid, signal) => {
+      // We have read the lock, and ask whether its process lives.
+      if (pid === gone) writeFileSync(path, other);
+      return kill(pid, signal);
+    };
+    try {
+      expect(takeLock(path)).to.deep.equal({ ok: false, pid: process.ppid });
+    } finally {
+      process.kill = kill;
+    }
+    expect(await readFile(path, 'utf8')).to.equal(other);
+    expect(await readdir(folder.path)).to.deep.equal(['start.lock']);
   });
 
   it('leaves nothing else in the folder', async () => {

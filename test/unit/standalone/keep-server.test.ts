@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { expect } from 'chai';
 import { keepServer } from '../../../shared/standalone/keep-server.js';
 import type { KeptServer } from '../../../shared/standalone/keep-server.js';
@@ -14,7 +15,7 @@ describe('an embedded server that is kept', () => {
   const ends: (() => Promise<void>)[] = [];
   let said: string[] = [];
   /** What the next starts come to; when there is none left, they succeed. */
-  let planned: (() => Promise<Outcome<KeptServer>>)[] = [];
+  let planned: ((signal: AbortSignal) => Promise<Outcome<KeptServer>>)[] = [];
   let askedPorts: number[] = [];
   let running: KeptServer[] = [];
 
@@ -34,9 +35,9 @@ describe('an embedded server that is kept', () => {
   function keep(): () => Promise<void> {
     const end = keepServer(launch(), {
       name: 'Server',
-      start: (asked) => {
+      start: (asked, signal) => {
         askedPorts.push(asked);
-        return planned.shift()?.() ?? Promise.resolve({ ok: true, value: launch() });
+        return planned.shift()?.(signal) ?? Promise.resolve({ ok: true, value: launch() });
       },
       say: (line) => said.push(line),
     });
@@ -93,5 +94,14 @@ describe('an embedded server that is kept', () => {
     await untilSaid('ended by itself');
     await end();
     expect(running).to.have.length(1);
+  });
+
+  it('says nothing of a start that its own end broke off', async () => {
+    planned = [(signal) => once(signal, 'abort').then(() => failed('It was stopped.'))];
+    const end = keep();
+    kill();
+    await until(() => askedPorts.length === 1, { deadlineMs: soonMsMax, what: 'the next start' });
+    await end();
+    expect(said).to.deep.equal(['Server: ended by itself; starting it again']);
   });
 });

@@ -244,6 +244,32 @@ describe('the mirror of a platform', () => {
       expect(locations.map(({ id }) => id)).to.deep.equal(['1', '2']);
     });
 
+    it('goes from its own shop only, though another has the same variants, and needs them', async () => {
+      const { database } = postgres;
+      const [{ shop, run }, { shop: other }] = [await goneShop(), await goneShop()];
+      const components = [{ materialId: '43', quantity: 1 }];
+      await createBill(database, other.id, { id: 'theirs', kind: 'sub_assembly', name: 'Theirs', components });
+      const sightings = () => database('platform_sightings').where({ shop_id: other.id }).orderBy(['kind', 'id']);
+      const [before, seenBefore] = [await readMirror(database, other.id), await sightings()];
+      expectLess();
+      expect(await run(shop, { removeGone: true })).to.include({ status: 'complete', removedCount: 1 });
+      expect(await readMirror(database, other.id)).to.deep.equal(before);
+      expect(await sightings()).to.deep.equal(seenBefore);
+    });
+
+    it('does not go on it where it has a level, and so a history', async () => {
+      const { shop, run } = await goneShop();
+      await postgres.database.raw(
+        `INSERT INTO levels (shop_id, material_id, location_id, id, quantity, sequence, updated_at)
+         VALUES (?, '43', '1', nextval('levels_id_seq'), 0, 1, now())`,
+        [shop.id],
+      );
+      expectLess();
+      const outcome = await run(shop, { removeGone: true });
+      expect(outcome).to.include({ status: 'complete', removedCount: 0, goneCount: 3 });
+      expect((await readMirror(postgres.database, shop.id)).materials).to.have.lengthOf(3);
+    });
+
     it('does not go on anybody’s word where the platform lists nothing at all', async () => {
       const { shop, run } = await goneShop();
       onLocations(null).reply(200, locationsReply([]));

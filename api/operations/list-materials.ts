@@ -3,10 +3,10 @@ import { listQuerySchema } from '../../shared/contract/list-query.js';
 import type { ListQuery } from '../../shared/contract/list-query.js';
 import { findMaterialPage } from '../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../shared/database/material-list.js';
-import { sortKeys } from '../../shared/database/material-page-sql.js';
-import type { SortKey } from '../../shared/database/material-page-sql.js';
 import { fail, succeed } from '../../shared/domain/errors.js';
 import type { Refusal, Result } from '../../shared/domain/errors.js';
+import { sortKeys } from '../../shared/domain/list-order.js';
+import type { SortKey } from '../../shared/domain/list-order.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 

@@ -1,4 +1,5 @@
 import type { FromSchema } from 'json-schema-to-ts';
+import { sortKeys } from '../domain/list-order.js';
 
 /** The query of the list (spec §GET /raw-materials, contract §2 "List"). */
 export const listQuerySchema = {
@@ -24,8 +25,7 @@ export const listQuerySchema = {
       type: 'string',
       format: 'text',
       default: 'productName',
-      description:
-        'productName, variantName, inventoryQuantity, sku, vendor, unitCost or updatedAt; anything else is ignored.',
+      description: `${sortKeys.slice(0, -1).join(', ')} or ${sortKeys.at(-1)}; anything else is ignored.`,
     },
     sortOrder: {
       type: 'string',

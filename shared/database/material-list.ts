@@ -1,9 +1,10 @@
+import type { SortKey } from '../domain/list-order.js';
 import type { Material } from '../domain/material.js';
 import type { Database } from './connect.js';
 import { readFacets } from './facets.js';
 import type { ListFilters } from './facets.js';
 import { gatherSql, isWalked, pageOfSql, pageOrder, sameShop, shapeOf, walkSql } from './material-page-sql.js';
-import type { PageShape, SortKey } from './material-page-sql.js';
+import type { PageShape } from './material-page-sql.js';
 import { materialColumns, toMaterial } from './material-rows.js';
 import { bytesBeyond, fetchedCondition, isMeasured, measuringColumns } from './page-text.js';
 import type { PageRow } from './page-text.js';

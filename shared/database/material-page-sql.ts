@@ -1,3 +1,4 @@
+import type { SortKey } from '../domain/list-order.js';
 import type { ListFilters, MatchedFacets } from './facets.js';
 
 /**
@@ -14,10 +15,18 @@ import type { ListFilters, MatchedFacets } from './facets.js';
  * need conditions that a walk does not have.
  */
 
-export type SortKey = keyof typeof sortColumns;
+interface SortColumn {
+  table: 'materials' | 'stock';
+  key: string;
+  isNullable: boolean;
+}
 
-/** Texts are sorted by their lower-case copies (migration 0003). */
-const sortColumns = {
+/**
+ * Texts are sorted by their lower-case copies (migration 0003). To be read without its table, a column stands in two
+ * indexes: one of its own for walks, as migration 0003 makes them, and for what is gathered that of the facets
+ * (migration 0006). `test/unit/database/list-plans.test.ts` holds each sort key to both.
+ */
+const sortColumns: Readonly<Record<SortKey, SortColumn>> = {
   productName: { table: 'materials', key: 'm.product_name_order', isNullable: false },
   variantName: { table: 'materials', key: 'm.variant_name_order', isNullable: true },
   sku: { table: 'materials', key: 'm.sku_order', isNullable: true },
@@ -25,10 +34,7 @@ const sortColumns = {
   unitCost: { table: 'materials', key: 'm.unit_cost', isNullable: true },
   inventoryQuantity: { table: 'stock', key: 's.total_quantity', isNullable: false },
   updatedAt: { table: 'stock', key: 's.updated_at', isNullable: false },
-} as const;
-
-/** The values of `sortBy`. */
-export const sortKeys = Object.keys(sortColumns) as SortKey[];
+};
 
 export interface PageShape {
   sortBy: SortKey;

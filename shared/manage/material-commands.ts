@@ -13,7 +13,7 @@ import {
 import { listLocations } from '../database/locations.js';
 import { findMaterialPage } from '../database/material-list.js';
 import type { MaterialListQuery } from '../database/material-list.js';
-import { sortKeys } from '../database/material-page-sql.js';
+import { sortKeys } from '../domain/list-order.js';
 import { findMaterial } from '../database/materials.js';
 import { virtualMaterialId } from '../domain/material-id.js';
 import type { Material, NewMaterialFields } from '../domain/material.js';

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import { checkLists } from '../../shared/database/list-check.js';
+import { sortKeys } from '../../shared/domain/list-order.js';
 import { counting } from '../support/long-run/counting.js';
 import { connectForTest } from '../support/database/database.js';
 import { createDice, diceOf } from '../support/dice.js';
@@ -47,7 +48,7 @@ describe('T9: requests made of what the service publishes', () => {
     locationIds: () => [...shop.locationIds, 'nowhere'],
     variantId: () => [...fuzzedIds, platformId, 'VMAT-VAR-unknown'],
     search: () => ['', 'a', 'VMAT', '%', '_'],
-    sortBy: () => ['productName', 'variantName', 'inventoryQuantity', 'sku', 'vendor', 'unitCost', 'updatedAt', 'x'],
+    sortBy: () => [...sortKeys, 'x'],
     sortOrder: () => ['asc', 'desc', 'up'],
     cursor: () => ['MTc2ODQ2OTQwMDAwMC4z', ''],
     imageUrl: () => ['https://example.com/a.png'],

@@ -1,5 +1,5 @@
-import { sortKeys } from '../../../shared/database/material-page-sql.js';
-import type { SortKey } from '../../../shared/database/material-page-sql.js';
+import { sortKeys } from '../../../shared/domain/list-order.js';
+import type { SortKey } from '../../../shared/domain/list-order.js';
 
 /** A list as a client asks for it. */
 export interface Shape {

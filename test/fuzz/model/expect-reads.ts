@@ -111,10 +111,11 @@ function matches({ origin, fields, bills }: MaterialModel, sent: ListSent): bool
   );
 }
 
-const sortKeys = ['productName', 'variantName', 'sku', 'vendor', 'unitCost', 'inventoryQuantity'];
+/** Not the service's own list, since that is held against the model; without times, of which the model tells none. */
+export const modelSortKeys = ['productName', 'variantName', 'sku', 'vendor', 'unitCost', 'inventoryQuantity'];
 
 function orderOf({ sortBy = '', sortOrder }: ListSent): (one: MaterialModel, other: MaterialModel) => number {
-  const key = sortKeys.includes(sortBy) ? sortBy : 'productName';
+  const key = modelSortKeys.includes(sortBy) ? sortBy : 'productName';
   const direction = sortOrder === 'desc' ? -1 : 1;
   const valueOf = (material: MaterialModel) => {
     const value = shownMaterial(material)[key];

@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { inventoryPath, listPath, materialPath } from '../../support/http/material-paths.js';
 import { checkAnswer, steadyData } from './check-answer.js';
-import { expectHistory, expectLevels, expectList, expectMaterial } from './expect-reads.js';
+import { expectHistory, expectLevels, expectList, expectMaterial, modelSortKeys } from './expect-reads.js';
 import type { HistorySent, ListSent } from './expect-reads.js';
 import { maybe } from './maybe.js';
 import type { ShopModel } from './stock-model.js';
@@ -82,7 +82,7 @@ const listCommand = fc
     search: some(...searched),
     usageFilter: some('all', 'used', 'unused'),
     originFilter: some('all', 'platform', 'virtual'),
-    sortBy: some('productName', 'variantName', 'sku', 'vendor', 'unitCost', 'inventoryQuantity', 'colour'),
+    sortBy: some(...modelSortKeys, 'colour'),
     sortOrder: some('asc', 'desc', 'up'),
     vendorFilter: fc.oneof(fc.constant([]), fc.subarray(['glass', 'none', ...texts], { minLength: 1, maxLength: 4 })),
     page: some(1, 2, 3),

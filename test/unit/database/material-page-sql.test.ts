@@ -11,11 +11,12 @@ import {
   isWalked,
   pageOfSql,
   shapeOf,
-  sortKeys,
   walkSql,
 } from '../../../shared/database/material-page-sql.js';
-import type { PageShape, SortKey } from '../../../shared/database/material-page-sql.js';
+import type { PageShape } from '../../../shared/database/material-page-sql.js';
 import { createShop } from '../../../shared/database/shops.js';
+import { sortKeys } from '../../../shared/domain/list-order.js';
+import type { SortKey } from '../../../shared/domain/list-order.js';
 import { connectForTest } from '../../support/database/database.js';
 import { diceOf } from '../../support/dice.js';
 import { createTestDatabase } from '../../support/processes/servers.js';

@@ -3,7 +3,7 @@ import { checkLedger } from '../../../shared/database/ledger-check.js';
 import { checkLists } from '../../../shared/database/list-check.js';
 import { findMaterialPage } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
-import { sortKeys } from '../../../shared/database/material-page-sql.js';
+import { sortKeys } from '../../../shared/domain/list-order.js';
 import { useDatabase } from '../../support/database/database.js';
 import { planOf, sentDuring } from '../../support/database/sent-statements.js';
 import type { PlanNode } from '../../support/database/sent-statements.js';

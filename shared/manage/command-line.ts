@@ -64,7 +64,8 @@ function problemOf({ code, message }: CommanderError): string {
   return code === 'commander.help' ? 'No command is named; --help lists them.' : message.replace(/^error: /, '');
 }
 
-function createProgram(settings: ManageSettings, process: CommandProcess): Command {
+/** All commands, as commander has them. */
+export function createProgram(settings: ManageSettings, process: CommandProcess): Command {
   const program = new Command('manage')
     .description('Shops, keys, locations and materials, the mirror of the platform, and the check of the ledger.')
     .exitOverride()

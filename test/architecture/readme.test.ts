@@ -1,7 +1,15 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { expect } from 'chai';
+import { tools } from '../../api/agent/tools.js';
 import { settings as apiSettings } from '../../api/config.js';
+import { historyQuerySchema } from '../../shared/contract/history-query.js';
+import { inventoryRowSchema } from '../../shared/contract/inventory-batch.js';
+import { listQuerySchema } from '../../shared/contract/list-query.js';
+import { statusByCode } from '../../shared/domain/errors.js';
+import { sortKeys } from '../../shared/domain/list-order.js';
+import { createProgram, manageSettings } from '../../shared/manage/command-line.js';
+import { readSettings } from '../../shared/runtime/settings.js';
 import type { SettingsDeclaration } from '../../shared/runtime/settings.js';
 import { settings as workerSettings } from '../../worker/config.js';
 
@@ -12,6 +20,33 @@ describe('the README', () => {
   it('lists every setting of the processes, with its default and what it means', () => {
     const rows = readme.split('\n').filter((line) => /^\| `[A-Z_]+` \|/.test(line));
     expect(rows).to.deep.equal(settingsRows());
+  });
+
+  // What users and operators are told of. Each list has its one place in the code, and this page names what is in it.
+  const lists: [what: string, from: string, names: string[]][] = [
+    ['every error code', 'shared/domain/errors.ts', Object.keys(statusByCode)],
+    ['every field of a batch row', 'shared/contract/inventory-batch.ts', Object.keys(inventoryRowSchema.properties)],
+    ['every parameter of the list', 'shared/contract/list-query.ts', Object.keys(listQuerySchema.properties)],
+    ['every parameter of the history', 'shared/contract/history-query.ts', Object.keys(historyQuerySchema.properties)],
+    ['every tool for agents', 'api/agent/tools.ts', tools.map(({ published }) => published.name)],
+    ["every operator's command", 'shared/manage', manageCommands()],
+  ];
+
+  for (const [what, from, names] of lists) {
+    it(`names ${what}`, () => {
+      const inBackticks = [...readme.matchAll(/(?<!`)`([^`\n]+)`/g)].map(([, code = '']) => code);
+      const words = new Set(inBackticks.flatMap((code) => [code, ...code.split(/\W+/)]));
+      const missing = names.filter((name) => !words.has(name));
+      expect(missing, `in ${from}, but in no \`backticks\` of README.md: describe them there`).to.deep.equal([]);
+      expect(names).to.not.be.empty;
+    });
+  }
+
+  it('names every sort key beside `sortBy`', () => {
+    const told = /`sortBy` ([\w, ]+);/.exec(readme.replaceAll('\n', ' '))?.[1]?.split(', ');
+    expect(told, 'the list after `sortBy` in README.md, against shared/domain/list-order.ts').to.deep.equal([
+      ...sortKeys,
+    ]);
   });
 });
 
@@ -44,6 +79,15 @@ for (const path of ['README.md', 'shared/manage/README.md', 'test/bench/README.m
       expect(links.length).to.be.greaterThan(0);
     });
   });
+}
+
+/** As they are typed: `shops create`, and `verify`, which is in no group. */
+function manageCommands(): string[] {
+  const read = readSettings(manageSettings, {});
+  if (!read.ok) return expect.fail(read.problems.join(' '));
+  return createProgram(read.values, process).commands.flatMap((group) =>
+    group.commands.length === 0 ? [group.name()] : group.commands.map((one) => `${group.name()} ${one.name()}`),
+  );
 }
 
 function textOf(path: string): string {

@@ -19,6 +19,11 @@ export function formatTable(head: readonly string[], rows: readonly (readonly Ce
   return [head, ...cells].map(line).join('\n');
 }
 
+/** `1 level`, `2 levels`; of nouns whose plural ends with an s. */
+export function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
 /** A name and its value a line. */
 export function formatFields(fields: readonly (readonly [string, Cell])[]): string {
   const longest = Math.max(...fields.map(([name]) => width(name)));

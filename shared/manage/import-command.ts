@@ -2,6 +2,7 @@ import { extname, resolve } from 'node:path';
 import { InvalidArgumentError } from 'commander';
 import type { Command } from 'commander';
 import { listLocations } from '../database/locations.js';
+import { counted } from './format-table.js';
 import { importMaterials } from './import-materials.js';
 import type { ImportPhase, ImportReport } from './import-materials.js';
 import type { BadLine } from './judge-lines.js';
@@ -28,7 +29,7 @@ export function addImportCommand(materials: Command, run: RunCommand): void {
         'Adds virtual materials from a file, with their opening stock: all of it, or, with a bad line, nothing.',
       ),
   )
-    .argument('<file>', '.csv with a head of field names, or .jsonl', importedFile)
+    .argument('<file>', '.csv with field names in its first line, or .jsonl', importedFile)
     .option('--skip-bad', 'import the good lines and report the others')
     .addHelpText('after', help)
     .action((file: ImportedFile, options: ImportOptions) =>
@@ -43,14 +44,14 @@ interface ImportedFile {
 
 function importedFile(text: string): ImportedFile {
   const format = formats[extname(text).toLowerCase()];
-  if (format === undefined) throw new InvalidArgumentError(`Must end with ${Object.keys(formats).join(', ')}.`);
+  if (format === undefined) throw new InvalidArgumentError('Must end with .csv, .jsonl or .ndjson.');
   return { path: resolve(text), format };
 }
 
 const help = `
 Fields are those of the API: productName, variantName, sku, unit, unitCost, unitPrice, vendor, specifications, imageUrl,
 isNonEssentialMaterial, weightValue, weightUnitId; and
-  id                 VMAT-…; drawn where it is not given. One that the shop has makes its line bad
+  id                 VMAT-…; a new one where it is not given. One that the shop has already makes its line bad
   inventoryQuantity  opening stock at the default location (shops set --default-location), or
   levels             opening stock by location: 70001:12.5;70002:3, or {"70001":12.5,"70002":3}`;
 
@@ -87,7 +88,7 @@ async function importFile(
   if (report.badCount > 0 && !skipBad) {
     return { ok: false, problem: `Nothing was imported.\n${describeBad(report)}`, data };
   }
-  const done = `${report.imported} materials imported, with ${report.levels} levels, in ${seconds} s.`;
+  const done = `${counted(report.imported, 'material')} imported, with ${counted(report.levels, 'level')}, in ${seconds} s.`;
   const text = report.badCount > 0 ? `${done}\n${describeBad(report)}` : done;
   const unread = `It was done, and must not be repeated; only this could not be shown: ${done}`;
   return { ok: true, value: { data, text, unread } };

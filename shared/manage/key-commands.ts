@@ -5,7 +5,7 @@ import type { KeyScope, ListedKey } from '../database/api-keys.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
 import { mintKey } from '../keys/api-key-format.js';
 import { failed } from '../runtime/outcome.js';
-import type { Outcome } from '../runtime/outcome.js';
+import type { Failed, Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import type { Cell } from './format-table.js';
 import { duration, futureMoment, shortText } from './option-parsers.js';
@@ -91,7 +91,7 @@ async function rotate({ database }: CommandContext, keyId: string, options: Rota
   const now = new Date();
   return decidedTransaction(database, async (transaction) => {
     const old = await lockKey(transaction, shopId, keyId);
-    if (old === undefined) return failed(`Shop ${shopId} has no key of this id. See: keys list --shop ${shopId}`);
+    if (old === undefined) return noKey(shopId);
     const { label, scope, expiresAt, revokedAt } = old;
     if (revokedAt !== null || (expiresAt !== null && expiresAt <= now)) {
       return failed('This key does not work any more, so there is nothing to rotate. See: keys issue');
@@ -106,9 +106,17 @@ async function rotate({ database }: CommandContext, keyId: string, options: Rota
     const stored = await insertKey(transaction, shopId, { id, label, scope, secretHash, expiresAt: wanted });
     const replaced = await expireKey(transaction, shopId, keyId, new Date(now.getTime() + overlap));
     const end = replaced.expiresAt?.toISOString() ?? '';
-    const text = `${describeNew(key, stored)}\nThe old one, ${keyId}, works until ${end}; keys revoke ends it at once.`;
+    const until = overlap === 0 ? 'does not work any more.' : `works until ${end}; keys revoke ends it at once.`;
+    const text = `${describeNew(key, stored)}\nThe old one, ${keyId}, ${until}`;
     return { ok: true, value: { data: { key, ...stored, replaces: replaced }, text, unread: unreadKey(shopId, id) } };
   });
+}
+
+/** The argument is not repeated: somebody will paste the whole key, and this may end in a log. */
+function noKey(shopId: number): Failed {
+  return failed(
+    `Shop ${shopId} has no key of this id. An id is the 12 characters after rmk_. See: keys list --shop ${shopId}`,
+  );
 }
 
 /** Said of a key that works but that nobody has seen. */
@@ -126,8 +134,7 @@ async function revoke(
   { shop: shopId }: ShopOption,
 ): Promise<Outcome<Answer>> {
   const key = await revokeKey(database, shopId, keyId, new Date());
-  // The argument is not repeated: somebody will paste the whole key, and this may end in a log.
-  if (key === undefined) return failed(`Shop ${shopId} has no key of this id. See: keys list --shop ${shopId}`);
+  if (key === undefined) return noKey(shopId);
   const unread = `The key ${keyId} was revoked; only this could not be shown.`;
   return { ok: true, value: { data: key, text: formatFields(fieldsOf(key)), unread } };
 }

@@ -118,7 +118,8 @@ async function create(
   if (!shop.ok) return shop;
   const locationIds = new Set((await listLocations(database, shopId)).map(({ id }) => id));
   const unknown = stock.levels.find(({ locationId }) => !locationIds.has(locationId));
-  if (unknown !== undefined) return failed(`--level: the shop has no location ${unknown.locationId}.`);
+  if (unknown !== undefined)
+    return failed(`--level: the shop has no location ${unknown.locationId}. Add it first: locations add.`);
   const id = await add(database, shopId, fields, stock);
   const material = await findMaterial(database, shopId, id);
   if (material === undefined) throw new Error(`${id} was created and is not there`);
@@ -155,8 +156,18 @@ async function list({ database }: CommandContext, options: ListOptions): Promise
     item.unit,
     item.unitCost,
   ]);
-  const text = `${formatTable(head, rows)}\n\nPage ${page} of ${totalPages}, ${totalCount} in all.`;
+  const text = `${formatTable(head, rows)}\n\n${where(query, totalCount)}`;
   return { ok: true, value: { data: { items, totalCount, page, pageSize, totalPages }, text } };
+}
+
+/** Which part of all a page is. */
+function where({ page, pageSize }: MaterialListQuery, totalCount: number): string {
+  if (totalCount === 0) return 'There are none.';
+  const totalPages = Math.ceil(totalCount / pageSize);
+  const all = `${totalCount} in all.`;
+  return page > totalPages
+    ? `There is no page ${page}: the last is ${totalPages}, ${all}`
+    : `Page ${page} of ${totalPages}, ${all}`;
 }
 
 function flat({ usage, ...material }: Material): Record<string, string | number | boolean | null> {

@@ -18,6 +18,7 @@ import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
 import { onceASecond } from './once-a-second.js';
 import { wholeNumber } from './option-parsers.js';
+import { sameKey } from './platform-options.js';
 import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
 
@@ -49,7 +50,7 @@ async function sync(context: CommandContext, options: SyncCommandOptions): Promi
   const { database, platformTokenKey: key, allowLoopback } = context;
   const shops = await findShops(context, options.shop);
   if (!shops.ok) return shops;
-  if (key === undefined) return failed('PLATFORM_TOKEN_KEY is not set, so no platform token can be opened.');
+  if (key === undefined) return failed(`PLATFORM_TOKEN_KEY is not set, so no platform token can be opened. ${sameKey}`);
   const problem = tokenKeyProblem(key);
   if (problem !== undefined) return failed(`PLATFORM_TOKEN_KEY ${problem}.`);
   const platform = createShopifyPlatform({ allowLoopback });

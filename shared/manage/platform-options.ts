@@ -16,6 +16,9 @@ export type ConnectPlatform = (shopId: number) => ShopPlatform;
 
 const tokenCharactersMax = 255;
 
+/** Of a `PLATFORM_TOKEN_KEY` that is not set. */
+export const sameKey = 'Set it to the one that the API and the workers have (a first one: openssl rand -hex 32).';
+
 /** Parses `--platform-domain`. */
 export function platformDomain(text: string): string {
   if (shopEndpoint(text, { allowLoopback: false }) !== undefined) return text;
@@ -38,7 +41,8 @@ export async function readPlatform(
   const domain = given ?? current?.domain;
   if (domain === undefined) return failed('A platform token needs its --platform-domain.');
   const { platformTokenKey: key } = context;
-  if (key === undefined) return failed('PLATFORM_TOKEN_KEY is not set, and platform tokens are stored sealed only.');
+  if (key === undefined)
+    return failed(`PLATFORM_TOKEN_KEY is not set, and a token is stored only if it is sealed. ${sameKey}`);
   const problem = tokenKeyProblem(key);
   if (problem !== undefined) return failed(`PLATFORM_TOKEN_KEY ${problem}.`);
   const token = platformTokenStdin === true ? await context.readStdin() : context.platformToken;

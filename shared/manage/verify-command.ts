@@ -8,7 +8,7 @@ import { checkLists, listMismatchMeanings } from '../database/list-check.js';
 import type { ListMismatch } from '../database/list-check.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import type { Outcome } from '../runtime/outcome.js';
-import { formatTable } from './format-table.js';
+import { counted, formatTable } from './format-table.js';
 import { onceASecond } from './once-a-second.js';
 import { wholeNumber } from './option-parsers.js';
 import { createProgressBar } from './progress-bar.js';
@@ -87,7 +87,8 @@ function watchProgress({ terminal, progress }: CommandContext): Watch {
 
 function describe(check: Check): string {
   const { levels, entries, materials, mismatchCount, mismatches } = check;
-  const checked = `${levels} levels, ${entries} ledger entries and ${materials} totals checked, and what lists go by.`;
+  const what = `${counted(levels, 'level')}, ${entries} ledger ${entries === 1 ? 'entry' : 'entries'}`;
+  const checked = `${what} and ${counted(materials, 'total')} checked, and what lists go by.`;
   if (mismatchCount === 0) return `${checked} All agree.`;
   const head = ['shop', 'material', 'location', 'what', 'expected', 'found'];
   const rows = mismatches.map((one) => [
@@ -99,6 +100,6 @@ function describe(check: Check): string {
     one.found,
   ]);
   const shown = mismatches.length < mismatchCount ? ` The first ${mismatches.length}:` : '';
-  const found = `${mismatchCount} differences.${shown}\n\n${formatTable(head, rows)}`;
+  const found = `${counted(mismatchCount, 'difference')}.${shown}\n\n${formatTable(head, rows)}`;
   return `${checked} ${found}\n\n${describeRemedies(mismatches)}`;
 }

@@ -27,12 +27,12 @@ function remedyOf({ kind, expected, found }: Found): Remedy {
 /** In the order in which they are to be done: a level follows from its ledger, and its total from the level. */
 const remedies: Record<Remedy, string> = {
   'from-back-up':
-    'What the ledger itself lacks, or where it was changed, follows from nothing else: it has to come from a back-up. ' +
-    'Until then all goes on with the levels as they are.',
+    'Entries of the ledger, or levels, that are missing or were changed follow from nothing else: they have to come ' +
+    'from a back-up. Until then all goes on with the levels as they are.',
   'from-ledger':
-    'A level whose ledger is whole is set by it, and a total by its levels, with the first statements there. ' +
+    'The first statements there set a level whose ledger is whole by its ledger, and a total by its levels. ' +
     'An adjustment does not mend them: it goes on from what is wrong.',
-  lists: 'What lists go by follows from the materials: it is set anew with the second statements there.',
+  lists: 'What lists go by follows from the materials: the second statements there set it anew.',
 };
 
 /** A line for each thing to be done about these. */

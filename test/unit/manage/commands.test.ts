@@ -64,7 +64,7 @@ describe('npm run manage', () => {
     it('revoke of a key that the shop does not have fails, and repeats nothing that may be a whole key', async () => {
       const pasted = 'rmk_000000000000secretsecretsecretsecretsecretsecre123456';
       expect(await cli.refusal(['keys', 'revoke', '--shop', shopId, pasted]))
-        .to.match(/has no key of this id/)
+        .to.match(/has no key of this id\. An id is the 12 characters after rmk_\./)
         .and.not.contain(pasted);
     });
 
@@ -153,7 +153,11 @@ describe('npm run manage', () => {
     }
 
     for (const [name, options, wanted] of [
-      ['a location that the shop does not have', ['--level', '5=1'], '--level: the shop has no location 5.'],
+      [
+        'a location that the shop does not have',
+        ['--level', '5=1'],
+        '--level: the shop has no location 5. Add it first: locations add.',
+      ],
       ['a shop that does not exist', ['--shop', '999'], 'There is no shop 999.'],
     ] as const) {
       it(`create refuses ${name}, and adds nothing`, async () => {
@@ -211,6 +215,21 @@ describe('npm run manage', () => {
     });
   });
 
+  it('list says for people which page of how many it is, and of a page that is not there so', async () => {
+    await createMaterials(
+      database,
+      Number(shopId),
+      ['a', 'b', 'c'].map((id) => ({ id: `VMAT-p${id}`, origin: 'virtual', productName: id, vendor: 'paged' })),
+    );
+    const lastLine = async (...options: string[]) => {
+      const list = ['materials', 'list', '--shop', shopId, '--page-size', '2', ...options];
+      return (await cli.run(list)).stdout.trimEnd().split('\n').at(-1);
+    };
+    expect(await lastLine('--vendor', 'paged', '--page', '2')).to.equal('Page 2 of 2, 3 in all.');
+    expect(await lastLine('--vendor', 'paged', '--page', '9')).to.equal('There is no page 9: the last is 2, 3 in all.');
+    expect(await lastLine('--vendor', 'nobody')).to.equal('There are none.');
+  });
+
   describe('verify', () => {
     it('is clean, and ends with 0, while ledger, levels and totals agree', async () => {
       const check = await cli.answer<{ entries: number }>(['verify', '--shop', shopId]);
@@ -237,6 +256,7 @@ describe('npm run manage', () => {
         });
         const { stdout: text } = await cli.run(['verify']);
         expect(text).to.contain("the material's total is not the sum of its levels").and.contain(id);
+        expect(text).to.contain(' checked, and what lists go by. 1 difference.\n');
       } finally {
         await database.raw('UPDATE stock SET total_quantity = 1 WHERE material_id = ?', [id]);
       }

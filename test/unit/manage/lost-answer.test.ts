@@ -52,7 +52,10 @@ if (existsSync(fullDisk)) {
         [['shops', 'set', shopId, '--name', 'Renamed'], new RegExp(`^Shop ${shopId} was changed; `, 'm')],
         [['locations', 'add', '--shop', shopId, '--id', '9', '--name', 'Attic'], /^The location 9 was added; /m],
         [['materials', 'create', '--shop', shopId, '--product-name', 'Oil'], /^VMAT-VAR-\S+ was created; /m],
-        [['materials', 'import', '--shop', shopId, path], /^It was done, .*: 1 materials imported/m],
+        [
+          ['materials', 'import', '--shop', shopId, path],
+          /^It was done, .*: 1 material imported, with \d levels?, in /m,
+        ],
         [['keys', 'revoke', '--shop', shopId, issued.id], new RegExp(`^The key ${issued.id} was revoked; `, 'm')],
       ];
       for (const [args, said] of changes) {

@@ -83,7 +83,7 @@ describe('what verify tells an operator to do', () => {
       await damage(sql);
       const { code, text } = await verify();
       expect(code).to.equal(1);
-      expect(text).to.contain('with the first statements there').and.not.contain('second statements');
+      expect(text).to.contain('The first statements there').and.not.contain('second statements');
       await run(byLedger);
       expect(await verify()).to.include({ code: 0 });
       expect(await figures()).to.deep.equal([whole, whole]);
@@ -108,7 +108,7 @@ describe('what verify tells an operator to do', () => {
       expect(await figures()).to.deep.equal([whole, whole]);
       const { code, text } = await verify();
       expect(code).to.equal(1);
-      expect(text).to.contain('it has to come from a back-up');
+      expect(text).to.contain('they have to come from a back-up');
       await damage('DELETE FROM ledger WHERE level_id = $of');
       await damage('INSERT INTO ledger SELECT * FROM back_up WHERE level_id = $of');
       await run(byLedger);
@@ -122,8 +122,8 @@ describe('what verify tells an operator to do', () => {
     await postgres.database.raw('UPDATE back_up SET quantity = 1.25, sequence = 2');
     await damage('DELETE FROM levels WHERE id = $of');
     expect((await verify()).text)
-      .to.contain('it has to come from a back-up')
-      .and.contain('first statements there');
+      .to.contain('they have to come from a back-up')
+      .and.contain('The first statements there');
     await damage(
       `INSERT INTO levels SELECT * FROM back_up WHERE material_id = '${material}' AND location_id = :locationId`,
     );
@@ -151,7 +151,7 @@ describe('what verify tells an operator to do', () => {
       await damage(sql);
       const { code, text } = await verify();
       expect(code).to.equal(1);
-      expect(text).to.contain('with the second statements there').and.not.contain('first statements');
+      expect(text).to.contain('the second statements there set it anew').and.not.contain('first statements');
       await run(ofLists);
       expect(await verify()).to.include({ code: 0 });
       // What it switches off meanwhile is on again.

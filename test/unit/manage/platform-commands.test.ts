@@ -195,7 +195,7 @@ describe('npm run manage -- platform sync', () => {
       cli.refusal(['platform', 'sync', '--shop', String(id)], more);
     expect(await refusal(999_999)).to.equal('There is no shop 999999.');
     expect(await refusal(without)).to.match(/is not connected to a commerce platform/);
-    expect(await refusal(shopId, { PLATFORM_TOKEN_KEY: '' })).to.match(/PLATFORM_TOKEN_KEY is not set/);
+    expect(await refusal(shopId, { PLATFORM_TOKEN_KEY: '' })).to.match(/PLATFORM_TOKEN_KEY is not set.* Set it to /);
     expect(await refusal(shopId, { PLATFORM_TOKEN_KEY: 'abc' })).to.match(/PLATFORM_TOKEN_KEY must be 32/);
   });
 

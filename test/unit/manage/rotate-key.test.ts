@@ -74,6 +74,16 @@ describe('manage keys rotate', () => {
     }
   });
 
+  it('says until when the old one works, or that it does not', async () => {
+    const lastLine = async (...options: string[]) => {
+      const { id } = await issue();
+      const { stdout } = await cli.run(rotateArguments(id, ...options));
+      return (stdout.trimEnd().split('\n').at(-1) ?? '').replace(id, 'k');
+    };
+    expect(await lastLine()).to.match(/^The old one, k, works until \d{4}-\S+Z; keys revoke ends it at once\.$/);
+    expect(await lastLine('--overlap', '0m')).to.equal('The old one, k, does not work any more.');
+  });
+
   it('shows the new key this once, and never the old one', async () => {
     const old = await issue();
     const { stdout } = await cli.run(rotateArguments(old.id));

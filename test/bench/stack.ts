@@ -40,8 +40,6 @@ export interface RunningDesign {
 
 export interface Stack {
   postgresUrl: string;
-  redisUrl: string;
-  bench: BenchDatabase;
   catalogue: BenchCatalogue;
   generators: Generators;
   redis: RedisWatch;
@@ -107,8 +105,6 @@ export async function startStack({ designs: names, workers, say }: StackOptions)
   }
   return {
     postgresUrl: postgres.url,
-    redisUrl: redisServer.url,
-    bench,
     catalogue: bench.catalogue,
     generators,
     redis,

@@ -1,4 +1,4 @@
-/** Numbers from 0 to 1, the same for the same seed: every design of a round meets the same sequence of requests. */
+/** Numbers from 0 to below 1, the same for the same seed: every design of a round meets the same requests in order. */
 export type Random = () => number;
 
 /** Mulberry32: a 32-bit generator whose quality is ample for choosing materials, at 2 ns a number. */

@@ -36,7 +36,7 @@ export async function fillShop(database: Database, databaseUrl: string, count: n
   } finally {
     await folder.remove();
   }
-  await addVariants(database, shop.shopId, count / 20);
+  await addVariants(database, shop.shopId, Math.ceil(count / 20));
   await addBill(database, shop.shopId);
   await database.raw('VACUUM (ANALYZE) materials, stock, bill_components, facets, facet_counts');
   return { ...shop, importSeconds };

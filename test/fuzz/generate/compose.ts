@@ -8,8 +8,6 @@ import type { ValueDeps } from './values.js';
 
 /** A request as bytes: well framed, whatever it says. */
 export interface Composed {
-  /** Of which operation it was made. */
-  operation: string;
   method: string;
   path: string;
   bytes: Buffer;
@@ -44,7 +42,6 @@ export function composeRequest(deps: ComposeDeps, operation: PublishedOperation,
   const headers = composeHeaders(deps, operation, faults.headers);
   const head = Object.entries({ ...headers, ...body.headers }).map(([name, value]) => `${name}: ${value}\r\n`);
   return {
-    operation: operation.name,
     method,
     path,
     bytes: Buffer.concat([

@@ -116,7 +116,9 @@ describe('npm run load', () => {
     expect(ended.code, ended.text).to.equal(0);
     const wanting = await startCommand([], other).ended;
     expect(wanting.code, wanting.text).to.equal(69);
-    expect(wanting.text).to.include(`${demoFilePath(other)} cannot be read`).and.include('--url and --key');
+    expect(wanting.text)
+      .to.include(`${demoFilePath(other)} cannot be read`)
+      .and.include('--url and --key');
   });
 
   it('puts the figures alone on stdout for --json -, and the table beside them', async () => {

@@ -146,12 +146,13 @@ describe('GET /v1/raw-materials/{variantId}/inventory/history: 200', () => {
 
   it('filters by time, both ends within, and a date is all of its day', async () => {
     for (let count = 0; count < 3; count += 1) await book({ locationId: '1001', delta: 1 });
-    const [, second, first] = (await read()).items;
+    const [third, second, first] = (await read()).items;
     const at = second?.at ?? '';
     expect(shown(await read({ from: at, to: at }))).to.equal('1001.2');
     expect(shown(await read({ from: at }))).to.equal('1001.3 1001.2');
     expect(shown(await read({ to: at, limit: 1 }))).to.equal('1001.2');
     expect((await read({ from: '2000-01-01', to: '2000-12-31' })).items).to.be.empty;
+    expect((await read({ to: third?.at.slice(0, 10) ?? '' })).items, 'to the end of that day').to.have.length(3);
     // Of the first: midnight may have come since.
     const day = first?.at.slice(0, 10) ?? '';
     expect((await read({ from: day, to: new Date(Date.parse(at) + 86_400_000).toISOString() })).items).to.have.length(

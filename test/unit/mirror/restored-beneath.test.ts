@@ -63,14 +63,15 @@ describe('a mirror beneath which Postgres goes back to an earlier moment', () =>
     expect(nock.isDone()).to.equal(true);
   });
 
-  it('nor ends a run whose last page Postgres does not have', async () => {
+  it('nor ends a run whose last page, or whose beginning, Postgres does not have', async () => {
     const { database } = postgres;
     const shop = await createConnectedShop(database);
     const hold = { shopId: shop.id, token: randomUUID() };
     await takeSync(database, hold, { domain, everyMs: 0 });
     const begun = (await startSyncRun(database, hold, domain))!;
-    const ahead = { ...begun, pages: begun.pages + 1 };
-    expect(await finishSync(database, hold, ahead, { removeGone: true })).to.equal(undefined);
+    for (const lost of [{ pages: begun.pages + 1 }, { generation: begun.generation + 1 }]) {
+      expect(await finishSync(database, hold, { ...begun, ...lost }, { removeGone: true })).to.equal(undefined);
+    }
     expect((await listSyncs(database)).get(shop.id)).to.include({
       phase: 'locations',
       syncedAt: null,

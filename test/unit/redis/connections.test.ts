@@ -141,3 +141,29 @@ describe('a database number that Redis does not have', () => {
     }
   });
 });
+
+describe('a connection that was given up', () => {
+  const { setInterval: set, clearInterval: clear } = globalThis;
+  afterEach(() => Object.assign(globalThis, { setInterval: set, clearInterval: clear }));
+
+  it('is not watched any more, so that nothing of it stays', async () => {
+    const running = new Set<unknown>();
+    Object.assign(globalThis, {
+      setInterval: (run: () => void, ms?: number) => {
+        const timer = set(run, ms);
+        running.add(timer);
+        return timer;
+      },
+      clearInterval: (timer?: NodeJS.Timeout) => {
+        running.delete(timer);
+        clear(timer);
+      },
+    });
+    const redis = connectProducerRedis('redis://127.0.0.1:1', () => undefined);
+    expect(running.size).to.equal(1);
+    const ended = new Promise((resolve) => redis.once('end', resolve));
+    redis.disconnect();
+    await ended;
+    expect(running.size).to.equal(0);
+  });
+});

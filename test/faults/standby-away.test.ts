@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { pruneFacets } from '../../shared/database/facets.js';
-import { pruneOperations } from '../../shared/database/operations.js';
+import { pruneOperations, pruneOperationsAhead } from '../../shared/database/operations.js';
 import type { SyncDeps } from '../../shared/mirror/sync-shop.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { checkGivenPostgres } from '../../shared/standalone/given-servers.js';
@@ -91,10 +91,13 @@ describe('while the synchronous standby of Postgres is away, and every commit wa
         testDatabase.url,
         `SET synchronous_commit = off;
          INSERT INTO operations (op_id, shop_id, material_id, status, recorded_at)
-         VALUES ('00000000-0000-7000-8000-000000000001', 1, '', 'cancelled', now() - interval '1 day');
+         VALUES ('00000000-0000-7000-8000-000000000001', 1, '', 'cancelled', now() - interval '1 day'),
+                ('ffffffff-ffff-7000-8000-000000000001', 1, '', 'cancelled', now() - interval '1 day');
          SELECT facet_of(1, 'Gone', 'virtual', false)`,
       );
-      expect(await pruneOperations(pruning, { keptMs: 60_000, batchSize: 2 })).to.equal(undefined);
+      for (const prune of [pruneOperations, pruneOperationsAhead]) {
+        expect(await prune(pruning, { keptMs: 60_000, batchSize: 2 })).to.equal(undefined);
+      }
       // The first look marks what the second one deletes.
       for (const restMs of [0, -60_000]) await pruneFacets(pruning, { restMs, batchSize: 1_000 });
       const { rows } = await database.raw<{ rows: unknown[] }>(

@@ -1,3 +1,4 @@
+import type { AdjustmentRow } from '../../shared/domain/adjustment.js';
 import type { Command } from '../../shared/domain/operation.js';
 import { notApplied } from './dispatch-outcome.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
@@ -25,6 +26,15 @@ const lastPart = 0.1;
 
 /** Roughly what a row takes as JSON, without its texts. */
 const rowBytes = 64;
+
+/** The fields of a row that are texts. */
+type RowText = {
+  [Name in keyof AdjustmentRow]-?: NonNullable<AdjustmentRow[Name]> extends string ? Name : never;
+}[keyof AdjustmentRow];
+
+/** One that is missing here does not compile: uncounted, it would let more into Redis than there is room for. */
+const counted: Record<RowText, true> = { locationId: true, reason: true, reference: true };
+const rowTexts = Object.keys(counted) as RowText[];
 
 export function createAdmission(settings: DispatchSettings, health: Health): Admission {
   const inFlightByShop = new Map<number, number>();
@@ -73,8 +83,9 @@ export function createAdmission(settings: DispatchSettings, health: Health): Adm
 function bytesOf(command: Command): number {
   if (command.kind === 'update') return JSON.stringify(command.changes).length;
   let bytes = 0;
-  for (const { locationId, reason, reference } of command.rows) {
-    bytes += rowBytes + locationId.length + (reason?.length ?? 0) + (reference?.length ?? 0);
+  for (const row of command.rows) {
+    bytes += rowBytes;
+    for (const name of rowTexts) bytes += row[name]?.length ?? 0;
   }
   return bytes;
 }

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { inventoryRowSchema } from '../../../shared/contract/inventory-batch.js';
 import { readInventoryBatch } from '../../../shared/contract/read-inventory-batch.js';
 
 const id = 'VMAT-VAR-1';
@@ -149,6 +150,17 @@ describe('the rows of a batch', () => {
       ],
     });
   });
+
+  for (const [name, { type }] of Object.entries(inventoryRowSchema.properties)) {
+    if (name === 'variantId') continue;
+    it(`keep their ${name}: whatever the schema takes goes on, or is refused`, () => {
+      const amount = name === 'absolute' ? {} : { delta: 1 };
+      const row = { locationId: 'A', ...amount, [name]: type === 'string' ? 'x' : 1 };
+      const read = readInventoryBatch({ updates: [row] }, id);
+      const kept = read.ok ? Object.keys(read.data[0] ?? {}) : [];
+      expect(kept, 'see toAdjustmentRow in shared/contract/read-inventory-batch.ts').to.include(name);
+    });
+  }
 
   it('are all named when all of a thousand are bad, and the list stays bounded', () => {
     const bad = { locationId: '', delta: 'x', absolute: -1, junk: 1 };

@@ -1,20 +1,8 @@
 import type { FromSchema } from 'json-schema-to-ts';
+import { wholeObject } from './whole-object.js';
 
 const requested = {
-  oneOf: [
-    {
-      type: 'object',
-      required: ['delta'],
-      properties: { delta: { type: 'number' } },
-      additionalProperties: false,
-    },
-    {
-      type: 'object',
-      required: ['absolute'],
-      properties: { absolute: { type: 'number' } },
-      additionalProperties: false,
-    },
-  ],
+  oneOf: [wholeObject({ delta: { type: 'number' } }), wholeObject({ absolute: { type: 'number' } })],
 } as const;
 
 const optionalText = { type: ['string', 'null'] } as const;
@@ -22,24 +10,7 @@ const optionalText = { type: ['string', 'null'] } as const;
 /** One entry of the ledger (contract §7 `history`); quantities in units. */
 const historyItemSchema = {
   title: 'HistoryItem',
-  type: 'object',
-  required: [
-    'locationId',
-    'sequence',
-    'requested',
-    'previous',
-    'applied',
-    'level',
-    'clamped',
-    'at',
-    'channel',
-    'keyId',
-    'requestId',
-    'operationId',
-    'reason',
-    'reference',
-  ],
-  properties: {
+  ...wholeObject({
     locationId: { type: 'string' },
     sequence: { type: 'integer', minimum: 1, description: 'The number of the change of this level, without gaps.' },
     requested,
@@ -54,20 +25,16 @@ const historyItemSchema = {
     operationId: { type: 'string', description: 'The same for all rows of one request.' },
     reason: optionalText,
     reference: optionalText,
-  },
-  additionalProperties: false,
+  }),
 } as const;
 
 /** `data` of the history: newest first (contract §7). */
 export const historyPageSchema = {
   title: 'HistoryPage',
-  type: 'object',
-  required: ['items', 'nextCursor'],
-  properties: {
+  ...wholeObject({
     items: { type: 'array', items: historyItemSchema },
     nextCursor: { ...optionalText, description: 'The cursor of the next page; null on the last.' },
-  },
-  additionalProperties: false,
+  }),
 } as const;
 
 export type HistoryPage = FromSchema<typeof historyPageSchema>;

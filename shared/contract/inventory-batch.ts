@@ -24,6 +24,7 @@ export const inventoryRowSchema = {
       maximum: levelMaxUnits,
       description: 'Apply the row only while the level equals this; CONFLICT otherwise.',
     },
+    // These two are kept: from here by `AdjustmentRow` to `shared/database/apply-write.ts`, and back by `ledger.ts` there.
     reason: { type: 'string', maxLength: 255, format: 'text', description: 'Written to the ledger.' },
     reference: { type: 'string', maxLength: 255, format: 'text', description: 'Written to the ledger.' },
   },

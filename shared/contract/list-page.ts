@@ -1,12 +1,11 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { materialSchema } from './material.js';
+import { wholeObject } from './whole-object.js';
 
 /** `data` of the list (spec §List page). */
 export const listPageSchema = {
   title: 'ListPage',
-  type: 'object',
-  required: ['items', 'totalCount', 'page', 'pageSize', 'totalPages', 'availableVendors'],
-  properties: {
+  ...wholeObject({
     items: { type: 'array', items: materialSchema },
     totalCount: { type: 'integer', minimum: 0 },
     page: { type: 'integer', minimum: 1 },
@@ -17,8 +16,7 @@ export const listPageSchema = {
       items: { type: 'string' },
       description: 'Every vendor of the shop, whatever the filters, sorted.',
     },
-  },
-  additionalProperties: false,
+  }),
 } as const;
 
 export type ListPage = FromSchema<typeof listPageSchema>;

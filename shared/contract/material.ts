@@ -1,4 +1,5 @@
 import type { FromSchema } from 'json-schema-to-ts';
+import { wholeObject } from './whole-object.js';
 
 const count = { type: 'integer', minimum: 0 } as const;
 const dateTime = { type: 'string', format: 'date-time' } as const;
@@ -24,76 +25,35 @@ const properties = {
   weightValue: { type: ['number', 'null'] },
   weightUnitId: { type: ['string', 'null'] },
   usage: {
-    type: 'object',
     description: 'How many bills of materials and sub-assemblies use it.',
-    required: ['billOfMaterials', 'subAssemblies'],
-    properties: { billOfMaterials: count, subAssemblies: count },
-    additionalProperties: false,
+    ...wholeObject({ billOfMaterials: count, subAssemblies: count }),
   },
   createdAt: dateTime,
   updatedAt: dateTime,
 } as const;
 
-const required = [
-  'id',
-  'variantId',
-  'origin',
-  'productName',
-  'variantName',
-  'sku',
-  'unit',
-  'unitCost',
-  'unitPrice',
-  'inventoryQuantity',
-  'vendor',
-  'specifications',
-  'imageUrl',
-  'isNonEssentialMaterial',
-  'weightValue',
-  'weightUnitId',
-  'usage',
-  'createdAt',
-  'updatedAt',
-] as const;
-
 /** A raw material: an item of the list, the single read, and `data` of a field update (contract §2 "Material"). */
 export const materialSchema = {
   title: 'Material',
-  type: 'object',
-  required,
-  properties,
-  additionalProperties: false,
+  ...wholeObject(properties),
 } as const;
 
 const connection = {
   type: 'array',
-  items: {
-    type: 'object',
-    required: ['id', 'name', 'quantity'],
-    properties: {
-      id: { type: 'string' },
-      name: { type: 'string' },
-      quantity: { type: 'number', description: 'How much of the material one of it takes.' },
-    },
-    additionalProperties: false,
-  },
+  items: wholeObject({
+    id: { type: 'string' },
+    name: { type: 'string' },
+    quantity: { type: 'number', description: 'How much of the material one of it takes.' },
+  }),
 } as const;
 
 /** The single read with `?includeConnections=true` (contract §1). */
 export const connectedMaterialSchema = {
   title: 'MaterialWithConnections',
-  type: 'object',
-  required: [...required, 'connections'],
-  properties: {
+  ...wholeObject({
     ...properties,
-    connections: {
-      type: 'object',
-      required: ['billOfMaterials', 'subAssemblies'],
-      properties: { billOfMaterials: connection, subAssemblies: connection },
-      additionalProperties: false,
-    },
-  },
-  additionalProperties: false,
+    connections: wholeObject({ billOfMaterials: connection, subAssemblies: connection }),
+  }),
 } as const;
 
 export type MaterialBody = FromSchema<typeof materialSchema>;

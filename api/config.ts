@@ -23,7 +23,7 @@ export const settings = {
     type: 'string',
     secret: true,
     check: (token) => (token.length >= adminTokenMin ? undefined : `must have at least ${adminTokenMin} characters`),
-    description: 'What opens the page of the queues, /queues on the admin port; without it there is no such page.',
+    description: `What opens /queues on the admin port, ${adminTokenMin} characters or more; without it there is no such page.`,
   },
   API_INSTANCES: {
     type: 'integer',

@@ -29,6 +29,15 @@ export function environmentHelp(declared: SettingsDeclaration): string {
 }
 
 function line(setting: SettingsDeclaration[string] | undefined): string {
-  const { description = '', default: value = '' } = setting ?? {};
-  return value === '' ? description : `${description} (${String(value)})`;
+  if (setting === undefined) return '';
+  const facts = [String(setting.default ?? ''), bounds(setting)].filter((fact) => fact !== '');
+  return facts.length === 0 ? setting.description : `${setting.description} (${facts.join('; ')})`;
+}
+
+/** The one place where an operator reads them before a value is refused. */
+function bounds(setting: SettingsDeclaration[string]): string {
+  if (setting.type !== 'integer') return '';
+  const { minimum, maximum } = setting;
+  if (minimum === undefined) return maximum === undefined ? '' : `at most ${maximum}`;
+  return maximum === undefined ? `from ${minimum}` : `${minimum} to ${maximum}`;
 }

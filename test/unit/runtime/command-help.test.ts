@@ -21,6 +21,13 @@ describe('a command that takes no arguments', () => {
       timeout: 30_000,
     });
 
+  it('tells the bounds of each number beside its default', () => {
+    const told = run(entries['npm run worker'], '--help').stdout;
+    expect(told).to.match(/^ {2}WORKER_LANES .* \(2; 1 to 4\)$/m);
+    expect(told).to.match(/^ {2}ADMIN_PORT .* \(0 to 65535\)$/m);
+    expect(run(entries['npm run api'], '--help').stdout).to.match(/^ {2}DATABASE_POOL_MAX .* \(10; from 2\)$/m);
+  });
+
   for (const [command, file] of Object.entries(entries)) {
     it(`tells with --help what it does and what it reads, and does nothing: ${command}`, () => {
       const { status, stdout, stderr } = run(file, '--help');

@@ -1,6 +1,11 @@
 /**
  * The commerce platform as the service sees it (contract §8). Adapters answer with values for everything a platform
  * can be expected to do wrong; they throw only for our own mistakes.
+ *
+ * A second platform needs more than an adapter, since what a shop is connected to is only a domain and a token: the
+ * shop's platform must be stored (`shops`), and the adapter chosen by it where Shopify's is made (`api/main.ts`,
+ * `worker/main.ts`, `shared/manage/platform-commands.ts`). The domain that an operator gives is judged by Shopify's rule
+ * (`shared/manage/platform-options.ts`), and so is a variant's id, plain digits (`shared/domain/material-id.ts`).
  */
 export interface CommercePlatform {
   /**

@@ -69,7 +69,10 @@ describe('the OpenAPI document', () => {
         shown.add(code);
       }
     }
-    expect([...shown].sort()).to.deep.equal(Object.keys(statusByCode).sort());
+    expect(
+      [...shown].sort(),
+      'the codes of `errors` in api/reference/operations.ts, against all there are',
+    ).to.deep.equal(Object.keys(statusByCode).sort());
     for (const item of Object.values(document.paths)) {
       for (const { responses } of Object.values(item) as { responses: Record<string, { $ref?: string }> }[]) {
         for (const [status, { $ref }] of Object.entries(responses)) {

@@ -216,7 +216,7 @@ describe('the metrics', () => {
       expect(named, `names nothing: ${expression}`).to.not.have.length(0);
       for (const { metric, labels, equal } of named) {
         if (notOurs.metrics.includes(metric)) continue;
-        expect(names.has(metric), `${metric} in ${expression}`).to.equal(true);
+        expect(names.has(metric), `nothing that was scraped is called ${metric}, of ${expression}`).to.equal(true);
         const there = known.filter(({ name }) => name === metric);
         const has = (label: string) => notOurs.labels.includes(label) || there.some((each) => label in each.labels);
         for (const label of [...labels, ...groupedBy(expression)])
@@ -232,7 +232,7 @@ describe('the metrics', () => {
     const ours = scrapes.flatMap(({ types }) => [...types.keys()]).filter((name) => name.startsWith('raw_materials_'));
     expect(
       ours.filter((name) => !used.has(name)),
-      'on no panel',
+      'on no panel of shared/metrics/grafana-dashboard.json, and in no alert of alerts.yml',
     ).to.deep.equal([]);
   });
 });

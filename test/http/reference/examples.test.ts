@@ -10,12 +10,16 @@ describe('the examples of the OpenAPI document', () => {
 
   it('are what the running service answers to the requests beside them', async () => {
     const values = Object.entries(replyExamples).map(([name, { value }]) => [name, value]);
-    expect(Object.fromEntries(values)).to.deep.equal(await captureReplies(http));
+    expect(Object.fromEntries(values), 'api/reference/reply-examples.ts, against what was answered').to.deep.equal(
+      await captureReplies(http),
+    );
   });
 
   it('of errors are what it answers, one for every code', async () => {
     const { meta } = replyExamples.material.value;
     const bodies = Object.entries(errorExamples).map(([code, error]) => [code, { error, meta }]);
-    expect(Object.fromEntries(bodies)).to.deep.equal(await captureErrors(http));
+    expect(Object.fromEntries(bodies), 'api/reference/error-examples.ts, against what was answered').to.deep.equal(
+      await captureErrors(http),
+    );
   });
 });

@@ -82,7 +82,8 @@ export function expectDocumented(asked: { method?: string; path: string }, answe
   // All methods of a path describe alike what it answers to a method that it does not have.
   const operation = operations[method.toLowerCase()] ?? Object.values(operations)[0];
   const known = operation?.responses[String(status)];
-  if (known === undefined) throw new Error(`${where}: the document does not have this status; ${answer.text}`);
+  if (known === undefined)
+    throw new Error(`${where}: this status is not among the errors of api/reference/operations.ts; ${answer.text}`);
   const response = resolve(known);
   expectHeaders(where, response.headers ?? {}, answer);
   if (method === 'HEAD' || answer.headers['content-length'] === '0' || status === 304) return;

@@ -6,13 +6,7 @@ import type { NewMaterial } from '../../../shared/database/create-materials.js';
 import { readFacets } from '../../../shared/database/facets.js';
 import type { ListFilters } from '../../../shared/database/facets.js';
 import { findMaterialPage } from '../../../shared/database/material-list.js';
-import {
-  gatherSql,
-  isWalked,
-  pageOfSql,
-  shapeOf,
-  walkSql,
-} from '../../../shared/database/material-page-sql.js';
+import { gatherSql, isWalked, pageOfSql, shapeOf, walkSql } from '../../../shared/database/material-page-sql.js';
 import type { PageShape } from '../../../shared/database/material-page-sql.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { sortKeys } from '../../../shared/domain/list-order.js';

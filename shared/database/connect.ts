@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import createKnex from 'knex';
 import type { Knex } from 'knex';
 import { Unavailable } from '../domain/unavailable.js';
-import { isInfrastructureError, isRefusalOfRole, reasonWithoutStatement } from './errors.js';
+import { isInfrastructureError, isRefusalOfRole } from './errors.js';
 import { migrationSource } from './migration-source.js';
 import { onServerError, streamOf } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
@@ -60,8 +60,8 @@ const againMs = 200;
  * Waits for Postgres to answer.
  *
  * @param ask a first question; it is asked again after a fault that may pass
- * @throws Unavailable, with the last reason: at once if Postgres refuses this role, after ten seconds if it cannot be
- *   reached
+ * @throws Unavailable, caused by the last reason: at once if Postgres refuses this role, after ten seconds if it cannot
+ *   be reached
  */
 export async function untilReachable(ask: () => PromiseLike<unknown>): Promise<void> {
   const endMs = performance.now() + reachableMsMax;
@@ -72,7 +72,8 @@ export async function untilReachable(ask: () => PromiseLike<unknown>): Promise<v
     } catch (error) {
       if (!isInfrastructureError(error)) throw error;
       if (isRefusalOfRole(error) || performance.now() > endMs) {
-        throw new Unavailable(`Postgres cannot be used: ${reasonWithoutStatement(error)}`, { cause: error });
+        // The log puts the reason behind it.
+        throw new Unavailable('Postgres cannot be used', { cause: error });
       }
       await sleep(againMs);
     }

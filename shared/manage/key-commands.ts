@@ -36,7 +36,7 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
   addShopOption(keys.command('issue').description('Makes a key and shows it, this once: it is not stored.'))
     .requiredOption('--label <text>', 'whose or what for', shortText(255))
     .addOption(new Option('--scope <scope>', 'write includes read').choices(['read', 'write']).makeOptionMandatory())
-    .option('--expires <moment>', 'a day or a moment; without, never', futureMoment)
+    .option('--expires <moment>', 'the day (UTC) or moment that it ends, as 2027-01-31; without, never', futureMoment)
     .action((options: IssueOptions) => run(options, (context) => issue(context, options)));
   addShopOption(
     keys.command('list').description('Lists the keys, the revoked and expired included; never a secret.'),
@@ -52,10 +52,10 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     )
     .option(
       '--expires <moment>',
-      'when the new key ends; without, never, but must be said where the old one ends',
+      'when the new key ends; without, never. Must be said, this or --no-expires, where the old one ends',
       futureMoment,
     )
-    .option('--no-expires', 'never, though the old key does')
+    .option('--no-expires', 'the new key never ends, though the old one does')
     .action((keyId: string, options: RotateOptions) => run(options, (context) => rotate(context, keyId, options)));
   refuseBoth(rotating, 'expires');
   addShopOption(keys.command('revoke').description('Ends a key for good, everywhere within a second.'))

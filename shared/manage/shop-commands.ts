@@ -33,7 +33,9 @@ export function addShopCommands(program: Command, run: RunCommand): void {
     .command('shops')
     .description('Shops: plan, negative inventory, default location, limit, platform.');
   shopOptions(
-    shops.command('create').description('Adds a shop: enhanced, and without negative inventory, unless said.'),
+    shops
+      .command('create')
+      .description('Adds a shop; unless said otherwise, with the plan enhanced and without negative inventory.'),
   )
     .requiredOption('--name <name>', 'up to 255 characters', shortText(255))
     .action((options: ShopOptions & { name: string }, command: Command) => {
@@ -49,8 +51,8 @@ export function addShopCommands(program: Command, run: RunCommand): void {
     .argument('<shop>', "the shop's id", wholeNumber(1))
     .option('--name <name>', 'up to 255 characters', shortText(255))
     .option('--default-location <id>', 'where a written inventoryQuantity is booked', shortText(255))
-    .option('--no-default-location', 'none')
-    .option('--no-rate-limit', "the service's own limit again")
+    .option('--no-default-location', 'a written inventoryQuantity is refused')
+    .option('--no-rate-limit', 'RATE_LIMIT_POINTS of the API again')
     .addOption(
       new Option('--no-platform', 'forgets domain and token').conflicts(['platformDomain', 'platformTokenStdin']),
     )
@@ -66,7 +68,7 @@ function shopOptions(command: Command): Command {
   command
     .addOption(new Option('--plan <plan>', 'REST needs enhanced').choices(['basic', 'enhanced']))
     .option('--allow-negative <true|false>', 'whether a level may go below zero', trueOrFalse)
-    .option('--rate-limit <requests>', 'requests a window, in place of the limit of all', wholeNumber(1))
+    .option('--rate-limit <requests>', 'requests in a window, in place of RATE_LIMIT_POINTS of the API', wholeNumber(1))
     .option('--platform-domain <domain>', 'as my-shop.myshopify.com', platformDomain)
     .option('--platform-token-stdin', 'reads the platform token from stdin; else from PLATFORM_TOKEN');
   return addJsonOption(command);

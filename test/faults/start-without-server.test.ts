@@ -56,6 +56,9 @@ describe('a process that starts without one of its servers', () => {
     stranger.password = 'not-the-password';
     const said = await endOf('worker', { DATABASE_URL: stranger.href });
     expectUnavailable(said, 'Postgres cannot be used: password authentication failed');
+    const fatal = said.split('\n').find((line) => line.includes('"level":60')) ?? '{}';
+    const { message } = (JSON.parse(fatal) as { err: { message: string } }).err;
+    expect(message.split('authentication failed'), 'the reason, once').to.have.lengthOf(2);
     expect(said).not.to.include(stranger.password);
   });
 });

@@ -89,7 +89,8 @@ describe('npm run manage', () => {
       expect(code).to.equal(0);
       expect(stdout)
         .to.contain('--platform-token-stdin')
-        .and.match(/--name <name> .*\(required\)/);
+        .and.match(/--name <name> .*\(required\)/)
+        .and.match(/--rate-limit <requests> .*in place of\s+RATE_LIMIT_POINTS/);
     });
 
     it('--help names what is read from the environment', async () => {

@@ -1,7 +1,8 @@
+import { once } from 'node:events';
 import { expect } from 'chai';
 import { connectForTest } from '../../support/database/database.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
-import { doctor } from './run-doctor.js';
+import { doctor, startDoctor } from './run-doctor.js';
 
 describe('what npm run doctor says', () => {
   it('of itself: what it reads, and how it ends', async () => {
@@ -13,9 +14,9 @@ describe('what npm run doctor says', () => {
   });
 
   it('of a role: which right it lacks, and what to do where it may not even connect', async () => {
-    const { url, drop } = await createTestDatabase();
-    const database = connectForTest(url, { poolMax: 1 });
-    const asRole = new URL(url);
+    const own = await createTestDatabase();
+    const database = connectForTest(own.url, { poolMax: 1 });
+    const asRole = new URL(own.url);
     const role = `doctored_${process.pid}`;
     Object.assign(asRole, { username: role, password: 'x' });
     const env = { DATABASE_URL: asRole.href, REDIS_URL: 'redis://127.0.0.1:1' };
@@ -33,7 +34,17 @@ describe('what npm run doctor says', () => {
     } finally {
       await database.raw(`DROP ROLE ${role}`);
       await database.destroy();
-      await drop();
+      await own.drop();
     }
+  });
+
+  it('a reader that went away before the end, as of "| head", gets no stack trace', async () => {
+    const away = { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
+    const child = startDoctor(away);
+    child.stdout.destroy();
+    let complaint = '';
+    child.stderr.setEncoding('utf8').on('data', (text: string) => (complaint += text));
+    const [code] = (await once(child, 'close')) as [number | null];
+    expect({ code, complaint }).to.deep.equal({ code: 1, complaint: '' });
   });
 });

@@ -118,7 +118,8 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
 
 /** curl, for one, sends an address as it is typed, umlauts and all. */
 const badTargetMessage =
-  'The request target must be a path that begins with / (or a whole address), in printable ASCII: percent-encode others.';
+  'The target must begin with / or be a whole address; ' +
+  'what is not printable ASCII in the path or the query must be percent-encoded.';
 /** The same `details` path as in `refuse-bad-target.ts`: whether path or query is at fault is not known. */
 const badTarget: RefusalReply = {
   result: fail('INVALID_INPUT', badTargetMessage, { details: [{ path: 'path', message: badTargetMessage }] }),

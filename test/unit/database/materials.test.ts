@@ -102,11 +102,11 @@ describe('a material', () => {
     await createMaterials(database, shopId, [{ id: 'VMAT-shared', origin: 'virtual', productName: 'shared' }]);
     const components = [{ materialId: 'VMAT-shared', quantity: 1_000_000 }];
     const bills = { kind: 'bill_of_materials', components } as const;
-    for (const [id, name] of ['3 Kit', '1 kit', '2 KIT'].map((bill) => bill.split(' '))) {
+    for (const [id, name] of ['13 Kit', '11 kit', '12 KIT'].map((bill) => bill.split(' '))) {
       await createBill(database, shopId, { ...bills, id: id ?? '', name: name ?? '' });
     }
     const { billOfMaterials } = await findConnections(database, shopId, 'VMAT-shared');
-    expect(billOfMaterials.map(({ id, name }) => `${id} ${name}`)).to.deep.equal(['1 kit', '2 KIT', '3 Kit']);
+    expect(billOfMaterials.map(({ id, name }) => `${id} ${name}`)).to.deep.equal(['11 kit', '12 KIT', '13 Kit']);
   });
 
   it('that nothing consumes, or that does not exist, has no connections', async () => {

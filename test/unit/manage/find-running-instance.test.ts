@@ -46,7 +46,7 @@ describe('npm run manage without DATABASE_URL', () => {
       for (const path of [dataDir, spelt, relative(tmpdir(), dataDir)]) {
         const { code, stderr } = await runManage(['shops', 'list'], { DATA_DIR: path });
         expect({ code, stderr }, path).to.deep.equal({
-          code: 1,
+          code: 69,
           stderr:
             `DATABASE_URL is not set: this is the database of npm start in ${path}.\n` +
             'The database does not have the schema of this version. Run: npm run migrate\n',

@@ -48,7 +48,7 @@ describe("what Node's parser refuses", () => {
   it('is told to begin its target with / where it does not, and not only to escape it', async () => {
     const [socket, client] = duplexPair();
     answerParserFault(fault('HPE_INVALID_URL', 'GET raw-materials HTTP/1.1\r\n'), socket, deps);
-    expect(String(await client.toArray())).to.contain('begins with /');
+    expect(String(await client.toArray())).to.contain('must begin with /');
   });
 
   it('is answered as the problem that its head asks for', async () => {

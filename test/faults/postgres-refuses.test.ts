@@ -175,9 +175,12 @@ describe('a Postgres that answers, and refuses what is written', () => {
       };
       await until(isCycleRefused, { deadlineMs: soonMsMax, what: 'a cycle that is refused' });
       await setPassword('old');
-      for (const { status } of await Promise.all(answers)) expect(status).to.equal(200);
+      const statuses = (await Promise.all(answers)).map(({ status }) => status);
+      // Where it takes seconds, the shop's backlog is late, and what comes then is refused: never applied.
+      expect(statuses[0]).to.equal(200);
+      expect(new Set([...statuses, 503])).to.deep.equal(new Set([200, 503]));
       expect(said()).to.not.contain('recorded as failed');
-      await expectSound(answers.length);
+      await expectSound(statuses.filter((status) => status === 200).length);
     });
   });
 });

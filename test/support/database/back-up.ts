@@ -4,6 +4,7 @@ import { Redis } from 'ioredis';
 import { execute } from './execute.js';
 import { temporaryFolder } from '../temporary-folder.js';
 import type { TestRedis } from '../processes/servers.js';
+import { until } from '../time/until.js';
 
 /** A store as it was at a moment. */
 export interface BackUp {
@@ -39,6 +40,9 @@ export async function backUpRedis(server: TestRedis): Promise<BackUp> {
   const folder = await temporaryFolder();
   const redis = new Redis(server.url, { retryStrategy: () => null });
   const [, dir = ''] = await redis.config('GET', 'dir');
+  // While an fsync is under way, Redis answers first and writes up to two seconds later (`appendfsync everysec`).
+  const isWritten = async () => /^aof_buffer_length:0\r?$/m.test(await redis.info('persistence'));
+  await until(isWritten, { deadlineMs: 10_000, what: 'all that was answered in the append-only file' });
   redis.disconnect();
   // From 7 on a folder of files, before that one file.
   const names = readdirSync(dir).filter((name) => name.startsWith('appendonly'));

@@ -32,7 +32,7 @@ describe('a command that takes no arguments', () => {
     it(`tells with --help what it does and what it reads, and does nothing: ${command}`, () => {
       const { status, stdout, stderr } = run(file, '--help');
       expect({ status, stderr }).to.deep.equal({ status: 0, stderr: '' });
-      expect(stdout).to.match(new RegExp(`^${command}\n[A-Z](?:.|\n)*\\.\n\nEnvironment:\n`));
+      expect(stdout).to.match(new RegExp(`^${command}\n[A-Z].*(?:\n.+)?\\.\n\nEnvironment:\n`));
       expect(stdout).to.match(/^ {2}DATABASE_URL {2,}\S/m);
     });
 

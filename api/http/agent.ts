@@ -1,5 +1,5 @@
+import { refuseAt } from '../../shared/contract/faults.js';
 import { isJsonObject } from '../../shared/contract/json-object.js';
-import { fail } from '../../shared/domain/errors.js';
 import type { AgentAnswer, AgentSurface } from '../agent-exchange.js';
 import { jsonType } from './body/content-type.js';
 import { isTooBroad, messageBreadthMax } from './body/message-breadth.js';
@@ -47,15 +47,16 @@ export function agent(surface: AgentSurface, bodies: Bodies): AppMiddleware {
   return (ctx, next) => (ctx.path === path ? answer(ctx) : next());
 }
 
-const notOneMessage = refusalOf('Send one JSON-RPC message, an object. Batches are not taken.');
+const notOneMessage: Reply = {
+  result: refuseAt('', 'Send one JSON-RPC message, an object. Batches are not taken.'),
+};
 
-const tooBroad = refusalOf(
-  `The message holds more than ${messageBreadthMax} members and items, those of \`updates\` not counted.`,
-);
-
-function refusalOf(message: string): Reply {
-  return { result: fail('INVALID_INPUT', message, { details: [{ path: '', message }] }) };
-}
+const tooBroad: Reply = {
+  result: refuseAt(
+    '',
+    `The message holds more than ${messageBreadthMax} members and items, those of \`updates\` not counted.`,
+  ),
+};
 
 /** Not in the envelope, since the protocol has its own; with the headers that every answer has. */
 function send({ res, state }: AppContext, { status, contentType, body }: AgentAnswer): void {

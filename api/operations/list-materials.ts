@@ -1,9 +1,10 @@
+import { refuseAt } from '../../shared/contract/faults.js';
 import type { ListPage } from '../../shared/contract/list-page.js';
 import { listQuerySchema } from '../../shared/contract/list-query.js';
 import type { ListQuery } from '../../shared/contract/list-query.js';
 import { findMaterialPage } from '../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../shared/database/material-list.js';
-import { fail, succeed } from '../../shared/domain/errors.js';
+import { succeed } from '../../shared/domain/errors.js';
 import type { Refusal, Result } from '../../shared/domain/errors.js';
 import { sortKeys } from '../../shared/domain/list-order.js';
 import type { SortKey } from '../../shared/domain/list-order.js';
@@ -37,8 +38,7 @@ export async function listMaterials(
 
 function refusePage(bytes: number): Refusal {
   const found = `The materials of this page have ${Math.ceil(bytes / mib)} MiB of text`;
-  const message = `${found}; a page may have ${textMibMax}. Ask for fewer.`;
-  return fail('INVALID_INPUT', message, { details: [{ path: 'pageSize', message }] });
+  return refuseAt('pageSize', `${found}; a page may have ${textMibMax}. Ask for fewer.`);
 }
 
 const defaultOf = listQuerySchema.properties;

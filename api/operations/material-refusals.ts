@@ -1,3 +1,4 @@
+import { refuseAt } from '../../shared/contract/faults.js';
 import { fail } from '../../shared/domain/errors.js';
 import type { Refusal } from '../../shared/domain/errors.js';
 import { materialIdKind, noSuchMaterial } from '../../shared/domain/material-id.js';
@@ -25,15 +26,13 @@ export function refuseToWrite(variantId: string): Refusal | undefined {
   return materialIdKind(variantId) === 'platform' ? platformManaged : refuseToRead(variantId);
 }
 
-const platformManaged = refuseId(
+const platformManaged = refuseAt(
+  'variantId',
   'This material is managed by the commerce platform; only virtual materials (VMAT-…) can be changed here.',
 );
 
 /** For any text that is no id at all; `gid://…` is one of them. */
-export const invalidId: Refusal = refuseId(
+export const invalidId: Refusal = refuseAt(
+  'variantId',
   'The variantId is neither the digits of a platform variant nor the id of a virtual material (VMAT-…). Global ids (gid://…) are not taken.',
 );
-
-function refuseId(message: string): Refusal {
-  return fail('INVALID_INPUT', message, { details: [{ path: 'variantId', message }] });
-}

@@ -1,4 +1,5 @@
-import { fail, succeed } from '../../shared/domain/errors.js';
+import { refuseAt } from '../../shared/contract/faults.js';
+import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 
 /** The strong tag of a version of a material's fields (contract §7, RFC 9110 §8.8.3). */
@@ -29,8 +30,10 @@ export function readIfMatch(header: string | undefined): Result<number[] | undef
   return count === 0 ? badHeader : succeed(versions);
 }
 
-const message = 'If-Match must be * or a list of entity tags in double quotes, such as "3", as ETag gives them.';
-const badHeader = fail('INVALID_INPUT', message, { details: [{ path: 'If-Match', message }] });
+const badHeader = refuseAt(
+  'If-Match',
+  'If-Match must be * or a list of entity tags in double quotes, such as "3", as ETag gives them.',
+);
 
 /** One element of the list, which is a tag (it may hold commas) or empty, with the comma after it. */
 const element = /[ \t]*(?:((?:W\/)?"[\x21\x23-\x7e\x80-\xff]*")[ \t]*)?(?:,|$)/y;

@@ -1,4 +1,5 @@
-import { fail, succeed } from '../../shared/domain/errors.js';
+import { refuseAt } from '../../shared/contract/faults.js';
+import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Idempotency } from '../../shared/domain/operation.js';
 import { decodeText } from '../http/query.js';
@@ -15,7 +16,7 @@ export function readIdempotency(request: RouteRequest): Result<Idempotency | und
   const header = request.headers['idempotency-key'];
   if (header === undefined) return succeed(undefined);
   const key = idempotencyKey(String(header));
-  if (key === undefined) return fail('INVALID_INPUT', badKey.message, { details: [badKey] });
+  if (key === undefined) return badKey;
   const { caller, method, body, headers } = request;
   // `%2D` is `-` (RFC 3986 §2.3): a repeat that escapes less or more, as proxies do, still asks for the same.
   const path = decodeText(request.path) ?? request.path;
@@ -26,10 +27,10 @@ export function readIdempotency(request: RouteRequest): Result<Idempotency | und
   return succeed(idempotencyOf({ shopId: caller.shop.id, method, path, key }, meaning));
 }
 
-const badKey = {
-  path: 'Idempotency-Key',
-  message: 'The Idempotency-Key must be 1 to 255 visible ASCII characters, bare or in double quotes.',
-};
+const badKey = refuseAt(
+  'Idempotency-Key',
+  'The Idempotency-Key must be 1 to 255 visible ASCII characters, bare or in double quotes.',
+);
 
 /** Bare or as the quoted string of draft-ietf-httpapi-idempotency-key-header; undefined for anything else. */
 export function idempotencyKey(header: string): string | undefined {

@@ -30,6 +30,16 @@ export function pointerStep(key: string | number): string {
   return `/${String(key).toWellFormed().replace(/~/g, '~0').replace(/\//g, '~1')}`;
 }
 
+/**
+ * The refusal of a request with one fault, whose sentence stands for itself (contract §2 `details`): message and detail
+ * are the same.
+ *
+ * @param path of `ErrorDetail`; empty for the whole body
+ */
+export function refuseAt(path: string, message: string): Refusal {
+  return fail('INVALID_INPUT', message, { details: [{ path, message }] });
+}
+
 /** A longer path, such as that of a key that the client made up, is shown in the details alone. */
 const pathShownMax = 100;
 

@@ -1,6 +1,6 @@
-import { refuseInput } from '../../../shared/contract/faults.js';
+import { refuseAt, refuseInput } from '../../../shared/contract/faults.js';
 import { findJsonFault } from '../../../shared/contract/json-fault.js';
-import { fail, succeed } from '../../../shared/domain/errors.js';
+import { succeed } from '../../../shared/domain/errors.js';
 import type { Result } from '../../../shared/domain/errors.js';
 
 /**
@@ -11,15 +11,15 @@ import type { Result } from '../../../shared/domain/errors.js';
  */
 export function parseJson(bytes: string): Result<unknown> {
   const text = decodeUtf8(bytes);
-  if (text === undefined) return fail('INVALID_INPUT', 'The body is not valid UTF-8.');
-  if (text.trim() === '') return fail('INVALID_INPUT', 'The body is empty; a JSON object is wanted.');
+  if (text === undefined) return refuseAt('', 'The body is not valid UTF-8.');
+  if (text.trim() === '') return refuseAt('', 'The body is empty; a JSON object is wanted.');
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
     // V8 quotes a few characters of the text, and may cut a surrogate pair in two.
     const reason = (error as SyntaxError).message.toWellFormed();
-    return fail('INVALID_INPUT', `The body is not valid JSON: ${reason}.`);
+    return refuseAt('', `The body is not valid JSON: ${reason}.`);
   }
   const fault = findJsonFault(text);
   return fault === undefined ? succeed(value) : refuseInput('body', [fault]);

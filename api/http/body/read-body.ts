@@ -1,4 +1,5 @@
 import bodyParser from 'koa-bodyparser';
+import { refuseAt } from '../../../shared/contract/faults.js';
 import { fail } from '../../../shared/domain/errors.js';
 import type { Refusal, Result } from '../../../shared/domain/errors.js';
 import { announcesBody, sendContinue } from '../connections/held-back-body.js';
@@ -53,14 +54,14 @@ export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<
   // Without Content-Length and Transfer-Encoding there is no body, and the parser returns an empty object.
   const { body } = ctx.request;
   const bytes = typeof body === 'string' ? body : '';
-  if (coding === 'identity' || bytes === '') return withDetail(parseAndShrink(ctx, bytes));
+  if (coding === 'identity' || bytes === '') return parseAndShrink(ctx, bytes);
   try {
     const inflated = await bodies.inflate(Buffer.from(bytes, 'latin1'), coding, bodyBytesMax);
-    return withDetail(parseAndShrink(ctx, inflated.toString('latin1')));
+    return parseAndShrink(ctx, inflated.toString('latin1'));
   } catch (error) {
     // All of it was read, so another request could follow; but a client that sends this may as well connect again.
     ctx.state.lastOfConnection = true;
-    return (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : withDetail(unreadable);
+    return (error as { code?: unknown }).code === 'ERR_BUFFER_TOO_LARGE' ? tooLarge : unreadable;
   }
 }
 
@@ -143,17 +144,7 @@ function refusalOf(ctx: AppContext, error: Error & { status?: number }): Result<
   if (status === 413) return tooLarge;
   // If the client has gone before its body was read, that is not our fault, whatever the parser calls it.
   if (status !== undefined && status >= 500 && !ctx.req.destroyed) throw error;
-  return withDetail(unreadable);
+  return unreadable;
 }
 
-const unreadable = fail(
-  'INVALID_INPUT',
-  'The body could not be read: it is cut short, or not in the encoding it claims.',
-);
-
-/** Gives a refusal that has no details the one that points at the whole body, by `""` (contract §2, `details`). */
-function withDetail(result: Result<unknown>): Result<unknown> {
-  if (result.ok || result.error.details !== undefined) return result;
-  const { error } = result;
-  return { ok: false, error: { ...error, details: [{ path: '', message: error.message }] } };
-}
+const unreadable = refuseAt('', 'The body could not be read: it is cut short, or not in the encoding it claims.');

@@ -1,5 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
+import { refuseAt } from '../../../shared/contract/faults.js';
 import { fail, statusByCode } from '../../../shared/domain/errors.js';
 import { renderRaw, sendReply } from '../envelope.js';
 import { refuseUnrouted } from '../refuse-unrouted.js';
@@ -116,13 +117,16 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
   }
 }
 
-/** curl, for one, sends an address as it is typed, umlauts and all. */
-const badTargetMessage =
-  'The target must begin with / or be a whole address; ' +
-  'what is not printable ASCII in the path or the query must be percent-encoded.';
-/** The same `details` path as in `refuse-bad-target.ts`: whether path or query is at fault is not known. */
+/**
+ * curl, for one, sends an address as it is typed, umlauts and all. The `details` path is that of
+ * `refuse-bad-target.ts`: whether path or query is at fault is not known.
+ */
 const badTarget: RefusalReply = {
-  result: fail('INVALID_INPUT', badTargetMessage, { details: [{ path: 'path', message: badTargetMessage }] }),
+  result: refuseAt(
+    'path',
+    'The target must begin with / or be a whole address; ' +
+      'what is not printable ASCII in the path or the query must be percent-encoded.',
+  ),
 };
 
 /**

@@ -2,6 +2,7 @@ import { errorSchema } from '../../shared/contract/envelope.js';
 import { problemSchema, problemType } from '../../shared/contract/problem.js';
 import type { Schema } from '../../shared/contract/published-formats.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
+import type { ErrorResponses } from './error-responses.js';
 import { headerRefs } from './headers.js';
 import type { Hoist } from './hoist-schemas.js';
 
@@ -23,10 +24,7 @@ const errors = [
 ] as const satisfies readonly ErrorCode[];
 
 /** `POST /mcp`: the same operations for AI agents, in their own protocol (contract §1). */
-export function agentOperation(
-  hoist: Hoist,
-  errorsOf: (codes: readonly ErrorCode[]) => Record<string, Schema>,
-): Record<string, Record<string, Schema>> {
+export function agentOperation(hoist: Hoist, errorsOf: ErrorResponses['of']): Record<string, Record<string, Schema>> {
   const headers = headerRefs(['X-Request-Id', 'RateLimit-Policy', 'RateLimit']);
   const message = hoist(messageSchema);
   return {

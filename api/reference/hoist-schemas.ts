@@ -1,3 +1,4 @@
+import { isJsonObject } from '../../shared/contract/json-object.js';
 import { publishFormat } from '../../shared/contract/published-formats.js';
 import type { Schema } from '../../shared/contract/published-formats.js';
 
@@ -34,20 +35,13 @@ export function createHoist(): Hoist {
     return publishFormat(Object.fromEntries(entries));
   };
   const part = (key: string, value: unknown): unknown => {
-    if (key === 'properties') return mapValues(value as Record<string, Schema>, hoist);
-    if (Array.isArray(value)) return value.map((item: unknown) => (isSchema(item) ? hoist(item) : item));
-    return isSchema(value) && !literals.has(key) ? hoist(value) : value;
+    if (Array.isArray(value)) return value.map((item: unknown) => (isJsonObject(item) ? hoist(item) : item));
+    if (!isJsonObject(value) || literals.has(key)) return value;
+    if (key !== 'properties') return hoist(value);
+    return Object.fromEntries(Object.entries(value).map(([name, property]) => [name, hoist(property as Schema)]));
   };
   return Object.assign(hoist, { schemas });
 }
 
 /** Keywords whose value is data and no schema, whatever it looks like. */
 const literals = new Set(['const', 'default', 'enum', 'example', 'examples']);
-
-function isSchema(value: unknown): value is Schema {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
-function mapValues<From, To>(record: Readonly<Record<string, From>>, map: (value: From) => To): Record<string, To> {
-  return Object.fromEntries(Object.entries(record).map(([key, value]) => [key, map(value)]));
-}

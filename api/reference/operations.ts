@@ -13,7 +13,7 @@ import { connectedMaterialSchema, materialSchema } from '../../shared/contract/m
 import type { ErrorCode } from '../../shared/domain/errors.js';
 import type { HeaderName } from './headers.js';
 import type { Schema } from '../../shared/contract/published-formats.js';
-import type { ParameterName } from './parameters.js';
+import type { ParameterName, QuerySchema } from './parameters.js';
 import { replyExamples } from './reply-examples.js';
 import { requestExamples } from './request-examples.js';
 
@@ -29,7 +29,7 @@ export interface OperationText {
   summary: string;
   description: string;
   parameters: readonly ParameterName[];
-  query?: { readonly properties: Readonly<Record<string, Schema>> };
+  query?: QuerySchema;
   body?: { schema: Schema; examples: Readonly<Record<string, Example>> };
   /** `data` of the 200: one schema, or the alternatives that a query or a header chooses from. */
   data: readonly Schema[];

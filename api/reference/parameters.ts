@@ -72,7 +72,7 @@ export const parameters = {
 
 export type ParameterName = keyof typeof parameters;
 
-interface QuerySchema {
+export interface QuerySchema {
   readonly properties: Readonly<Record<string, Schema>>;
 }
 

@@ -1,13 +1,11 @@
 import { successSchema } from '../../shared/contract/envelope.js';
 import type { Schema } from '../../shared/contract/published-formats.js';
-import type { ErrorCode } from '../../shared/domain/errors.js';
 import { docsFileNames } from './docs-assets.js';
+import type { ErrorResponses } from './error-responses.js';
 import { headerRefs } from './headers.js';
 import type { HeaderName } from './headers.js';
 import type { Hoist } from './hoist-schemas.js';
 import { replyExamples } from './reply-examples.js';
-
-type ErrorsOf = (codes: readonly ErrorCode[]) => Record<string, Schema>;
 
 const statusSchema = {
   title: 'Status',
@@ -20,7 +18,7 @@ const statusSchema = {
 const fileHeaders = ['X-Request-Id', 'Cache-Control', 'File-ETag', 'Vary'] as const;
 
 /** The paths that need no key (contract §1), each with GET and HEAD. */
-export function publicOperations(hoist: Hoist, errorsOf: ErrorsOf): Record<string, Record<string, Schema>> {
+export function publicOperations(hoist: Hoist, errorsOf: ErrorResponses['of']): Record<string, Record<string, Schema>> {
   const health = (example: Schema) => ({
     description: 'It is.',
     headers: headerRefs(['X-Request-Id']),

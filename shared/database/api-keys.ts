@@ -73,7 +73,7 @@ export async function touchKey(database: Database, keyId: string, at: Date): Pro
 export async function insertKey(database: Database, shopId: number, key: NewKey): Promise<ListedKey> {
   const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
     `INSERT INTO api_keys AS k (id, shop_id, label, scope, secret_hash, expires_at) VALUES (?, ?, ?, ?, ?, ?)
-     RETURNING ${keyColumns}, k.label, k.created_at`,
+     RETURNING ${listedKeyColumns}`,
     [key.id, shopId, key.label, key.scope, key.secretHash, key.expiresAt],
   );
   const [row] = rows;
@@ -84,7 +84,7 @@ export async function insertKey(database: Database, shopId: number, key: NewKey)
 /** All keys of the shop, also revoked and expired ones, oldest first. */
 export async function listKeys(database: Database, shopId: number): Promise<ListedKey[]> {
   const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
-    `SELECT ${keyColumns}, k.label, k.created_at FROM api_keys k WHERE k.shop_id = ? ORDER BY k.created_at, k.id`,
+    `SELECT ${listedKeyColumns} FROM api_keys k WHERE k.shop_id = ? ORDER BY k.created_at, k.id`,
     [shopId],
   );
   return rows.map(toListedKey);
@@ -104,7 +104,7 @@ export async function revokeKey(
   const rows = await runReadCommitted<ListedKeyRow>(
     database,
     `UPDATE api_keys AS k SET revoked_at = coalesce(k.revoked_at, :at) WHERE k.shop_id = :shopId AND k.id = :keyId
-     RETURNING ${keyColumns}, k.label, k.created_at`,
+     RETURNING ${listedKeyColumns}`,
     { shopId, keyId, at },
   );
   return rows[0] && toListedKey(rows[0]);
@@ -113,7 +113,7 @@ export async function revokeKey(
 /** Finds a key of the shop and locks it until the transaction ends, so that it can be looked at and then changed. */
 export async function lockKey(transaction: Database, shopId: number, keyId: string): Promise<ListedKey | undefined> {
   const { rows } = await transaction.raw<{ rows: ListedKeyRow[] }>(
-    `SELECT ${keyColumns}, k.label, k.created_at FROM api_keys k WHERE k.shop_id = ? AND k.id = ? FOR NO KEY UPDATE`,
+    `SELECT ${listedKeyColumns} FROM api_keys k WHERE k.shop_id = ? AND k.id = ? FOR NO KEY UPDATE`,
     [shopId, keyId],
   );
   return rows[0] && toListedKey(rows[0]);
@@ -124,7 +124,7 @@ export async function expireKey(database: Database, shopId: number, keyId: strin
   // least() ignores NULL, which means never.
   const { rows } = await database.raw<{ rows: ListedKeyRow[] }>(
     `UPDATE api_keys AS k SET expires_at = least(k.expires_at, ?) WHERE k.shop_id = ? AND k.id = ?
-     RETURNING ${keyColumns}, k.label, k.created_at`,
+     RETURNING ${listedKeyColumns}`,
     [at, shopId, keyId],
   );
   const [row] = rows;
@@ -132,9 +132,12 @@ export async function expireKey(database: Database, shopId: number, keyId: strin
   return toListedKey(row);
 }
 
-/** Of `api_keys k`; prefixed, since they stand beside a shop's columns. */
+/** Of `api_keys k`, read by `toStoredKey`; prefixed, since they stand beside a shop's columns. */
 const keyColumns = `k.id AS key_id, k.shop_id AS key_shop_id, k.scope AS key_scope, k.expires_at AS key_expires_at,
   k.revoked_at AS key_revoked_at, k.last_used_at AS key_last_used_at`;
+
+/** What is read by `toListedKey`. */
+const listedKeyColumns = `${keyColumns}, k.label, k.created_at`;
 
 interface KeyRow {
   key_id: string;

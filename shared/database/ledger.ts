@@ -1,4 +1,4 @@
-import type { Channel } from '../domain/operation.js';
+import type { Channel, MaterialRef } from '../domain/operation.js';
 import { newestFirst } from '../domain/newest-first.js';
 import type { LedgerPlace } from '../domain/newest-first.js';
 import { fromDecimal } from '../domain/quantity.js';
@@ -51,7 +51,7 @@ export interface LedgerPage {
  */
 export async function readLedger(
   database: Database,
-  { shopId, materialId }: { shopId: number; materialId: string },
+  { shopId, materialId }: MaterialRef,
   filter: LedgerFilter,
   { position, limit }: { position: LedgerPosition | undefined; limit: number },
 ): Promise<LedgerPage> {

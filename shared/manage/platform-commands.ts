@@ -21,6 +21,7 @@ import { wholeNumber } from './option-parsers.js';
 import { sameKey } from './platform-options.js';
 import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
+import { addJsonOption } from './shop-option.js';
 
 interface SyncCommandOptions {
   json?: true;
@@ -33,17 +34,17 @@ const busyRetryMs = 500;
 const busyMsMax = syncLeaseMs + 2_000;
 
 export function addPlatformCommands(program: Command, run: RunCommand): void {
-  program
-    .command('platform')
-    .description('The mirror of the commerce platform.')
-    .command('sync')
-    .description(
-      'Brings variants and locations from the platform, going on where a run was cut off. Exit code 1 where a shop is not complete.',
-    )
-    .option('--shop <id>', 'only this shop; without, every shop that has a platform', wholeNumber(1))
-    .option('--remove-gone', 'removes materials that are gone from the platform and that no bill needs')
-    .option('--json', 'one JSON document on stdout')
-    .action((options: SyncCommandOptions) => run(options, (context) => sync(context, options)));
+  addJsonOption(
+    program
+      .command('platform')
+      .description('The mirror of the commerce platform.')
+      .command('sync')
+      .description(
+        'Brings variants and locations from the platform, going on where a run was cut off. Exit code 1 where a shop is not complete.',
+      )
+      .option('--shop <id>', 'only this shop; without, every shop that has a platform', wholeNumber(1))
+      .option('--remove-gone', 'removes materials that are gone from the platform and that no bill needs'),
+  ).action((options: SyncCommandOptions) => run(options, (context) => sync(context, options)));
 }
 
 async function sync(context: CommandContext, options: SyncCommandOptions): Promise<Outcome<Answer>> {

@@ -14,6 +14,7 @@ import { wholeNumber } from './option-parsers.js';
 import { createProgressBar } from './progress-bar.js';
 import { requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
+import { addJsonOption } from './shop-option.js';
 import { describeRemedies } from './verify-remedies.js';
 
 interface VerifyOptions {
@@ -22,15 +23,15 @@ interface VerifyOptions {
 }
 
 export function addVerifyCommand(program: Command, run: RunCommand): void {
-  program
-    .command('verify')
-    .description(
-      'Recomputes levels and totals from the ledger, and what lists go by from the materials. Exit code 1 where ' +
-        'anything differs or there is no such shop, 69 where the database cannot be asked.',
-    )
-    .option('--shop <id>', 'only this shop', wholeNumber(1))
-    .option('--json', 'one JSON document on stdout')
-    .action((options: VerifyOptions) => run(options, (context) => verify(context, options)));
+  addJsonOption(
+    program
+      .command('verify')
+      .description(
+        'Recomputes levels and totals from the ledger, and what lists go by from the materials. Exit code 1 where ' +
+          'anything differs or there is no such shop, 69 where the database cannot be asked.',
+      )
+      .option('--shop <id>', 'only this shop', wholeNumber(1)),
+  ).action((options: VerifyOptions) => run(options, (context) => verify(context, options)));
 }
 
 /** Lists a bounded number of mismatches and reads small batches, so its memory does not grow with the data. */

@@ -1,6 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { timingSafeEqual } from 'node:crypto';
+import { isJsonObject } from '../contract/json-object.js';
 import { findKeyWithShop, insertKey, listKeys, revokeKey } from '../database/api-keys.js';
 import type { KeyScope } from '../database/api-keys.js';
 import type { Database } from '../database/connect.js';
@@ -68,7 +69,7 @@ function readKnown(path: string): Record<string, unknown> {
   if (!existsSync(path)) return {};
   try {
     const known: unknown = JSON.parse(readFileSync(path, 'utf8'));
-    return typeof known === 'object' && known !== null ? { ...known } : {};
+    return isJsonObject(known) ? known : {};
   } catch (error) {
     if (error instanceof SyntaxError) return {};
     throw error;

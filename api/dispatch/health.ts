@@ -65,11 +65,7 @@ export async function startHealth(
   let workerSeenMs = -Infinity;
   let postgresAnsweredMs = -Infinity;
   let database: string | undefined;
-  /**
-   * What Redis' clock is ahead of `performance.now()`, not of `Date.now()`: that can be set, and would misdate what is
-   * accepted until the next question.
-   */
-  let redisOffsetMs = 0;
+  const redisClock = createRedisClock();
   let status: QueueStatus | undefined;
 
   const redisQuestion = keepAsking(
@@ -77,9 +73,7 @@ export async function startHealth(
       const sentMs = performance.now();
       status = await readStatus(redis, database);
       const { nowMs, liveWorkers, servesAnotherDatabase } = status;
-      // Redis read its clock at some moment between `sentMs` and now, which are hours apart if this process was
-      // stopped. The offset lies between these two bounds, and within them the earlier estimate is kept.
-      redisOffsetMs = Math.min(Math.max(redisOffsetMs, nowMs - performance.now()), nowMs - sentMs);
+      redisClock.heard(nowMs, sentMs);
       redisAnsweredMs = clock.nowMs();
       if (servesAnotherDatabase) {
         workerSeenMs = -Infinity;
@@ -128,12 +122,35 @@ export async function startHealth(
     },
     database: () => database,
     pipeline: () => (parts().redis ? status : undefined),
-    redisNowMs: () => Math.round(performance.now() + redisOffsetMs),
+    redisNowMs: redisClock.nowMs,
     stop() {
       redisQuestion.stop();
       postgresQuestion.stop();
       clock.stop();
       redis.off('close', forget).off('ready', askAfresh);
+    },
+  };
+}
+
+interface RedisClock {
+  /** In milliseconds since the epoch. */
+  nowMs: () => number;
+  /** Redis said that it is `redisMs`, when asked at `sentMs` by `performance.now()`. */
+  heard: (redisMs: number, sentMs: number) => void;
+}
+
+function createRedisClock(): RedisClock {
+  /**
+   * What Redis' clock is ahead of `performance.now()`, not of `Date.now()`: that can be set, and would misdate what is
+   * accepted until the next question.
+   */
+  let aheadMs = 0;
+  return {
+    nowMs: () => Math.round(performance.now() + aheadMs),
+    heard(redisMs, sentMs) {
+      // Redis read its clock at some moment between `sentMs` and now, which are hours apart if this process was
+      // stopped. What it is ahead lies between these two bounds, and within them the earlier estimate is kept.
+      aheadMs = Math.min(Math.max(aheadMs, redisMs - performance.now()), redisMs - sentMs);
     },
   };
 }

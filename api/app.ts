@@ -48,7 +48,7 @@ export function createServer(services: Services): ApiServer {
   });
   const server = createApiServer({
     handle: createApp(stack({ services, routing, publicPaths, trustedProxies, turns, bodies }), logger).callback(),
-    allowedMethods: (path) => publicPaths.methods(path) ?? agentMethods(path) ?? routing.allowedMethods(path),
+    allowedMethods: (path) => publicPaths.allowedMethods(path) ?? agentMethods(path) ?? routing.allowedMethods(path),
     onRefused: metrics.refusedBeforeApp,
     logger,
     timeouts: {

@@ -12,14 +12,14 @@ export const healthPaths = ['/healthz', '/readyz'] as const;
 export interface PublicPaths {
   answer: AppMiddleware;
   /** The methods of a path that needs no key, as `Allow` lists them; undefined for any other path. */
-  methods(path: string): string | undefined;
+  allowedMethods(path: string): string | undefined;
 }
 
 /** `/healthz` (the process runs), `/readyz` (it can serve) and the reference's files, for anyone (contract §1). */
 export function createPublicPaths(services: Services, files: PublicFiles): PublicPaths {
   const paths = new Set<string>([...healthPaths, ...files.keys()]);
   return {
-    methods: (path) => (paths.has(path) ? methods : undefined),
+    allowedMethods: (path) => (paths.has(path) ? methods : undefined),
     answer: (ctx, next) => {
       const { path, method, state } = ctx;
       if (!paths.has(path)) return next();

@@ -1,7 +1,7 @@
 import type { Database } from './connect.js';
-import { sameShop } from './material-page-sql.js';
 import { levelMismatches, totalMismatch } from './ledger-mismatch.js';
 import type { ComparedLevel, LedgerMismatch, WrongTotal } from './ledger-mismatch.js';
+import { sameShop } from './same-shop.js';
 
 export interface LedgerCheckProgress {
   levels: number;

@@ -3,13 +3,14 @@ import type { Material } from '../domain/material.js';
 import type { Database } from './connect.js';
 import { readFacets } from './facets.js';
 import type { ListFilters } from './facets.js';
-import { gatherSql, isWalked, pageOfSql, pageOrder, sameShop, shapeOf, walkSql } from './material-page-sql.js';
+import { gatherSql, isWalked, pageOfSql, pageOrder, shapeOf, walkSql } from './material-page-sql.js';
 import type { PageShape } from './material-page-sql.js';
 import { materialColumns, toMaterial } from './material-rows.js';
 import { bytesBeyond, fetchedCondition, isMeasured, measuringColumns } from './page-text.js';
 import type { PageRow } from './page-text.js';
 import { readRows } from './read-rows.js';
 import type { Bindings } from './read-rows.js';
+import { sameShop } from './same-shop.js';
 
 /** A query of the list (contract §2 "List"), validated and with its defaults filled in. */
 export interface MaterialListQuery extends ListFilters {

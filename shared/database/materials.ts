@@ -2,10 +2,10 @@ import type { Material, VersionedMaterial } from '../domain/material.js';
 import { fromDecimal, toUnits } from '../domain/quantity.js';
 import type { BillKind } from './bills.js';
 import type { Database } from './connect.js';
-import { sameShop } from './material-page-sql.js';
 import { materialColumns, toVersionedMaterial } from './material-rows.js';
 import type { VersionedMaterialRow } from './material-rows.js';
 import { readRows } from './read-rows.js';
+import { sameShop } from './same-shop.js';
 
 export interface Connection {
   id: string;

@@ -1,5 +1,6 @@
 import { Counter, Histogram, Registry } from 'prom-client';
 import { addGauge } from '../../shared/metrics/gauges.js';
+import type { Dispatch } from '../dispatch/dispatch.js';
 import type { DispatchMetrics, DispatchState } from '../dispatch/dispatch-metrics.js';
 
 /** What is counted of a request that is over, whether or not its answer reached the client. */
@@ -133,10 +134,7 @@ function countDispatch(registry: Registry): DispatchMetrics {
 }
 
 /** What is behind this process, as `/readyz` sees it. Whether a worker lives is unknown while Redis is away. */
-export function watchReadiness(
-  registry: Registry,
-  ready: () => { postgres: boolean; redis: boolean; worker: boolean },
-): void {
+export function watchReadiness(registry: Registry, ready: Dispatch['ready']): void {
   const help = 'Whether this process is served by each part behind it: 1 or 0. At 0 every write is a 503.';
   addGauge(registry, { name: 'raw_materials_ready', help, label: 'part' }, () => {
     const { postgres, redis, worker } = ready();

@@ -33,8 +33,7 @@ export interface Dispatch {
   submit: (ref: MaterialRef, request: DispatchRequest) => Promise<DispatchOutcome>;
   /** How many writes of one shop are worth having in hand now; any more would only wait in this process. */
   inHandMax: () => number;
-  /** Which parts of the pipeline answer now. */
-  ready: () => { postgres: boolean; redis: boolean; worker: boolean };
+  ready: Health['ready'];
   /** What it knows of itself and of the pipeline, without asking anyone. */
   state: () => DispatchState;
   /** Refuses new writes, waits for the outcomes of those in flight, then closes its connections. */
@@ -116,7 +115,7 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
       });
     },
     inHandMax: () => combiner.inHandMax(),
-    ready: () => health.parts(),
+    ready: () => health.ready(),
     state: () => ({ writesInFlight: waiters.size(), redis: link.connected(), pipeline: health.pipeline() }),
     async close() {
       admission.close();

@@ -19,7 +19,8 @@ export interface Health {
   database(): string | undefined;
   /** The time by Redis' clock, in milliseconds since the epoch. */
   redisNowMs(): number;
-  parts(): { postgres: boolean; redis: boolean; worker: boolean };
+  /** Which of them answer now, and take writes. */
+  ready(): { postgres: boolean; redis: boolean; worker: boolean };
   pipeline(): DispatchState['pipeline'];
   stop(): void;
 }
@@ -104,16 +105,16 @@ export async function startHealth(
   await redisQuestion.now();
 
   const isRecent = (answeredMs: number) => clock.nowMs() - answeredMs < answerLastsMs;
-  const parts = () => ({
+  const ready = () => ({
     postgres: isRecent(postgresAnsweredMs),
     redis: redis.status === 'ready' && isRecent(redisAnsweredMs),
     worker: isRecent(workerSeenMs),
   });
 
   return {
-    parts,
+    ready,
     refusal(shopId) {
-      const { postgres, redis: redisAnswers, worker } = parts();
+      const { postgres, redis: redisAnswers, worker } = ready();
       if (!redisAnswers) return 'The queue is not reachable, or takes no writes.';
       if (!postgres) return 'The database is not reachable, or takes no writes.';
       if (!worker) return 'No worker of this database is running.';
@@ -121,7 +122,7 @@ export async function startHealth(
       return undefined;
     },
     database: () => database,
-    pipeline: () => (parts().redis ? status : undefined),
+    pipeline: () => (ready().redis ? status : undefined),
     redisNowMs: redisClock.nowMs,
     stop() {
       redisQuestion.stop();

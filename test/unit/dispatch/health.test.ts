@@ -103,19 +103,19 @@ describe('what the API knows of the pipeline behind it', () => {
   it('is nothing that was heard before the connection broke, from the moment that there is another', async () => {
     await beat();
     const started = await start();
-    const parts = () => started.parts();
-    expect(parts()).to.deep.equal({ postgres: true, redis: true, worker: true });
-    const atOnce = new Promise<ReturnType<typeof parts>>((resolve) => {
+    const ready = () => started.ready();
+    expect(ready()).to.deep.equal({ postgres: true, redis: true, worker: true });
+    const atOnce = new Promise<ReturnType<typeof ready>>((resolve) => {
       redis.once('ready', () => {
-        resolve(parts());
+        resolve(ready());
       });
     });
     // As if another Redis took over that no worker has reached yet.
     await runScript(redis, 'rmBeat', 'worker', 0, '');
     redis.disconnect(true);
     expect(await atOnce).to.deep.include({ redis: false, worker: false });
-    await until(() => parts().redis, { deadlineMs: soonMsMax, what: 'the first answer behind the new connection' });
-    expect(parts().worker).to.equal(false);
+    await until(() => ready().redis, { deadlineMs: soonMsMax, what: 'the first answer behind the new connection' });
+    expect(ready().worker).to.equal(false);
   });
 
   it('refuses for what is away, each by its name, and for nothing else', async () => {
@@ -138,7 +138,7 @@ describe('what the API knows of the pipeline behind it', () => {
     await beat('theirs');
     const started = await start(() => Promise.resolve('ours'));
     expect(started.refusal(1)).to.equal('No worker of this database is running.');
-    expect(started.parts()).to.deep.equal({ postgres: true, redis: true, worker: false });
+    expect(started.ready()).to.deep.equal({ postgres: true, redis: true, worker: false });
     await runScript(redis, 'rmBeat', 'worker', 0, '');
     await beat('ours');
     await until(() => started.refusal(1) === undefined, { deadlineMs: soonMsMax, what: 'our worker to be seen' });
@@ -179,8 +179,8 @@ describe('what the API knows of the pipeline behind it', () => {
     expect(started.refusal(1)).to.equal(undefined);
     isSilent = true;
     await until(() => started.refusal(1)?.includes('database'), { deadlineMs: soonMsMax, what: 'the silence to show' });
-    const areOthersThere = () => started.parts().redis && started.parts().worker;
+    const areOthersThere = () => started.ready().redis && started.ready().worker;
     await until(areOthersThere, { deadlineMs: soonMsMax, what: 'the others, of which none is silent' });
-    expect(started.parts().postgres).to.equal(false);
+    expect(started.ready().postgres).to.equal(false);
   });
 });

@@ -103,14 +103,16 @@ function readLevels(given: unknown, { locationIds }: ImportShop): LevelsResult {
   const faults: string[] = [];
   const levels: OpeningLevel[] = [];
   const seen = new Set<string>();
+  const twice = new Set<string>();
   for (const [locationId, quantity] of pairs) {
-    if (!locationIds.has(locationId)) faults.push(`levels: The shop has no location ${locationId}.`);
-    else if (seen.has(locationId)) faults.push(`levels: The location ${locationId} is given twice.`);
+    if (seen.has(locationId)) twice.add(locationId);
+    else if (!locationIds.has(locationId)) faults.push(`levels: The shop has no location ${locationId}.`);
     else if (typeof quantity !== 'number' || !(quantity >= 0 && quantity <= inputMaxUnits)) {
       faults.push(`levels: The quantity at ${locationId} must be a number from 0 to ${inputMaxUnits}.`);
     } else levels.push({ locationId, quantity: toMicros(quantity) });
     seen.add(locationId);
   }
+  for (const locationId of twice) faults.push(`levels: The location ${locationId} is given more than once.`);
   return faults.length > 0 ? { ok: false, faults } : { ok: true, levels };
 }
 

@@ -144,7 +144,17 @@ describe('npm run manage -- materials import', () => {
     ['a number beyond its bound', 'VMAT-1,Wax,1000000001,', 'unitCost: Must be at most 1000000000.'],
     ['an id of a platform variant', '4711,Wax,,', 'id: Must be VMAT- and 1 to 64 letters, digits or hyphens.'],
     ['an unknown location', 'VMAT-1,Wax,,5:1', 'levels: The shop has no location 5.'],
-    ['a location given twice', 'VMAT-1,Wax,,70001:1;70001:2', 'levels: The location 70001 is given twice.'],
+    ['a location given twice', 'VMAT-1,Wax,,70001:1;70001:2', 'levels: The location 70001 is given more than once.'],
+    [
+      'a location given three times',
+      'VMAT-1,Wax,,70001:1;70001:2;70001:3',
+      'levels: The location 70001 is given more than once.',
+    ],
+    [
+      'an unknown location given twice',
+      'VMAT-1,Wax,,5:1;5:2',
+      'levels: The shop has no location 5. levels: The location 5 is given more than once.',
+    ],
     [
       'a level below zero',
       'VMAT-1,Wax,,70001:-1',

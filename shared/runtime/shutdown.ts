@@ -138,10 +138,12 @@ function listenToFaults(logger: Logger, state: State, run: (reason: string) => P
     }
     state.starting = false;
     const outside = reasonOutside(error);
-    logger.fatal({ err: error, origin }, outside ?? 'a fault that nobody caught');
+    // What failed is said here and nowhere else. Where in Node it came up helps only whoever mends our code.
+    if (outside === undefined) logger.fatal({ err: error, origin }, 'a fault that nobody caught');
+    else logger.fatal({ err: error }, outside);
     const exitCode = outside === undefined ? exitCodes.fault : exitCodes.unavailable;
     state.exitCodeAtForce = exitCode;
-    void run(origin).then(() => process.exit(exitCode));
+    void run(outside === undefined ? 'a fault' : 'it cannot start').then(() => process.exit(exitCode));
   });
 }
 

@@ -28,6 +28,7 @@ describe('a process that starts without one of its servers', () => {
     expect(said).to.include('ended ({"code":69,"signal":null})');
     expect(said).to.include('a server that is needed is not there').and.to.include(reason);
     expect(said).not.to.include('a fault that nobody caught');
+    expect(said).to.include('"reason":"it cannot start"').and.not.to.include('unhandledRejection');
   };
 
   for (const kind of ['api', 'worker'] as const) {

@@ -243,6 +243,8 @@ describe('shutdown', () => {
     ended.expectCode(69);
     expect(ended.messages).to.include.members(['the address cannot be listened on', 'database closed']);
     expect(ended.messages).to.not.include('a fault that nobody caught');
+    expect(ended.lines.find((line) => line.msg === 'closing')).to.include({ reason: 'it cannot start' });
+    expect(JSON.stringify(ended.lines)).to.not.match(/uncaughtException|unhandledRejection/);
   });
 
   it('nor is one whose host has a name that leads nowhere', async () => {
@@ -266,6 +268,7 @@ describe('shutdown', () => {
       const fatal = ended.lines.find((line) => line.level === 60);
       ended.expectCode(70);
       expect(fatal!.err).to.include({ message: 'the fault' });
+      expect(ended.lines.find((line) => line.msg === 'closing')).to.include({ reason: 'a fault' });
       expect(ended.messages).to.include('database closed');
     });
   }

@@ -1,10 +1,21 @@
-import { closeSync, existsSync, fstatSync, openSync, renameSync, writeSync } from 'node:fs';
+import { closeSync, existsSync, fstatSync, openSync, renameSync, statSync, writeSync } from 'node:fs';
 
 const bytesMax = 20_000_000;
 
 export interface LogFile {
   write(text: string): void;
   close(): void;
+}
+
+/**
+ * For the log of a server that is about to start: past 20 MB it becomes `<path>.1`, as below. While the server runs it
+ * holds the file open, so this is the moment.
+ *
+ * @throws where it cannot be renamed
+ */
+export function beginLogAgainIfLarge(path: string): void {
+  const bytes = statSync(path, { throwIfNoEntry: false })?.size ?? 0;
+  if (bytes > bytesMax) renameSync(path, `${path}.1`);
 }
 
 /**

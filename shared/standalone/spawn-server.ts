@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { beginLogAgainIfLarge } from './log-file.js';
 import type { ServerUser } from './server-user.js';
 
 /** A server process that was just started. Whether it serves is for the caller to find out. */
@@ -26,6 +27,7 @@ export function spawnServer(
   onSpawn: ((pid: number) => void) | undefined,
 ): SpawnedServer {
   const { cwd, env, logPath, user } = options;
+  beginLogAgainIfLarge(logPath);
   const log = openSync(logPath, 'a', 0o600);
   try {
     const logStart = fstatSync(log).size;

@@ -1,4 +1,4 @@
-import { chmod, mkdir, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -34,6 +34,22 @@ describe('the private Redis', () => {
     running.push(outcome.value);
     return outcome.value;
   }
+
+  it('begins its log again at a start once that is large, and keeps the one before', async () => {
+    await mkdir(dir, { recursive: true });
+    const log = join(dir, 'redis.log');
+    await writeFile(log, 'x'.repeat(20_000_001));
+    await start();
+    expect((await stat(`${log}.1`)).size).to.equal(20_000_001);
+    const said = await readFile(log, 'utf8');
+    expect(said)
+      .to.match(/Ready to accept connections/i)
+      .and.not.contain('xxx');
+    await running.pop()?.stop();
+    await start();
+    // One that is not large goes on.
+    expect(await readFile(log, 'utf8')).to.satisfy((text: string) => text.startsWith(said));
+  });
 
   it('never evicts, appends to disk, and opens to its password alone', async () => {
     const { url, port } = await start();

@@ -1,4 +1,5 @@
 import { Command, CommanderError, Help } from 'commander';
+import { tokenKeyProblem } from '../platform/token-cipher.js';
 import { environmentHelp } from '../runtime/command-help.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { databaseAddress } from '../runtime/process-settings.js';
@@ -23,6 +24,7 @@ export const manageSettings = {
   PLATFORM_TOKEN_KEY: {
     type: 'string',
     secret: true,
+    check: tokenKeyProblem,
     description: "The key that shops' platform tokens are sealed with.",
   },
   PLATFORM_ALLOW_LOOPBACK: {

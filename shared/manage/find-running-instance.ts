@@ -1,5 +1,6 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { tokenKeyProblem } from '../platform/token-cipher.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { platformTokenKeyPath } from '../standalone/data-folder.js';
@@ -28,11 +29,14 @@ export function findRunningInstance(dataDir: string): Outcome<RunningInstance> {
     if (server?.readyPort === undefined || !isPostmasterOf(server.pid, cluster)) return nothing;
     const password = readFileSync(passwordFileIn(folder), 'utf8').trim();
     const keyPath = platformTokenKeyPath(dataDir);
+    const platformTokenKey = existsSync(keyPath) ? readFileSync(keyPath, 'utf8').trim() : undefined;
+    const problem = platformTokenKey === undefined ? undefined : tokenKeyProblem(platformTokenKey);
+    if (problem !== undefined) return failed(`What is in ${keyPath} ${problem}.`);
     return {
       ok: true,
       value: {
         databaseUrl: urlOf({ password, port: server.readyPort }),
-        platformTokenKey: existsSync(keyPath) ? readFileSync(keyPath, 'utf8').trim() : undefined,
+        platformTokenKey,
       },
     };
   } catch (error) {

@@ -11,7 +11,7 @@ import { syncProblemMessages } from '../mirror/sync-problems.js';
 import { syncShop } from '../mirror/sync-shop.js';
 import type { SyncDeps, SyncOptions, SyncOutcome } from '../mirror/sync-shop.js';
 import { createShopifyPlatform } from '../platform/shopify/shopify-platform.js';
-import { createTokenCipher, tokenKeyProblem } from '../platform/token-cipher.js';
+import { createTokenCipher } from '../platform/token-cipher.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
@@ -52,8 +52,6 @@ async function sync(context: CommandContext, options: SyncCommandOptions): Promi
   const shops = await findShops(context, options.shop);
   if (!shops.ok) return shops;
   if (key === undefined) return failed(`PLATFORM_TOKEN_KEY is not set, so no platform token can be opened. ${sameKey}`);
-  const problem = tokenKeyProblem(key);
-  if (problem !== undefined) return failed(`PLATFORM_TOKEN_KEY ${problem}.`);
   const platform = createShopifyPlatform({ allowLoopback });
   const deps: SyncDeps = { database, platform, tokenCipher: createTokenCipher(key) };
   const reports: SyncReport[] = [];

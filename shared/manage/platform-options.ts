@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import type { ShopPlatform } from '../database/shops.js';
-import { createTokenCipher, tokenKeyProblem } from '../platform/token-cipher.js';
+import { createTokenCipher } from '../platform/token-cipher.js';
 import { shopEndpoint } from '../platform/shopify/shop-endpoint.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
@@ -43,8 +43,6 @@ export async function readPlatform(
   const { platformTokenKey: key } = context;
   if (key === undefined)
     return failed(`PLATFORM_TOKEN_KEY is not set, and a token is stored only if it is sealed. ${sameKey}`);
-  const problem = tokenKeyProblem(key);
-  if (problem !== undefined) return failed(`PLATFORM_TOKEN_KEY ${problem}.`);
   const token = platformTokenStdin === true ? await context.readStdin() : context.platformToken;
   if (token === undefined) {
     return failed(

@@ -29,6 +29,10 @@ describe('npm run manage without DATABASE_URL', () => {
       const { code, stdout, stderr } = await runManage(['shops', 'list', '--json'], env);
       expect({ code, stdout }).to.deep.equal({ code: 0, stdout: '{"shops":[]}\n' });
       expect(stderr).to.match(/^DATABASE_URL is not set: this is the database of npm start in .+\.\n$/);
+      await writeFile(join(dataDir, 'platform-token-key'), 'no key\n');
+      const bad = await runManage(['shops', 'list'], env);
+      expect(bad).to.deep.include({ code: 78, stdout: '' });
+      expect(bad.stderr).to.match(/^What is in .+platform-token-key must be 32 random bytes/);
     } finally {
       await started.value.stop();
     }

@@ -188,7 +188,7 @@ describe('npm run manage -- platform sync', () => {
     expect((JSON.parse(stdout) as Answer).shops[0]).to.include({ status: 'complete', resumed: true });
   });
 
-  it('refuses an unknown shop, one without a platform, and to work without the key or with a bad one', async () => {
+  it('refuses an unknown shop, one without a platform, and to work without the key', async () => {
     const shopId = await connectedShop();
     const { id: without } = await createShop(postgres.database, { name: 'None', plan: 'basic' });
     const refusal = (id: number, more?: Record<string, string>) =>
@@ -196,7 +196,6 @@ describe('npm run manage -- platform sync', () => {
     expect(await refusal(999_999)).to.equal('There is no shop 999999.');
     expect(await refusal(without)).to.match(/is not connected to a commerce platform/);
     expect(await refusal(shopId, { PLATFORM_TOKEN_KEY: '' })).to.match(/PLATFORM_TOKEN_KEY is not set.* Set it to /);
-    expect(await refusal(shopId, { PLATFORM_TOKEN_KEY: 'abc' })).to.match(/PLATFORM_TOKEN_KEY must be 32/);
   });
 
   it('calls no server on loopback unless that is allowed, and says what allows it', async () => {

@@ -138,6 +138,18 @@ describe('npm run manage', () => {
       expect(JSON.parse(stdout)).to.deep.equal({ error: { message: stderr.trim() } });
     });
 
+    it('a key of platform tokens that is none ends with 78 and says so, whether or not a command needs it', async () => {
+      const bad = { DATABASE_URL: databaseUrl, PLATFORM_TOKEN_KEY: '5ecret' };
+      const needing = ['shops', 'set', shopId, '--platform-domain', 'p.myshopify.com', '--platform-token-stdin'];
+      for (const args of [needing, ['platform', 'sync'], ['shops', 'list']]) {
+        const { code, stdout, stderr } = await runManage([...args, '--json'], bad, 'token');
+        expect(code, stderr).to.equal(78);
+        expect(stderr).to.contain('PLATFORM_TOKEN_KEY is').and.contain('must be 32 random bytes');
+        expect(stderr).not.to.contain('5ecret');
+        expect(JSON.parse(stdout)).to.deep.equal({ error: { message: stderr.trim() } });
+      }
+    });
+
     it('a database without schema says what to run', async () => {
       const url = new URL(databaseUrl);
       url.pathname = '/template1';

@@ -47,6 +47,12 @@ export type RunPlace = Pick<PlatformSync, 'generation' | 'pages'>;
 export const syncLeaseMs = 10_000;
 
 /**
+ * Less than the time that a worker has to end in. The first hold of a shop locks the shop's own row as well (its foreign
+ * key): without a limit, an operator's command waited for as long as another session held that row.
+ */
+const lockMsMax = 5_000;
+
+/**
  * A run that was cut off goes on until this long after its start. Later, too much may have changed, and it begins anew.
  */
 const resumableMsMax = 24 * 3_600_000;
@@ -57,6 +63,7 @@ const resumableMsMax = 24 * 3_600_000;
  * @param everyMs how long after the last attempt it is due; 0: at once
  * @returns undefined if it was not taken. `isResumable`: the last run began not long ago, on this domain, and was cut
  *   off
+ * @throws 55P03 (`isLockTimeout`) where another session's transaction holds a row that is needed
  */
 export async function takeSync(
   database: Database,
@@ -75,6 +82,7 @@ export async function takeSync(
      RETURNING ${syncColumns}, p.phase <> 'idle' AND p.platform_domain = CAST(:domain AS text)
        AND p.started_at > now() - ${ms('resumableMsMax')} AS is_resumable`,
     bindings,
+    { lockMsMax },
   );
   const [row] = rows;
   return row && { sync: toSync(row), isResumable: row.is_resumable };
@@ -95,6 +103,7 @@ export async function startSyncRun(
      WHERE p.shop_id = :shopId AND p.lease_token = :token
      RETURNING ${syncColumns}`,
     { shopId, token, domain },
+    { lockMsMax },
   );
   return rows[0] && toSync(rows[0]);
 }
@@ -104,6 +113,7 @@ export async function renewSync(database: Database, { shopId, token }: SyncHold)
     database,
     `UPDATE platform_syncs SET lease_until = now() + ${ms('syncLeaseMs')} WHERE shop_id = :shopId AND lease_token = :token`,
     { shopId, token, syncLeaseMs },
+    { lockMsMax },
   );
 }
 
@@ -124,10 +134,11 @@ export async function releaseSync(
          lease_token = NULL, lease_until = NULL
      WHERE shop_id = :shopId AND lease_token = :token`,
     { shopId, token, problem, abandon },
+    { lockMsMax },
   );
 }
 
-/** Less than the time that a worker has to end in. */
+/** As `lockMsMax`. */
 const statementTimeoutMs = 5_000;
 
 /**

@@ -40,7 +40,7 @@ export function addPlatformCommands(program: Command, run: RunCommand): void {
       .description('The mirror of the commerce platform.')
       .command('sync')
       .description(
-        'Brings variants and locations from the platform, going on where a run was cut off. Exit code 1 where a shop is not complete.',
+        'Brings variants and locations from the platform, going on where a run was cut off. Exit code 1 where a shop is not complete, and 75 where only others that hold it were in the way: run it again.',
       )
       .option('--shop <id>', 'only this shop; without, every shop that has a platform', wholeNumber(1))
       .option('--remove-gone', 'removes materials that are gone from the platform and that no bill needs'),
@@ -59,8 +59,15 @@ async function sync(context: CommandContext, options: SyncCommandOptions): Promi
     const synced = await syncWhenFree(context, deps, id, { removeGone: options.removeGone === true });
     if (synced !== undefined) reports.push(reportOf(synced.shop, synced.outcome));
   }
-  const exitCode = reports.every(({ status }) => status === 'complete') ? 0 : exitCodes.failed;
+  const exitCode = exitCodeOf(reports.filter(({ status }) => status !== 'complete'));
   return { ok: true, value: { data: { shops: reports }, text: describe(reports), exitCode } };
+}
+
+/** Where others were in the way of all of these, a later run may bring them in, and nobody has to act. */
+function exitCodeOf(incomplete: readonly SyncReport[]): number {
+  if (incomplete.length === 0) return 0;
+  const othersHoldAll = incomplete.every(({ problem }) => problem?.code === 'held-up' || problem?.code === 'busy');
+  return othersHoldAll ? exitCodes.running : exitCodes.failed;
 }
 
 async function findShops({ database }: CommandContext, shopId: number | undefined): Promise<Outcome<Shop[]>> {
@@ -103,7 +110,7 @@ interface HeldUp {
   status: 'held-up';
 }
 
-/** One shop's material that another session holds is no reason not to bring in the others. */
+/** One shop's row that another session holds is no reason not to bring in the others. */
 function heldUp(error: unknown): HeldUp {
   if (isTimeout(error)) return { status: 'held-up' };
   throw error;
@@ -135,7 +142,8 @@ const nothing = { resumed: false, goneCount: 0, gone: [], removedCount: 0, remar
 
 function reportOf({ id: shopId, platform }: Shop, outcome: SyncOutcome | HeldUp): SyncReport {
   if (outcome.status === 'held-up') {
-    const message = 'Postgres took too long, as while another session holds a row of it; the next run goes on there.';
+    const message =
+      'Postgres took too long, as while another session holds a row of it. Run it again: it goes on where it stands.';
     return { ...nothing, shopId, status: 'failed', problem: { code: 'held-up', message }, sync: null };
   }
   if (outcome.status === 'not-to-be-had') {

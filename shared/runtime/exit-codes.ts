@@ -10,7 +10,7 @@ export const exitCodes = {
   unavailable: 69,
   /** EX_SOFTWARE: a fault of ours, after which the state of the process cannot be trusted. */
   fault: 70,
-  /** EX_TEMPFAIL: another process is already running on the same data. */
+  /** EX_TEMPFAIL: another process is at work on the same data, or holds a row of it. */
   running: 75,
   /** The machine or the environment must be changed first. */
   config: 78,

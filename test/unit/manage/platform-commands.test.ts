@@ -173,12 +173,13 @@ describe('npm run manage -- platform sync', () => {
   });
 
   it('a shop of which another session holds a material is told as such, and keeps no other out', async () => {
+    await postgres.database.raw('UPDATE shops SET platform_domain = NULL, platform_token_sealed = NULL');
     const [held, free] = [await connectedShop(), await connectedShop()];
     await sync(held);
     await postgres.database.transaction(async (holder) => {
       await holder.raw('SELECT 1 FROM materials WHERE shop_id = ? LIMIT 1 FOR UPDATE', [held]);
       const { code, stdout } = await cli.run(['platform', 'sync', '--json']);
-      expect(code).to.equal(1);
+      expect(code).to.equal(75);
       const reports = new Map((JSON.parse(stdout) as Answer).shops.map((report) => [report.shopId, report]));
       expect(reports.get(held)).to.include({ status: 'failed' }).and.have.nested.property('problem.code', 'held-up');
       expect(reports.get(free)).to.include({ status: 'complete' });
@@ -186,6 +187,34 @@ describe('npm run manage -- platform sync', () => {
     // It waits for the lease of the one before, whose page was given up.
     const { stdout } = await cli.run(['platform', 'sync', '--shop', String(held), '--json']);
     expect((JSON.parse(stdout) as Answer).shops[0]).to.include({ status: 'complete', resumed: true });
+  });
+
+  it('a shop whose own row another session holds is not waited for without end: 75, and run again it is brought in', async () => {
+    const shopId = await connectedShop();
+    const ofShop = ['platform', 'sync', '--shop', String(shopId), '--json'];
+    const holder = await postgres.database.transaction();
+    try {
+      await holder.raw('SELECT 1 FROM shops WHERE id = ? FOR UPDATE', [shopId]);
+      const { code, stdout } = await cli.run(ofShop);
+      const { shops } = JSON.parse(stdout) as Answer;
+      expect(shops[0]?.problem?.message).to.match(/another session holds a row of it\. Run it again/);
+      expect({ code, problem: shops[0]?.problem?.code }).to.deep.equal({ code: 75, problem: 'held-up' });
+    } finally {
+      await holder.rollback();
+    }
+    await sync(shopId);
+  });
+
+  it('ends with 1, not 75, where besides a shop that others hold another one fails', async () => {
+    await postgres.database.raw('UPDATE shops SET platform_domain = NULL, platform_token_sealed = NULL');
+    const held = await connectedShop();
+    await connectedShop('another-token');
+    await postgres.database.transaction(async (holder) => {
+      await holder.raw('SELECT 1 FROM shops WHERE id = ? FOR UPDATE', [held]);
+      const { code, stdout } = await cli.run(['platform', 'sync', '--json']);
+      const codes = (JSON.parse(stdout) as Answer).shops.map(({ problem }) => problem?.code);
+      expect({ code, codes }).to.deep.equal({ code: 1, codes: ['held-up', 'unauthorized'] });
+    });
   });
 
   it('refuses an unknown shop, one without a platform, and to work without the key', async () => {

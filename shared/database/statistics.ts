@@ -15,6 +15,19 @@ export async function makeMissingStatistics(database: Database, added = 0): Prom
   await database.raw('ANALYZE (SKIP_LOCKED) materials, stock, levels, ledger, facets, facet_counts');
 }
 
+/**
+ * Sorts in what the search index has collected (`pendingListKb`), which every search of every shop reads from end to
+ * end. Autovacuum does not do it before a tenth of all materials have changed: after 9,999 were added to 110,000, a
+ * search took 60 to 107 ms, and 4 to 17 ms when they were sorted in, which took a second. Postgres lets only the owner of
+ * the index do it, so for another role it is left to autovacuum.
+ */
+export async function sortInSearchIndex(database: Database): Promise<void> {
+  await database.raw(
+    `SELECT gin_clean_pending_list(oid) FROM pg_class
+     WHERE oid = CAST('materials_search_idx' AS regclass) AND pg_has_role(relowner, 'USAGE')`,
+  );
+}
+
 /** The SQLSTATE class of warnings. The severity of a notice is a word in the server's language. */
 const warningClass = '01';
 

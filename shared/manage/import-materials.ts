@@ -4,7 +4,7 @@ import type { Database } from '../database/connect.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
 import { codeOf, reasonOf, violatedConstraint } from '../database/errors.js';
 import { beginImport, insertMaterialsWithStock, insertParameters } from '../database/insert-materials-with-stock.js';
-import { makeMissingStatistics, refreshStatistics } from '../database/statistics.js';
+import { makeMissingStatistics, refreshStatistics, sortInSearchIndex } from '../database/statistics.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { createJudge } from './judge-lines.js';
@@ -80,6 +80,7 @@ async function seeToStatistics(
       await refreshStatistics(database, abort);
     } else if (written > 0) {
       await makeMissingStatistics(database, written);
+      await sortInSearchIndex(database);
     }
     return undefined;
   } catch (error) {

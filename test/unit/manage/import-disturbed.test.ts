@@ -132,6 +132,16 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
     }
   });
 
+  it('leaves nothing for later searches to read one by one, however few materials come in', async () => {
+    const path = join(folder.path, 'new.csv');
+    await writeFile(path, `productName\n${'Wool\n'.repeat(5)}`);
+    await managed.cli.answer(args(path));
+    const { rows } = await managed.database.raw<{ rows: { pages: string }[] }>(
+      "SELECT gin_clean_pending_list(CAST('materials_search_idx' AS regclass)) AS pages",
+    );
+    expect(rows).to.deep.equal([{ pages: '0' }]);
+  });
+
   describe('while other sessions hold ids of its file', () => {
     let database: Database;
     before(async () => {

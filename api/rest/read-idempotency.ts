@@ -1,4 +1,5 @@
 import { refuseAt } from '../../shared/contract/faults.js';
+import type { QueryParameters } from '../../shared/contract/read-query.js';
 import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Idempotency } from '../../shared/domain/operation.js';
@@ -20,11 +21,16 @@ export function readIdempotency(request: RouteRequest): Result<Idempotency | und
   const { caller, method, body, headers } = request;
   // `%2D` is `-` (RFC 3986 §2.3): a repeat that escapes less or more, as proxies do, still asks for the same.
   const path = decodeText(request.path) ?? request.path;
-  const query = request.query.size === 0 ? '' : canonicalJson(Object.fromEntries(request.query));
   // The preferences in one spelling, because proxies may change their order and blanks.
   const preferred = preferenceApplied(readPreferences(headers['prefer'])) ?? '';
-  const meaning = [canonicalJson(body), query, preferred, preconditionOf(headers['if-match'])];
+  const meaning = [canonicalJson(body), queryMeaning(request.query), preferred, preconditionOf(headers['if-match'])];
   return succeed(idempotencyOf({ shopId: caller.shop.id, method, path, key }, meaning));
+}
+
+/** `dryRun=false` is what no query means. What else a write's query may hold was read before. */
+function queryMeaning(query: QueryParameters): string {
+  const said = [...query].filter(([name, [value]]) => !(name === 'dryRun' && value === 'false'));
+  return said.length === 0 ? '' : canonicalJson(Object.fromEntries(said));
 }
 
 const badKey = refuseAt(

@@ -44,6 +44,25 @@ describe('PATCH /v1/raw-materials/{variantId}/inventory: 422', () => {
     });
   }
 
+  it('an Idempotency-Key is the same with ?dryRun=false and with no query, which mean the same', async () => {
+    const shop = await createTestShop(http.database);
+    const first: unknown = expectData(await patch(shop, batch(2)), 'batch');
+    const path = inventoryPath(shop.materialIds[0]!);
+    const withQuery = (query: string) =>
+      http.ask({
+        method: 'PATCH',
+        path: path + query,
+        key: shop.writeKey,
+        headers: { 'idempotency-key': 'k' },
+        body: batch(2),
+      });
+    const again = await withQuery('?dryRun=false');
+    expect(expectData(again, 'batch')).to.deep.equal(first);
+    expect(again.headers['idempotency-replayed']).to.equal('true');
+    expectError(await withQuery('?dryRun=true'), 'IDEMPOTENCY_KEY_REUSED');
+    expect(await total(shop)).to.equal(2);
+  });
+
   it('an Idempotency-Key is the same where the path of the repeat is escaped otherwise', async () => {
     const shop = await createTestShop(http.database);
     const first: unknown = expectData(await patch(shop, batch(2)), 'batch');

@@ -76,6 +76,7 @@ describe('an Idempotency-Key', () => {
     expect(hashOf('dry%52un=%74rue&')).to.equal(hashOf('dryRun=true'));
     expect(hashOf('dryRun=false')).to.not.equal(hashOf('dryRun=true'));
     expect(hashOf('')).to.equal(readWith({}).requestHash);
+    expect(hashOf('dryRun=false'), 'what no query means').to.equal(hashOf(''));
   });
 
   it('stands for the same request however its preferences are written', () => {
@@ -143,6 +144,16 @@ describe('what a key is remembered by', () => {
       scope: 'ee75a2a05b3f1e7d46fb3eee6a1ce7500543b9f0f1b13cb2234b83488f90babc',
       requestHash: '8346c75e52016743f93e6ee9bca812357ccb7e8f6236c6db3d18453396b98547',
     });
+  });
+});
+
+describe("an agent's idempotencyKey", () => {
+  it('stands for the same call whether it says dryRun: false or nothing of it, and for no other', () => {
+    const call = { variantId: 'VMAT-VAR-1', idempotencyKey: 'k-1', updates: [] };
+    const hashOf = (more: object) =>
+      toolIdempotency('adjust_inventory', base.caller, { ...call, ...more })?.requestHash;
+    expect(hashOf({ dryRun: false })).to.equal(hashOf({}));
+    expect(hashOf({ dryRun: true })).to.not.equal(hashOf({}));
   });
 });
 

@@ -28,6 +28,7 @@ import { requirePlan } from './http/require-plan.js';
 import { createRouting } from './http/routing.js';
 import type { Routing } from './http/routing.js';
 import { createShopLimiter } from './http/shop-limiter.js';
+import { plainPath, unescapeUnreserved } from './http/unescape-unreserved.js';
 import { createReference } from './reference/reference.js';
 import { routes } from './rest/routes.js';
 import type { Services } from './services.js';
@@ -48,7 +49,10 @@ export function createServer(services: Services): ApiServer {
   });
   const server = createApiServer({
     handle: createApp(stack({ services, routing, publicPaths, trustedProxies, turns, bodies }), logger).callback(),
-    allowedMethods: (path) => publicPaths.allowedMethods(path) ?? agentMethods(path) ?? routing.allowedMethods(path),
+    allowedMethods: (target) => {
+      const path = unescapeUnreserved(target);
+      return publicPaths.allowedMethods(path) ?? agentMethods(path) ?? routing.allowedMethods(path);
+    },
     onRefused: metrics.refusedBeforeApp,
     logger,
     timeouts: {
@@ -105,6 +109,7 @@ function stack({ services, routing, publicPaths, trustedProxies, turns, bodies }
     envelope(logger),
     errors(faults),
     refuseBadTarget,
+    plainPath,
     publicPaths.answer,
     authenticate({
       keys: createKeyRing({ database, logger }),

@@ -24,6 +24,18 @@ describe('every route: 200', () => {
     });
   }
 
+  it('a path is the same with unreserved characters escaped (RFC 3986 §6.2.2.2), and no other escape is undone', async () => {
+    const shop = await createTestShop(http.database);
+    for (const path of ['/v1/raw%2Dmaterials', '/v1/raw%2dmaterials?page=1', '/%76%31/r%61w-materials']) {
+      expectData(await http.ask({ path, key: shop.readKey }), 'list');
+    }
+    expectData(await http.ask({ path: '/%68ealth%7A' }), 'status');
+    const other = await http.ask({ method: 'BIND', path: '/v1/raw%2Dmaterials', key: shop.readKey });
+    expect([other.status, other.headers['allow']]).to.deep.equal([405, 'GET']);
+    expect((await http.ask({ path: '/v1%2Fraw-materials', key: shop.readKey })).status).to.equal(404);
+    expect((await http.ask({ path: '/v1/raw%252Dmaterials', key: shop.readKey })).status).to.equal(404);
+  });
+
   it('the use of a key is noted, at most once a minute', async () => {
     const shop = await createTestShop(http.database);
     const { id } = parseKey(shop.readKey)!;

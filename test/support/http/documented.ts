@@ -2,6 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
+import { unescapeUnreserved } from '../../../api/http/unescape-unreserved.js';
 import { openApiDocument } from '../../../api/reference/document.js';
 import { routes } from '../../../api/rest/routes.js';
 import { errorSchema } from '../../../shared/contract/envelope.js';
@@ -69,7 +70,7 @@ function patternOf(template: string, operations: PathItem): RegExp {
  */
 export function expectDocumented(asked: { method?: string; path: string }, answer: Answer): void {
   const { method = 'GET', path } = asked;
-  const [pathname = ''] = path.split('?');
+  const pathname = unescapeUnreserved(path.split('?')[0] ?? '');
   const { status } = answer;
   const where = `${method} ${pathname} ${String(status)}`;
   const type = String(answer.headers['content-type']);

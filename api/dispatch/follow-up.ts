@@ -37,10 +37,17 @@ export interface FollowUpDeps {
 const tickMs = 250;
 export const lookUpEveryMs = 1_000;
 const batchSize = 1_000;
+/**
+ * A cancellation skips a material that is locked. Workers lock a busy one again and again, for milliseconds each time:
+ * with a try at each tick alone, all four of a grace could meet such a lock, and the answer was 504.
+ */
+const lockedPauseMs = 50;
 
 export function startFollowUp(deps: FollowUpDeps): FollowUp {
   let isLookingUp = false;
   let isCancelling = false;
+  let isStopped = false;
+  let again: NodeJS.Timeout | undefined;
 
   const timer = setInterval(() => {
     const nowMs = performance.now();
@@ -75,13 +82,25 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     const open = due.filter(({ operation }) => deps.waiters.has(operation.id));
     if (isCancelling || open.length === 0) return;
     isCancelling = true;
+    let isAnyLocked = false;
     // All of them, not only the first batch: its materials may be locked for as long as the grace lasts.
     for (let start = 0; start < open.length; start += batchSize) {
-      await cancel(deps, open.slice(start, start + batchSize)).catch((error: unknown) =>
-        deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be cancelled.'),
-      );
+      const batch = open.slice(start, start + batchSize);
+      try {
+        await cancel(deps, batch);
+        isAnyLocked ||= batch.some(({ operation }) => deps.waiters.has(operation.id));
+      } catch (error) {
+        deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be cancelled.');
+      }
     }
     isCancelling = false;
+    if (isAnyLocked) cancelSoonAgain();
+  }
+
+  function cancelSoonAgain(): void {
+    clearTimeout(again);
+    if (isStopped) return;
+    again = setTimeout(() => void cancelDue(deps.waiters.values(), performance.now()), lockedPauseMs);
   }
 
   return {
@@ -91,7 +110,9 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
       void cancelDue(waiters, nowMs);
     },
     stop() {
+      isStopped = true;
       clearInterval(timer);
+      clearTimeout(again);
     },
   };
 }

@@ -131,6 +131,38 @@ describe('the follow-up of writes that hear nothing', () => {
     expect(asked).to.equal(0);
   });
 
+  /** Cancels a write by tries that `end` in the same way, within a grace of ten seconds; counts them, and the ticks. */
+  function tryToCancel(end: () => Promise<unknown>): { tries: number; ticks: number } {
+    const startMs = now();
+    performance.now = () => startMs + (now() - startMs) / 10;
+    const counted = { tries: 0, ticks: 0 };
+    cancel = () => {
+      counted.tries += 1;
+      return end();
+    };
+    // Another write is looked up at every tick.
+    const other = wait();
+    lookUp = () => {
+      counted.ticks += 1;
+      other.nextLookUpMs = 0;
+      return Promise.resolve({ rows: [] });
+    };
+    followUp.cancelAtOnce([wait()]);
+    return counted;
+  }
+
+  it('tries more often than it ticks where a lock is in the way, which may be gone and back between two ticks', async () => {
+    const counted = tryToCancel(() => Promise.resolve({ outcomes: new Map() }));
+    await until(() => counted.tries > counted.ticks + 4, { deadlineMs: soonMsMax, what: 'tries between the ticks' });
+  });
+
+  it('does not try more often where Postgres is away', async () => {
+    const counted = tryToCancel(() => Promise.reject(new Error('Connection terminated')));
+    await until(() => counted.ticks >= 4, { deadlineMs: soonMsMax, what: 'some ticks' });
+    // One at once, one at each tick, and at the last perhaps before the look-up.
+    expect(counted.tries).to.be.at.most(counted.ticks + 2);
+  });
+
   it('cancels one batch after the other, and never beside itself', async () => {
     let [underWay, most, done] = [0, 0, 0];
     cancel = async () => {

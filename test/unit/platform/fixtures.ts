@@ -26,17 +26,24 @@ export const shop: PlatformShop = { shopId: 7, domain: 'demo-shop.myshopify.com'
 export const path = '/admin/api/2026-10/graphql.json';
 
 /** A clock that stands still but for its waits, which it remembers; half of every jitter. */
-export function createFakeClock(): Clock & { waitsMs: number[]; advance(ms: number): void } {
+export function createFakeClock(): Clock & {
+  waitsMs: number[];
+  waitSignals: (AbortSignal | undefined)[];
+  advance(ms: number): void;
+} {
   let nowMs = 1_000_000;
   const waitsMs: number[] = [];
+  const waitSignals: (AbortSignal | undefined)[] = [];
   return {
     waitsMs,
+    waitSignals,
     advance(ms) {
       nowMs += ms;
     },
     nowMs: () => nowMs,
-    async wait(ms) {
+    async wait(ms, signal) {
       waitsMs.push(ms);
+      waitSignals.push(signal);
       nowMs += ms;
       return Promise.resolve();
     },

@@ -145,6 +145,7 @@ describe('failures of Shopify that do not pass by themselves are not tried again
     ['403', 403, { errors: 'scope' }, 'unauthorized'],
     ['404', 404, { errors: 'Not Found' }, 'unavailable'],
     ['423, a locked shop', 423, '', 'unavailable'],
+    ['430, taken for an attacker', 430, '', 'unavailable'],
     ['204', 204, '', 'invalid-response'],
     ['ACCESS_DENIED', 200, graphqlError('ACCESS_DENIED'), 'unauthorized'],
     ['SHOP_INACTIVE', 200, graphqlError('SHOP_INACTIVE'), 'unavailable'],

@@ -189,6 +189,18 @@ describe('throttling of the lists', () => {
     expect(clock.waitsMs).to.deep.equal([6_100, 1_900]);
   });
 
+  it('each wait, for the next attempt and for points, ends when the caller gives up, as a worker that is to stop does', async () => {
+    const { platform, clock } = createSubject();
+    const { signal } = new AbortController();
+    onVariants(null).reply(503, '');
+    onVariants(null).reply(200, { ...variantsReply([variantNode(1)], 'c1'), ...costing(602, 102) });
+    onVariants('c1').reply(200, variantsReply([]));
+    await platform.listVariants(shop, null, signal);
+    await platform.listVariants(shop, 'c1', signal);
+    expect(clock.waitsMs).to.deep.equal([100, 7_000]);
+    expect(clock.waitSignals.map((held) => held === signal)).to.deep.equal([true, true]);
+  });
+
   it('a wait past the deadline is not begun: throttled, and the figures are not believed a second time', async () => {
     const { platform, clock } = createSubject();
     onVariants(null).reply(200, { ...variantsReply([variantNode(1)], 'c1'), ...costing(602, 0, 0.001) });

@@ -82,4 +82,19 @@ describe('the opening stock of npm run manage -- materials import', () => {
       );
     });
   }
+
+  const repeated: [string, string, string][] = [
+    ['that is given three times', 'L1:1;L1:2;L1:3', 'levels: The location L1 is given more than once.'],
+    [
+      'that is unknown, and given twice',
+      'X:1;X:2',
+      'levels: The shop has no location X. levels: The location X is given more than once.',
+    ],
+  ];
+  for (const [what, cell, faults] of repeated) {
+    it(`says once what is wrong with a location ${what}`, async () => {
+      const args = await importing('a.csv', `productName,levels\nWax,${cell}\n`);
+      expect(await cli.refusal(args)).to.equal(`Nothing was imported.\nOne line is bad:\n  line 2: ${faults}`);
+    });
+  }
 });

@@ -146,16 +146,6 @@ describe('npm run manage -- materials import', () => {
     ['an unknown location', 'VMAT-1,Wax,,5:1', 'levels: The shop has no location 5.'],
     ['a location given twice', 'VMAT-1,Wax,,70001:1;70001:2', 'levels: The location 70001 is given more than once.'],
     [
-      'a location given three times',
-      'VMAT-1,Wax,,70001:1;70001:2;70001:3',
-      'levels: The location 70001 is given more than once.',
-    ],
-    [
-      'an unknown location given twice',
-      'VMAT-1,Wax,,5:1;5:2',
-      'levels: The shop has no location 5. levels: The location 5 is given more than once.',
-    ],
-    [
       'a level below zero',
       'VMAT-1,Wax,,70001:-1',
       'levels: The quantity at 70001 must be a number from 0 to 1000000000.',

@@ -3,7 +3,6 @@ import type { QueryParameters } from '../../shared/contract/read-query.js';
 import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { Idempotency } from '../../shared/domain/operation.js';
-import { decodeText } from '../http/query.js';
 import type { RouteRequest } from '../http/route.js';
 import { canonicalJson, idempotencyOf } from '../operations/idempotency.js';
 import { entityTag, readIfMatch } from './entity-tag.js';
@@ -18,9 +17,7 @@ export function readIdempotency(request: RouteRequest): Result<Idempotency | und
   if (header === undefined) return succeed(undefined);
   const key = idempotencyKey(String(header));
   if (key === undefined) return badKey;
-  const { caller, method, body, headers } = request;
-  // `%2D` is `-` (RFC 3986 §2.3): a repeat that escapes less or more, as proxies do, still asks for the same.
-  const path = decodeText(request.path) ?? request.path;
+  const { caller, method, path, body, headers } = request;
   // The preferences in one spelling, because proxies may change their order and blanks.
   const preferred = preferenceApplied(readPreferences(headers['prefer'])) ?? '';
   const meaning = [canonicalJson(body), queryMeaning(request.query), preferred, preconditionOf(headers['if-match'])];

@@ -12,8 +12,8 @@ const list = '/v1/raw-materials';
 const material = `${list}/:variantId`;
 const inventory = `${material}/inventory`;
 const history = `${inventory}/history`;
-/** `gid:`, each of its characters escaped or not: some encoders escape the colon and leave the slashes. */
-const gid = '(?:g|%[46]7)(?:i|%[46]9)(?:d|%[46]4)(?::|%3a)';
+/** Some encoders escape the colon and leave the slashes. */
+const gid = 'gid(?::|%3a)';
 const rawGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*$`, 'i');
 /** There is no PATCH of a history, whatever its id. */
 const changeableGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*(?<!/inventory/history)$`, 'i');

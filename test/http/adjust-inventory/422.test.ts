@@ -66,7 +66,7 @@ describe('PATCH /v1/raw-materials/{variantId}/inventory: 422', () => {
   it('an Idempotency-Key is the same where the path of the repeat is escaped otherwise', async () => {
     const shop = await createTestShop(http.database);
     const first: unknown = expectData(await patch(shop, batch(2)), 'batch');
-    const path = inventoryPath(shop.materialIds[0]!).replaceAll('-', '%2D').replace('raw%2Dmaterials', 'raw-materials');
+    const path = inventoryPath(shop.materialIds[0]!).replaceAll('-', '%2D');
     const escaped = { method: 'PATCH', path, key: shop.writeKey, headers: { 'idempotency-key': 'k' } };
     const again = await http.ask({ ...escaped, body: batch(2) });
     expect(expectData(again, 'batch')).to.deep.equal(first);

@@ -11,7 +11,7 @@ import { expectData, expectError, expectFaults } from '../../support/http/reply.
 import { createTestShop } from '../../support/shop/shop.js';
 import type { TestShop } from '../../support/shop/shop.js';
 
-const badTexts = ['%E0%A4%A', '%00', '%ED%A0%80', '%C0%80', '%E2%82', '%zz', '%'];
+const badTexts = ['%E0%A4%A', '%00', '%ED%A0%80', '%C0%80', '%E2%82', '%zz', '%', '%%34%31'];
 
 describe('every path: 400', () => {
   const http = useHttpService();

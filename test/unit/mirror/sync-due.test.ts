@@ -67,4 +67,46 @@ describe('when a mirror is due', () => {
       expect(await run(shop), columns.join()).to.include({ status: 'complete' });
     }
   });
+
+  it('comes first where it was tried the longest ago, and before that where it never was', async () => {
+    const { database } = postgres;
+    const [recent, oldest, never] = [
+      await createConnectedShop(database),
+      await createConnectedShop(database),
+      await createConnectedShop(database),
+    ];
+    for (const [{ id: shopId }, hours] of [[recent, 2] as const, [oldest, 3] as const]) {
+      expect(await takeSync(database, { shopId, token: randomUUID() }, { domain, everyMs: 0 })).to.be.an('object');
+      await database.raw(
+        `UPDATE platform_syncs SET attempted_at = now() - make_interval(hours => ?), lease_until = now()
+         WHERE shop_id = ?`,
+        [hours, shopId],
+      );
+    }
+    const due = await findDueShops(database, { everyMs, limit: 100 });
+    const ours = [recent, oldest, never].map(({ id }) => id);
+    expect(due.filter((id) => ours.includes(id))).to.deep.equal([never.id, oldest.id, recent.id]);
+  });
+
+  it('begins anew, and does not go on, a run that was cut off more than a day after its start', async () => {
+    const { database } = postgres;
+    const shop = await createConnectedShop(database);
+    const { run } = createSync(database);
+    const startedHoursAgo = (hours: number) =>
+      database.raw('UPDATE platform_syncs SET started_at = now() - make_interval(hours => ?) WHERE shop_id = ?', [
+        hours,
+        shop.id,
+      ]);
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
+    onVariants('v1').reply(401, '');
+    expect(await run(shop)).to.include({ status: 'failed' });
+    await startedHoursAgo(23);
+    onVariants('v1').reply(401, '');
+    expect(await run(shop), 'within a day').to.include({ status: 'failed', resumed: true });
+    await startedHoursAgo(25);
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([variantNode(1)]));
+    expect(await run(shop), 'after a day').to.include({ status: 'complete', resumed: false });
+  });
 });

@@ -54,7 +54,7 @@ describe('GET /docs', () => {
     '/docs/swagger-initializer.js',
     '/docs/swagger-ui.css.map',
     '/docs/swagger-ui.css/',
-    '/docs/%73wagger-ui.css',
+    '/docs/swagger%20ui.css',
     '/docs/..%2f..%2fpackage.json',
     '/docs/%2e%2e/%2e%2e/package.json',
     '/docs//etc/passwd',

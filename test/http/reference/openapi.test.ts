@@ -76,7 +76,7 @@ describe('GET /openapi.json', () => {
     });
   }
 
-  for (const other of ['/openapi.json/', '/OPENAPI.json', '/v1/openapi.json', '/openapi%2Ejson', '/openapi']) {
+  for (const other of ['/openapi.json/', '/OPENAPI.json', '/v1/openapi.json', '/openapi.json%20', '/openapi']) {
     it(`${other} is not public`, async () => {
       expectError(await request(http.baseUrl, { path: other }), 'UNAUTHORIZED');
     });

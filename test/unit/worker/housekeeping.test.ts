@@ -15,7 +15,7 @@ describe('the housekeeping of a worker', () => {
   });
 
   /** How often each was done; what it resolves with is up to the test. */
-  function start(sweep?: () => Promise<unknown>) {
+  function start(sweep?: () => Promise<unknown>, leave?: () => Promise<unknown>) {
     const done = { beat: 0, sweep: 0, bury: 0, leave: 0 };
     const count = async (name: keyof typeof done, answer?: () => Promise<unknown>): Promise<void> => {
       done[name] += 1;
@@ -27,7 +27,7 @@ describe('the housekeeping of a worker', () => {
       assertServes: () => undefined,
       beat: () => count('beat'),
       buryGone: () => count('bury'),
-      leave: () => count('leave'),
+      leave: () => count('leave', leave),
     };
     const redis = { rmSweep: () => count('sweep', sweep) } as unknown as Redis;
     const housekeeping = startHousekeeping({ redis, presence, logger: pino({ level: 'silent' }) });
@@ -64,5 +64,20 @@ describe('the housekeeping of a worker', () => {
     await until(() => done.sweep > before + 1, { deadlineMs: soonMsMax, what: 'the sweep after it' });
     end();
     await housekeeping.stop();
+  });
+
+  it('stops where Redis is away and it cannot leave, and waits all the same for the round under way', async () => {
+    let end: () => void = () => undefined;
+    const hang = () => new Promise<void>((resolve) => (end = resolve));
+    const { done, housekeeping } = start(hang, () => Promise.reject(new Error('Connection is closed.')));
+    await until(() => done.sweep > 0, { deadlineMs: soonMsMax, what: 'a sweep that takes long' });
+    let isStopped = false;
+    const stopped = housekeeping.stop().then(() => {
+      isStopped = true;
+    });
+    await new Promise((resolve) => setImmediate(resolve));
+    expect({ left: done.leave, isStopped }).to.deep.equal({ left: 1, isStopped: false });
+    end();
+    await stopped;
   });
 });

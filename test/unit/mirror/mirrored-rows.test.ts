@@ -35,6 +35,7 @@ describe('a mirrored row', () => {
   });
 
   const astral = '\u{1f56f}';
+  const longest = `https://a/${astral.repeat(2_038)}`;
   const cases: [string, Partial<PlatformVariant>, Record<string, unknown>, string[]][] = [
     ['empty texts are null', { title: '', sku: '', vendor: '' }, { variantName: null, sku: null, vendor: null }, []],
     ['absent texts are null', { title: null, sku: null }, { variantName: null, sku: null }, []],
@@ -49,6 +50,7 @@ describe('a mirrored row', () => {
     ['more than six places are rounded', { unitCost: '0.0000005' }, { unitCost: '0.000001' }, []],
     ['a picture that is no address is left out', { imageUrl: 'javascript:alert(1)' }, { imageUrl: null }, ['imageUrl']],
     ['so is an endless address', { imageUrl: `https://a/${'x'.repeat(2_048)}` }, { imageUrl: null }, ['imageUrl']],
+    ['one of 2,048 characters is kept, of whatever length in UTF-16', { imageUrl: longest }, { imageUrl: longest }, []],
   ];
   for (const [title, given, wanted, remarked] of cases) {
     it(title, () => {

@@ -83,20 +83,6 @@ describe('a mirror whose platform fails', () => {
     });
   }
 
-  it('a cursor that is refused after a while makes the run begin anew, at once', async () => {
-    const shop = await createConnectedShop(postgres.database);
-    const { run } = createSync(postgres.database);
-    expectLocations();
-    onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
-    onVariants('v1').reply(401, '');
-    await run(shop);
-    onVariants('v1').reply(200, graphqlError('INVALID_CURSOR'));
-    expectLocations();
-    onVariants(null).reply(200, variantsReply([variantNode(1), variantNode(2)]));
-    expect(await run(shop)).to.include({ status: 'complete', resumed: false });
-    expect(await idsOf(shop.id)).to.deep.equal(['1', '2']);
-  });
-
   it('pages that lead in a circle end the run, with what they held taken in once', async () => {
     const shop = await createConnectedShop(postgres.database);
     const { run } = createSync(postgres.database);

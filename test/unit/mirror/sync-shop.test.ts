@@ -164,23 +164,6 @@ describe('the mirror of a platform', () => {
     }
   });
 
-  it('odd rows come in mended, with a remark, and keep no other out', async () => {
-    const shop = await createConnectedShop(postgres.database);
-    expectLocations();
-    const odd = {
-      price: '-1',
-      title: 'x'.repeat(300),
-      sku: 'a\u0000',
-      product: { ...variantNode(1).product, title: '' },
-    };
-    onVariants(null).reply(200, variantsReply([variantNode(21, odd), variantNode(22)]));
-    const outcome = await createSync(postgres.database).run(shop);
-    expect(outcome).to.include({ status: 'complete', remarkCount: 4 });
-    const { materials } = await readMirror(postgres.database, shop.id);
-    expect(materials.map(({ id }) => id)).to.deep.equal(['21', '22']);
-    expect(materials[0]).to.include({ product_name: 'Product of 21', unit_price: null, variant_name: 'x'.repeat(255) });
-  });
-
   it('a variant that turns up on two pages, since a page changed under way, is there once, as it was last', async () => {
     const shop = await createConnectedShop(postgres.database);
     expectLocations();

@@ -65,4 +65,17 @@ describe("a shop's circuit", () => {
     scope.done();
     expect(clock.waitsMs).to.have.lengthOf(1);
   });
+
+  it('that another call opens meanwhile ends a call with what failed, not with the circuit', async () => {
+    const { platform, clock } = createSubject({ ...limits, attemptsMax: 2 });
+    const wait = clock.wait.bind(clock);
+    clock.wait = async (ms) => {
+      clock.wait = wait;
+      expect(await platform.readLevels(shop, '43')).to.deep.equal({ ok: false, error: 'unavailable' });
+      return wait(ms);
+    };
+    const scope = onShop().post(path).reply(429, '').post(path).times(2).reply(503, '');
+    expect(await platform.readLevels(shop, '42')).to.deep.equal({ ok: false, error: 'throttled' });
+    scope.done();
+  });
 });

@@ -24,7 +24,7 @@ describe('a platform that is there but does not answer', () => {
   });
 
   /** The answer, and what failed on the way. By requests one cannot count: one that is given up may never arrive. */
-  async function read(limits: { attemptTimeoutMs: number; bodyBytesMax?: number }) {
+  async function read(limits: { attemptTimeoutMs: number; deadlineMs?: number; bodyBytesMax?: number }) {
     const domain = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const failed: string[] = [];
     const report = (event: PlatformEvent) => failed.push(event.kind === 'attempt-failed' ? event.error : event.kind);
@@ -37,6 +37,13 @@ describe('a platform that is there but does not answer', () => {
     const { answer, failed } = await read({ attemptTimeoutMs: 20 });
     expect(answer).to.deep.equal({ ok: false, error: 'timeout' });
     expect(failed).to.deep.equal(['timeout', 'timeout', 'timeout']);
+  });
+
+  it('an attempt ends with the whole call, whatever time an attempt may have', async () => {
+    respond = () => undefined;
+    const { answer, failed } = await read({ attemptTimeoutMs: 600_000, deadlineMs: 20 });
+    expect(answer).to.deep.equal({ ok: false, error: 'timeout' });
+    expect(failed).to.deep.equal(['timeout']);
   });
 
   it('a body that never ends in time is a timeout too', async () => {

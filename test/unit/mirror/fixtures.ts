@@ -7,7 +7,14 @@ import type { ShopifyLimits } from '../../../shared/platform/shopify/shopify-cli
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
 import { connectPlatform, platformTokenKey } from '../../support/shop/platform.js';
 import { createSubject } from '../platform/fixtures.js';
-import { locationNode, locationsReply, onLocations } from '../platform/list-fixtures.js';
+import {
+  locationNode,
+  locationsReply,
+  onLocations,
+  onVariants,
+  variantNode,
+  variantsReply,
+} from '../platform/list-fixtures.js';
 
 /** The domain on which `test/unit/platform/fixtures.ts` prepares replies. */
 export const domain = 'demo-shop.myshopify.com';
@@ -42,6 +49,17 @@ export function createSync(database: Database, limits: Partial<ShopifyLimits> = 
 /** The one location of most tests' shops. */
 export function expectLocations(): void {
   onLocations(null).reply(200, locationsReply([locationNode(1)]));
+}
+
+/** A mirror whose run was cut off: it has one page of variants, and goes on at the cursor `v1`. */
+export async function cutOffAtV1(database: Database) {
+  const shop = await createConnectedShop(database);
+  const { run } = createSync(database);
+  expectLocations();
+  onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
+  onVariants('v1').reply(401, '');
+  await run(shop);
+  return { shop, run };
 }
 
 /** The mirrored rows as they stand, without times; and with them, to see that nothing was written. */

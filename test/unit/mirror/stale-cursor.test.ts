@@ -4,7 +4,7 @@ import { listSyncs } from '../../../shared/database/platform-syncs.js';
 import { useDatabase } from '../../support/database/database.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import { onLocations, onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
-import { createConnectedShop, createSync, expectLocations, readMirror } from './fixtures.js';
+import { createConnectedShop, createSync, cutOffAtV1, expectLocations, readMirror } from './fixtures.js';
 
 describe('a mirror that goes on at a cursor of an earlier run', () => {
   shutNetwork();
@@ -13,19 +13,8 @@ describe('a mirror that goes on at a cursor of an earlier run', () => {
   const idsOf = async (shopId: number) => (await readMirror(postgres.database, shopId)).materials.map(({ id }) => id);
   const refusal = { data: null, errors: [{ message: 'no', extensions: { code: 'INVALID_CURSOR' } }] };
 
-  /** One page of variants is in, and the next was refused for a reason that passes. */
-  async function cutOffAtV1() {
-    const shop = await createConnectedShop(postgres.database);
-    const { run } = createSync(postgres.database);
-    expectLocations();
-    onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
-    onVariants('v1').reply(401, '');
-    await run(shop);
-    return { shop, run };
-  }
-
   it('begins anew, at once, where the platform refuses it', async () => {
-    const { shop, run } = await cutOffAtV1();
+    const { shop, run } = await cutOffAtV1(postgres.database);
     onVariants('v1').reply(200, refusal);
     expectLocations();
     onVariants(null).reply(200, variantsReply([variantNode(1), variantNode(2)]));
@@ -34,7 +23,7 @@ describe('a mirror that goes on at a cursor of an earlier run', () => {
   });
 
   it('fails at a later page that is refused: its cursor is of this run, so a new run would fare no better', async () => {
-    const { shop, run } = await cutOffAtV1();
+    const { shop, run } = await cutOffAtV1(postgres.database);
     onVariants('v1').reply(200, variantsReply([variantNode(2)], 'v2'));
     onVariants('v2').reply(200, refusal);
     expect(await run(shop)).to.include({ status: 'failed', problem: 'invalid-response', resumed: true });

@@ -18,7 +18,7 @@ import {
   variantNode,
   variantsReply,
 } from '../platform/list-fixtures.js';
-import { createConnectedShop, createSync, expectLocations, readMirror, readShop } from './fixtures.js';
+import { createConnectedShop, createSync, cutOffAtV1, expectLocations, readMirror, readShop } from './fixtures.js';
 
 describe('a mirror whose platform fails', () => {
   shutNetwork();
@@ -156,12 +156,7 @@ describe('a mirror whose platform fails', () => {
   });
 
   it('a shop that was connected to another platform meanwhile begins anew there', async () => {
-    const shop = await createConnectedShop(postgres.database);
-    const { run } = createSync(postgres.database);
-    expectLocations();
-    onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
-    onVariants('v1').reply(401, '');
-    await run(shop);
+    const { shop, run } = await cutOffAtV1(postgres.database);
     await connectPlatform(postgres.database, shop.id, 'other.myshopify.com', 'token');
     const other = nock('https://other.myshopify.com');
     other.post(path).reply(200, locationsReply([locationNode(5)]));

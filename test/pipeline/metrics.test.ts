@@ -149,9 +149,15 @@ describe('the metrics', () => {
       // otherwise a worker that goes on could be quicker, and the request have an answer.
       await ofApi();
     });
-    await until(async () => (await ofApi()).sum('raw_materials_http_requests_total', gone) === before + 1, {
+    let patches: Sample[] = [];
+    const isCounted = async () => {
+      const scraped = await ofApi();
+      patches = scraped.samples.filter(({ labels }) => labels.method === 'PATCH' && labels.status !== undefined);
+      return scraped.sum('raw_materials_http_requests_total', gone) === before + 1;
+    };
+    await until(isCounted, {
       deadlineMs: soonMsMax,
-      what: 'the request to be counted',
+      what: () => `the request to be counted; counted instead: ${JSON.stringify(patches)}`,
     });
   });
 

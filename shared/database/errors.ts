@@ -87,18 +87,17 @@ export function isRefusalOfRole(error: unknown): boolean {
   return refusalsOfRole.has(code) || code.startsWith(refusedSessionClass);
 }
 
-/** Whether the database is away, or cannot do it for now. Not if it refuses our role, which does not pass by itself. */
-export function isOutage(error: unknown): boolean {
-  return isInfrastructureError(error) && !isRefusalOfRole(error);
-}
-
 /**
- * An outage (`isOutage`) as a sentence for a person: the database could not be reached, or it answered that it cannot
- * do it (a standby, a full disk).
+ * An `isInfrastructureError` as a sentence for a person: the database refuses our role, or it answered that it cannot
+ * do it (a standby, a full disk), or it could not be reached.
  */
 export function outageSentence(error: unknown): string {
-  const what = isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
-  return `The database ${what}: ${reasonWithoutStatement(error)}.`;
+  return `The database ${failureOf(error)}: ${reasonWithoutStatement(error)}.`;
+}
+
+function failureOf(error: unknown): string {
+  if (isRefusalOfRole(error)) return 'refuses us';
+  return isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
 }
 
 /** Whether a statement, or its wait for a lock, took too long. A smaller one, or one without that lock, may succeed. */

@@ -3,7 +3,7 @@ import { exitCodes } from '../runtime/exit-codes.js';
 import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import type { SettingsDeclaration } from '../runtime/settings.js';
-import { isOutage, outageSentence, reasonOf } from './errors.js';
+import { isInfrastructureError, outageSentence, reasonOf } from './errors.js';
 import { migrateDatabase } from './migrate-database.js';
 
 // The entry of `npm run migrate`.
@@ -31,7 +31,7 @@ try {
     process.stderr.write(`${migrated.problem}\n`);
   }
 } catch (error) {
-  const isAway = isOutage(error);
-  process.exitCode = isAway ? exitCodes.unavailable : exitCodes.fault;
-  process.stderr.write(`${isAway ? outageSentence(error) : `The migration failed: ${reasonOf(error)}`}\n`);
+  const isOutage = isInfrastructureError(error);
+  process.exitCode = isOutage ? exitCodes.unavailable : exitCodes.fault;
+  process.stderr.write(`${isOutage ? outageSentence(error) : `The migration failed: ${reasonOf(error)}`}\n`);
 }

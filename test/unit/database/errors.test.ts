@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isInfrastructureError, isOutage, outageSentence } from '../../../shared/database/errors.js';
+import { isInfrastructureError, outageSentence } from '../../../shared/database/errors.js';
 
 const withCode = (code: string, constraint?: string) => Object.assign(new Error('from Postgres'), { code, constraint });
 
@@ -58,17 +58,12 @@ describe('an error of the database', () => {
     });
   }
 
-  it('is an outage where it may pass by itself, which a refusal of our role does not', () => {
-    expect(isOutage(withCode('ECONNREFUSED'))).to.equal(true);
-    expect(isOutage(withCode('25006'))).to.equal(true);
-    expect(isOutage(withCode('28P01'))).to.equal(false);
-    expect(isOutage(withCode('42601'))).to.equal(false);
-  });
-
-  it('says of an outage whether the server answered, without the statement that Knex puts before', () => {
+  it('is told with whether the server answered, and refuses us, without the statement that Knex puts before', () => {
     const answer = Object.assign(new Error('SELECT 1 - the disk is full'), { severity: 'ERROR' });
     expect(outageSentence(answer)).to.equal('The database could not do it: the disk is full.');
     const refused = new Error('connect ECONNREFUSED 127.0.0.1:1');
     expect(outageSentence(refused)).to.equal('The database could not be reached: connect ECONNREFUSED 127.0.0.1:1.');
+    const denied = Object.assign(new Error('SELECT 1 - permission denied'), { code: '42501', severity: 'ERROR' });
+    expect(outageSentence(denied)).to.equal('The database refuses us: permission denied.');
   });
 });

@@ -99,15 +99,15 @@ describe('npm run migrate', () => {
       .and.not.contain('p4ss');
   });
 
-  it('ends with 70 where the database will not have its role, which does not pass by itself', async () => {
+  it('ends with 69 where the database will not have its role, and says that it refuses', async () => {
     const { url } = await testPostgres();
     const missing = url.replace(/:[^:@]*@/, '@');
     const { code, stderr } = await runMigrate(missing);
-    expect(code, 'its socket does not keep it').to.equal(70);
-    expect(stderr).to.match(/^The migration failed: SASL: .* client password must be a string$/m);
+    expect(code, 'its socket does not keep it').to.equal(69);
+    expect(stderr).to.match(/^The database refuses us: SASL: .* client password must be a string\.$/m);
     const wrong = await runMigrate(url.replace(/:[^:@]*@/, ':wr0ng@'));
-    expect(wrong.code).to.equal(70);
-    expect(wrong.stderr).to.match(/^The migration failed: password authentication failed for user "\w+"$/m);
+    expect(wrong.code).to.equal(69);
+    expect(wrong.stderr).to.match(/^The database refuses us: password authentication failed for user "\w+"\.$/m);
   });
 
   it('ends with 69 where the database takes no writes, and does not say that it could not be reached', async () => {

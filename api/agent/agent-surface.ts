@@ -5,12 +5,13 @@ import {
   WebStandardStreamableHTTPServerTransport,
 } from '@modelcontextprotocol/server';
 import type { McpServer } from '@modelcontextprotocol/server';
+import { isJsonObject } from '../../shared/contract/json-object.js';
 import type { AgentSurface } from '../agent-exchange.js';
 import { createMcpServer } from './mcp-server.js';
 import type { McpServerDeps } from './mcp-server.js';
 import { withPlainFault } from './protocol-fault.js';
 
-export type AgentSurfaceDeps = Omit<McpServerDeps, 'caller'>;
+export type AgentSurfaceDeps = Omit<McpServerDeps, 'caller' | 'sentArguments'>;
 
 /**
  * The Model Context Protocol over Streamable HTTP, stateless (contract §1 `/mcp`). Each message is answered by a server
@@ -31,7 +32,7 @@ export function createAgentSurface(deps: AgentSurfaceDeps): AgentSurface {
     const response = await answer(
       protocolRequest(headers),
       message,
-      () => createMcpServer({ ...deps, caller }),
+      () => createMcpServer({ ...deps, caller, sentArguments: sentArguments(message) }),
       onerror,
     );
     // This is how the library reports a fault of ours or its own; thrown, it is logged and answered as any other.
@@ -63,6 +64,10 @@ async function answer(
   } finally {
     await server.close();
   }
+}
+
+function sentArguments(message: { params?: unknown }): unknown {
+  return isJsonObject(message.params) ? message.params['arguments'] : undefined;
 }
 
 /**

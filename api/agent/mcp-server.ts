@@ -12,6 +12,8 @@ import { tools } from './tools.js';
 export interface McpServerDeps {
   services: Services;
   caller: Caller;
+  /** Of the call of a tool, as they were sent: the library's copy of them lacks a `__proto__`, which is to be refused. */
+  sentArguments: unknown;
   /** Logs a fault and returns its answer, which shows nothing of the fault itself. */
   answerFault: (error: unknown, about: { requestId: string; route: string }) => Refusal;
 }
@@ -35,7 +37,7 @@ export function createMcpServer(deps: McpServerDeps): McpServer {
   mcp.server.setRequestHandler('tools/list', () => ({
     tools: tools.filter((tool) => tool.scope === 'read' || scope === 'write').map(({ published }) => published),
   }));
-  mcp.server.setRequestHandler('tools/call', ({ params }) => callTool(deps, params.name, params.arguments));
+  mcp.server.setRequestHandler('tools/call', ({ params }) => callTool(deps, params.name));
   return mcp;
 }
 
@@ -43,9 +45,8 @@ export function createMcpServer(deps: McpServerDeps): McpServer {
 const toolsFreshMs = 300_000;
 
 async function callTool(
-  { services, caller, answerFault }: McpServerDeps,
+  { services, caller, sentArguments: args = {}, answerFault }: McpServerDeps,
   name: string,
-  args: unknown = {},
 ): Promise<CallToolResult> {
   const tool = tools.find(({ published }) => published.name === name);
   // An unknown tool is a misuse of the protocol, not a fault of a tool (MCP §Tools, "Error Handling").

@@ -3,7 +3,9 @@ import { useHttpService } from '../../support/http/http-service.js';
 import type { Answer } from '../../support/http/http.js';
 import { request } from '../../support/http/http.js';
 import { startOwnTime } from '../../support/time/own-time.js';
+import { expectUntouched } from '../../support/shop/footprint.js';
 import { createTestShop } from '../../support/shop/shop.js';
+import type { TestShop } from '../../support/shop/shop.js';
 
 const revision = 'io.modelcontextprotocol/protocolVersion';
 const envelope = {
@@ -31,11 +33,12 @@ function isToolError(text: string): boolean {
 
 describe('POST /mcp: hostile messages', () => {
   const http = useHttpService();
+  let shop: TestShop;
   let key = '';
   let materialId = '';
 
   before('a shop', async () => {
-    const shop = await createTestShop(http.database);
+    shop = await createTestShop(http.database);
     key = shop.writeKey;
     materialId = shop.materialIds[0] ?? '';
   });
@@ -216,6 +219,24 @@ describe('POST /mcp: hostile messages', () => {
     ]) {
       const { text: answer } = await post(spoilt);
       expect(isToolError(answer), spoilt).to.equal(true);
+    }
+  });
+
+  it('__proto__ beside good arguments is refused, as any name that is not known, and nothing is booked', async () => {
+    const good = call('adjust_inventory', {
+      variantId: materialId,
+      updates: [{ locationId: shop.locationIds[0], delta: 1 }],
+    });
+    const spoil = (message: object) => JSON.stringify(message).replace('"updates"', '"__proto__":{},"updates"');
+    const answers = await expectUntouched(http, shop.shopId, async () => [
+      await post(spoil(good)),
+      await post(spoil(modern(good)), { ...modernHeaders, 'mcp-name': 'adjust_inventory' }),
+    ]);
+    for (const { text } of answers) {
+      expect(isToolError(text), text).to.equal(true);
+      const { result } = JSON.parse(text) as { result: { content: [{ text: string }] } };
+      const { error } = JSON.parse(result.content[0].text) as { error: { details: object[] } };
+      expect(error.details).to.deep.equal([{ path: '/__proto__', message: 'Is not a known field here.' }]);
     }
   });
 });

@@ -24,6 +24,8 @@ describe('every path: 408', () => {
         expectError(answer, 'REQUEST_TIMEOUT');
         expect(answer.headers['connection']).to.equal('close');
       }
+      // The key is known before a body is awaited, and its request has taken a point.
+      expect(answers.map(({ headers }) => 'ratelimit' in headers)).to.deep.equal([false, true]);
     });
   });
 });

@@ -1,5 +1,6 @@
 import { successSchema } from '../../shared/contract/envelope.js';
 import type { Schema } from '../../shared/contract/published-formats.js';
+import { wholeObject } from '../../shared/contract/whole-object.js';
 import { docsFileNames } from './docs-assets.js';
 import type { ErrorResponses } from './error-responses.js';
 import { headerRefs } from './headers.js';
@@ -9,10 +10,7 @@ import { replyExamples } from './reply-examples.js';
 
 const statusSchema = {
   title: 'Status',
-  type: 'object',
-  required: ['status'],
-  properties: { status: { type: 'string', enum: ['ok', 'ready'] } },
-  additionalProperties: false,
+  ...wholeObject({ status: { type: 'string', enum: ['ok', 'ready'] } }),
 } as const;
 
 const fileHeaders = ['X-Request-Id', 'Cache-Control', 'File-ETag', 'Vary'] as const;

@@ -1,36 +1,27 @@
 import { statusByCode } from '../domain/errors.js';
 import type { ErrorCode } from '../domain/errors.js';
+import { wholeObject } from './whole-object.js';
 
 /** `meta.apiVersion` of every answer (spec §Success envelope). */
 export const apiVersion = '1.0';
 
 const metaSchema = {
   title: 'Meta',
-  type: 'object',
-  required: ['requestId', 'apiVersion'],
-  properties: {
+  ...wholeObject({
     requestId: { type: 'string', format: 'uuid', description: 'Also in the X-Request-Id header.' },
     apiVersion: { const: apiVersion },
-  },
-  additionalProperties: false,
+  }),
 } as const;
 
 /** The body of every 200 around the schema of its `data` (spec §Success envelope). */
 export function successSchema<const Data extends object>(data: Data) {
-  return {
-    type: 'object',
-    required: ['data', 'meta'],
-    properties: { data, meta: metaSchema },
-    additionalProperties: false,
-  } as const;
+  return wholeObject({ data, meta: metaSchema });
 }
 
 /** The body of every request-level error (contract §2). */
 export const errorSchema = {
   title: 'Error',
-  type: 'object',
-  required: ['error', 'meta'],
-  properties: {
+  ...wholeObject({
     error: {
       type: 'object',
       required: ['code', 'message'],
@@ -43,23 +34,19 @@ export const errorSchema = {
           description: 'Only on validation errors and on batches whose rows all failed alike.',
           items: {
             title: 'ErrorDetail',
-            type: 'object',
-            required: ['path', 'message'],
-            properties: {
+            ...wholeObject({
               path: {
                 type: 'string',
                 description:
                   'A JSON Pointer into the body, empty for the whole of it, or the name of a parameter or header.',
               },
               message: { type: 'string' },
-            },
-            additionalProperties: false,
+            }),
           },
         },
       },
       additionalProperties: false,
     },
     meta: metaSchema,
-  },
-  additionalProperties: false,
+  }),
 } as const;

@@ -2,7 +2,7 @@ import type { ApplySnapshot, ExecutedRecord } from '../database/apply-read.js';
 import type { ApplyWrites, OperationRecord } from '../database/apply-write.js';
 import { materialIdKind, noSuchMaterial } from '../domain/material-id.js';
 import type { MaterialRef, Operation, OperationOutcome, OperationResult } from '../domain/operation.js';
-import { foldOperation, levelWrites, openMaterial } from './material-state.js';
+import { foldOperation, isChanged, levelWrites, openMaterial } from './material-state.js';
 import type { MaterialState } from './material-state.js';
 import { operationExpiryMs } from './time-limits.js';
 
@@ -125,7 +125,7 @@ function collectWrites(writes: ApplyWrites, state: MaterialState): void {
   const { shopId, materialId, total, fields, snapshot } = state;
   writes.levels.push(...levelWrites(state));
   writes.entries.push(...state.entries);
-  if (state.stockChanged || state.fieldsChanged) writes.totals.push({ shopId, materialId, total, atMs: snapshot.atMs });
+  if (isChanged(state)) writes.totals.push({ shopId, materialId, total, atMs: snapshot.atMs });
   if (state.fieldsChanged && fields !== undefined) writes.materials.push({ shopId, ...fields });
 }
 

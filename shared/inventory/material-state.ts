@@ -19,7 +19,6 @@ export interface MaterialState extends MaterialRef {
   entries: LedgerEntry[];
   /** Set where one of the operations updates its fields. */
   fields: VersionedMaterial | undefined;
-  stockChanged: boolean;
   fieldsChanged: boolean;
 }
 
@@ -32,7 +31,6 @@ export function openMaterial(ref: MaterialRef, snapshot: MaterialSnapshot): Mate
     touchedLevels: new Map(),
     entries: [],
     fields: snapshot.fields,
-    stockChanged: false,
     fieldsChanged: false,
   };
 }
@@ -84,7 +82,6 @@ function foldRow(state: MaterialState, operation: Operation, row: AdjustmentRow,
   const after = { ...before, quantity: applied.level, sequence: before.sequence + 1 };
   state.touchedLevels.set(row.locationId, after);
   state.total += applied.applied;
-  state.stockChanged = true;
   const { id: levelId, sequence } = after;
   const { atMs } = state.snapshot;
   state.entries.push({ shopId: state.shopId, levelId, sequence, atMs, operation, rowIndex, row, applied });
@@ -113,8 +110,7 @@ function foldUpdate(
   }
   const { material, version } = state.fields;
   // If nothing has changed, `updatedAt` stays that of the last change.
-  const updatedAt =
-    state.stockChanged || state.fieldsChanged ? new Date(state.snapshot.atMs).toISOString() : material.updatedAt;
+  const updatedAt = isChanged(state) ? new Date(state.snapshot.atMs).toISOString() : material.updatedAt;
   return { kind: 'updated', material: { ...material, inventoryQuantity: toUnits(state.total), updatedAt }, version };
 }
 
@@ -127,6 +123,11 @@ function foldTotal(state: MaterialState, operation: Operation, target: number): 
   if (outcome.ok) return undefined;
   const { message } = outcome;
   return { kind: 'rejected', code: 'INVALID_INPUT', message, details: [{ path: '/inventoryQuantity', message }] };
+}
+
+/** Whether a row was booked, even one that left its level as it was, or a field has another value. */
+export function isChanged({ touchedLevels, fieldsChanged }: MaterialState): boolean {
+  return touchedLevels.size > 0 || fieldsChanged;
 }
 
 /** The levels that the operations leave changed, sorted by location. */

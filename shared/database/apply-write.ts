@@ -4,6 +4,7 @@ import type { Idempotency, MaterialRef, Operation, OperationOutcome } from '../d
 import type { Micros } from '../domain/quantity.js';
 import { fieldQueries } from './apply-fields.js';
 import type { WrittenMaterial } from './apply-fields.js';
+import type { LevelSnapshot } from './apply-read.js';
 import { toOutcome } from './outcome-rows.js';
 import { arraysOf, namesOf, unnestFrom } from './array-columns.js';
 import type { ArrayColumn } from './array-columns.js';
@@ -11,12 +12,8 @@ import { booleans, decimals, integers, moments, texts, uuids } from './array-lit
 
 // The second message of the apply step: everything that it changes, in as few statements as it takes.
 
-export interface LevelWrite extends MaterialRef {
+export interface LevelWrite extends MaterialRef, LevelSnapshot {
   locationId: string;
-  id: string;
-  exists: boolean;
-  quantity: Micros;
-  sequence: number;
   atMs: number;
 }
 

@@ -1,5 +1,5 @@
 import { createConnection } from 'node:net';
-import type { BackendKey } from './raw-connection.js';
+import type { Client } from 'pg';
 
 /**
  * Says that a connection is there to cancel another session's statement (Postgres, "Message Formats", CancelRequest).
@@ -13,9 +13,12 @@ const waitMsMax = 2_000;
  * what came of it; if it cannot be reached, nothing happens. Harmless for a session that is gone: nobody else has its
  * key, even behind a pooler.
  */
-export function cancelStatement({ host, port, processId, secretKey }: BackendKey): void {
+export function cancelStatement(connection: Client): void {
+  const { host, port } = connection;
+  // The session's key, as the server gave it when the connection was opened; node-postgres does not type it.
+  const { processID, secretKey } = connection as unknown as { processID: number; secretKey: number };
   const request = Buffer.alloc(requestBytes);
-  [requestBytes, cancelRequestCode, processId, secretKey].forEach((number, index) =>
+  [requestBytes, cancelRequestCode, processID, secretKey].forEach((number, index) =>
     request.writeInt32BE(number, index * 4),
   );
   const socket = host.startsWith('/') ? createConnection(`${host}/.s.PGSQL.${port}`) : createConnection(port, host);

@@ -40,18 +40,3 @@ interface Protocol {
 function protocolOf(connection: Client): Protocol {
   return (connection as unknown as { connection: Protocol }).connection;
 }
-
-/** The key of a session, by which another connection may cancel what it is doing. */
-export interface BackendKey {
-  /** A name, an address, or the folder of a socket. */
-  host: string;
-  port: number;
-  processId: number;
-  secretKey: number;
-}
-
-/** As the server gave it when the connection was opened. */
-export function backendKeyOf(connection: Client): BackendKey {
-  const { processID, secretKey } = connection as unknown as { processID: number; secretKey: number };
-  return { host: connection.host, port: connection.port, processId: processID, secretKey };
-}

@@ -1,7 +1,7 @@
 import { cancelStatement } from './cancel-statement.js';
 import type { Database } from './connect.js';
 import { isOverstay } from './errors.js';
-import { backendKeyOf, connectionPool } from './raw-connection.js';
+import { connectionPool } from './raw-connection.js';
 
 /**
  * Runs a statement that may meet a row that another session is changing, in a transaction of its own, which is READ
@@ -25,7 +25,7 @@ export async function runReadCommitted<Row extends object>(
       if (isOverstay(error)) {
         overstay = error;
         // Otherwise it goes on waiting for its lock: what is tried again every minute would leave a session each time.
-        cancelStatement(backendKeyOf(await connectionPool(transaction).acquireConnection()));
+        cancelStatement(await connectionPool(transaction).acquireConnection());
       }
       throw error;
     });

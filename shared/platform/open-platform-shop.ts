@@ -17,7 +17,7 @@ export function openPlatformShop(
   tokenCipher: TokenCipher | undefined,
 ): { ok: true; platformShop: PlatformShop } | { ok: false; error: 'not-connected' | 'token-unreadable' } {
   if (platform === null) return { ok: false, error: 'not-connected' };
-  const opened = tokenCipher?.open(platform.tokenSealed, id);
-  if (opened?.ok !== true) return { ok: false, error: 'token-unreadable' };
-  return { ok: true, platformShop: { shopId: id, domain: platform.domain, accessToken: opened.token } };
+  const accessToken = tokenCipher?.open(platform.tokenSealed, id);
+  if (accessToken === undefined) return { ok: false, error: 'token-unreadable' };
+  return { ok: true, platformShop: { shopId: id, domain: platform.domain, accessToken } };
 }

@@ -3,8 +3,8 @@ import { createCipheriv, createDecipheriv, randomBytes } from 'node:crypto';
 export interface TokenCipher {
   /** The token as it may be stored: different each time, of use only to the same shop and key. */
   seal(token: string, shopId: number): Buffer;
-  /** The token in clear; `unreadable` when it was sealed with another key or for another shop, or was altered. */
-  open(sealed: Buffer, shopId: number): { ok: true; token: string } | { ok: false; error: 'unreadable' };
+  /** The token in clear; undefined when it was sealed with another key or for another shop, or was altered. */
+  open(sealed: Buffer, shopId: number): string | undefined;
 }
 
 /**
@@ -24,7 +24,7 @@ export function createTokenCipher(key: string): TokenCipher {
       return Buffer.concat([Buffer.of(version), nonce, cipher.getAuthTag(), ciphertext]);
     },
     open(sealed, shopId) {
-      if (sealed.length < headBytes || sealed[0] !== version) return { ok: false, error: 'unreadable' };
+      if (sealed.length < headBytes || sealed[0] !== version) return undefined;
       const decipher = createDecipheriv(algorithm, keyBytes, sealed.subarray(1, 1 + nonceBytes), {
         authTagLength: tagBytes,
       });
@@ -32,10 +32,10 @@ export function createTokenCipher(key: string): TokenCipher {
       decipher.setAuthTag(sealed.subarray(1 + nonceBytes, headBytes));
       const clear = decipher.update(sealed.subarray(headBytes));
       try {
-        return { ok: true, token: Buffer.concat([clear, decipher.final()]).toString('utf8') };
+        return Buffer.concat([clear, decipher.final()]).toString('utf8');
       } catch {
         // final() throws for one reason only: the tag does not fit.
-        return { ok: false, error: 'unreadable' };
+        return undefined;
       }
     },
   };

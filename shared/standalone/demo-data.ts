@@ -173,10 +173,8 @@ async function connectPlatform(
   { platformUrl: domain, platformTokenKey }: DemoOptions,
 ): Promise<void> {
   const cipher = createTokenCipher(platformTokenKey);
-  if (shop.platform?.domain === domain) {
-    const opened = cipher.open(shop.platform.tokenSealed, shop.id);
-    if (opened.ok && opened.token === standInAccessToken) return;
-  }
+  const { platform } = shop;
+  if (platform?.domain === domain && cipher.open(platform.tokenSealed, shop.id) === standInAccessToken) return;
   const tokenSealed = cipher.seal(standInAccessToken, shop.id);
   await updateShop(database, shop.id, { platform: { domain, tokenSealed } });
 }

@@ -54,13 +54,13 @@ describe('npm run manage', () => {
       const { id, platform } = JSON.parse(created.stdout) as { id: number; platform: unknown };
       expect(platform).to.deep.equal({ domain: 'p.myshopify.com' });
       expect(created.stdout + created.stderr).to.not.contain(token);
-      expect(await openedToken(id)).to.deep.equal({ ok: true, token });
+      expect(await openedToken(id)).to.equal(token);
       await cli.answer(['shops', 'set', String(id), '--platform-domain', 'q.myshopify.com'], {
         PLATFORM_TOKEN: 'other',
       });
-      expect(await openedToken(id)).to.deep.equal({ ok: true, token: 'other' });
+      expect(await openedToken(id)).to.equal('other');
       await cli.answer(['shops', 'set', String(id), '--platform-token-stdin'], {}, 'third');
-      expect(await openedToken(id)).to.deep.equal({ ok: true, token: 'third' });
+      expect(await openedToken(id)).to.equal('third');
       expect((await findShop(database, id))?.platform?.domain).to.equal('q.myshopify.com');
       expect(await cli.answer(['shops', 'set', String(id), '--no-platform'])).to.have.property('platform', null);
     });

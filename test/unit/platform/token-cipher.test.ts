@@ -4,20 +4,19 @@ import { createTokenCipher, tokenKeyProblem } from '../../../shared/platform/tok
 
 const key = randomBytes(32).toString('hex');
 const token = 'token-of-the-shop';
-const unreadable = { ok: false, error: 'unreadable' };
 
 describe('the cipher for platform tokens', () => {
   it('a sealed token opens for its shop, whatever it holds', () => {
     const cipher = createTokenCipher(key);
     for (const text of [token, '', 'tökén ☃', 'x'.repeat(10_000)]) {
-      expect(cipher.open(cipher.seal(text, 7), 7)).to.deep.equal({ ok: true, token: text });
+      expect(cipher.open(cipher.seal(text, 7), 7)).to.equal(text);
     }
   });
 
   it('the key may be written in hexadecimal or in base64', () => {
     const bytes = randomBytes(32);
     const sealed = createTokenCipher(bytes.toString('hex')).seal(token, 7);
-    expect(createTokenCipher(bytes.toString('base64')).open(sealed, 7)).to.deep.equal({ ok: true, token });
+    expect(createTokenCipher(bytes.toString('base64')).open(sealed, 7)).to.equal(token);
   });
 
   it('no two sealings are alike and none shows the token', () => {
@@ -29,12 +28,12 @@ describe('the cipher for platform tokens', () => {
 
   it("another shop's sealed token does not open", () => {
     const cipher = createTokenCipher(key);
-    expect(cipher.open(cipher.seal(token, 7), 8)).to.deep.equal(unreadable);
+    expect(cipher.open(cipher.seal(token, 7), 8)).to.equal(undefined);
   });
 
   it('another key does not open it', () => {
     const sealed = createTokenCipher(key).seal(token, 7);
-    expect(createTokenCipher(randomBytes(32).toString('hex')).open(sealed, 7)).to.deep.equal(unreadable);
+    expect(createTokenCipher(randomBytes(32).toString('hex')).open(sealed, 7)).to.equal(undefined);
   });
 
   it('a change of any single bit is seen: version, nonce, tag or ciphertext', () => {
@@ -43,7 +42,7 @@ describe('the cipher for platform tokens', () => {
     for (let bit = 0; bit < bytes.length * 8; bit++) {
       const altered = Buffer.from(bytes);
       altered.writeUInt8(altered.readUInt8(bit >> 3) ^ (1 << (bit & 7)), bit >> 3);
-      expect(cipher.open(altered, 7), `bit ${bit}`).to.deep.equal(unreadable);
+      expect(cipher.open(altered, 7), `bit ${bit}`).to.equal(undefined);
     }
   });
 
@@ -51,11 +50,11 @@ describe('the cipher for platform tokens', () => {
     const cipher = createTokenCipher(key);
     const sealed = cipher.seal(token, 7);
     for (let length = 0; length < sealed.length; length++) {
-      expect(cipher.open(sealed.subarray(0, length), 7), `cut to ${length}`).to.deep.equal(unreadable);
+      expect(cipher.open(sealed.subarray(0, length), 7), `cut to ${length}`).to.equal(undefined);
     }
     const zero = Buffer.alloc(1);
     for (const bytes of [Buffer.concat([sealed, zero]), Buffer.concat([zero, sealed]), Buffer.from(token), zero]) {
-      expect(cipher.open(bytes, 7), bytes.toString('hex')).to.deep.equal(unreadable);
+      expect(cipher.open(bytes, 7), bytes.toString('hex')).to.equal(undefined);
     }
   });
 

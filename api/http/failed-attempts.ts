@@ -20,6 +20,11 @@ const windowMs = 60_000;
 /** Some megabytes at most; beyond that, the address that was asked about the longest ago is forgotten. */
 const addressesMax = 20_000;
 
+interface FailureWindow {
+  failures: number;
+  endsAtMs: number;
+}
+
 /** The look-ups of an address that are under way, and what tells those who wait for a place. */
 interface UnderWay {
   count: number;
@@ -29,14 +34,17 @@ interface UnderWay {
 
 /** @param nowMs a monotonic clock */
 export function createFailedAttempts(nowMs: () => number = () => performance.now()): FailedAttempts {
-  const windows = new LRUCache<string, { failures: number; endsAtMs: number }>({ max: addressesMax });
+  const windows = new LRUCache<string, FailureWindow>({ max: addressesMax });
   /** Holds no address without a look-up. */
   const lookUps = new Map<string, UnderWay>();
 
-  const failuresOf = (address: string) => {
-    const current = windows.get(address);
-    return current === undefined || current.endsAtMs <= nowMs() ? 0 : current.failures;
-  };
+  /** The window under way, if the address has failed in it. */
+  function windowOf(address: string, now: number): FailureWindow | undefined {
+    const latest = windows.get(address);
+    return latest !== undefined && latest.endsAtMs > now ? latest : undefined;
+  }
+
+  const failuresOf = (address: string) => windowOf(address, nowMs())?.failures ?? 0;
 
   function end(address: string, underWay: UnderWay): void {
     underWay.count -= 1;
@@ -51,17 +59,15 @@ export function createFailedAttempts(nowMs: () => number = () => performance.now
   return {
     note(address) {
       const now = nowMs();
-      const current = windows.get(address);
-      if (current === undefined || current.endsAtMs <= now)
-        windows.set(address, { failures: 1, endsAtMs: now + windowMs });
+      const current = windowOf(address, now);
+      if (current === undefined) windows.set(address, { failures: 1, endsAtMs: now + windowMs });
       else current.failures += 1;
     },
     blockedForSeconds(address) {
-      const current = windows.get(address);
-      const leftMs = (current?.endsAtMs ?? 0) - nowMs();
-      return current !== undefined && current.failures >= failuresMax && leftMs > 0
-        ? Math.ceil(leftMs / 1_000)
-        : undefined;
+      const now = nowMs();
+      const current = windowOf(address, now);
+      if (current === undefined || current.failures < failuresMax) return undefined;
+      return Math.ceil((current.endsAtMs - now) / 1_000);
     },
     begin(address) {
       const underWay = lookUps.get(address) ?? { count: 0, ...newEnd() };

@@ -13,9 +13,8 @@ const operationsEveryMs = 60_000;
 const operationBatch = { keptMs: operationsKeptMs, batchSize: 2_000 };
 /** A round looks at every facet, at most 10,000 of them a second. */
 const facetsEveryMs = 600_000;
-const facetBatchSize = 1_000;
 /** How long a facet without materials is kept: an import makes its facets minutes before it uses them. */
-const facetRestMs = 3_600_000;
+const facetBatch = { restMs: 3_600_000, batchSize: 1_000 };
 /** A pause between two batches leaves Postgres to the lanes: at most 20,000 operations a second. */
 const pauseMs = 100;
 
@@ -26,16 +25,14 @@ export function startPruning({ database, logger }: { database: Database; logger:
       operationsEveryMs,
       async (signal) => {
         for (const prune of [pruneOperations, pruneOperationsAhead]) {
-          await inBatches<string>((after) => prune(database, { ...operationBatch, ...(after && { after }) }))(signal);
+          await inBatches<string>(signal, (after) => prune(database, { ...operationBatch, after }));
         }
       },
       logRecurring(logger, 'Old operations could not be deleted.', reasonOf),
     ),
     periodically(
       facetsEveryMs,
-      inBatches<number>((after) =>
-        pruneFacets(database, { restMs: facetRestMs, batchSize: facetBatchSize, ...(after && { after }) }),
-      ),
+      (signal) => inBatches<number>(signal, (after) => pruneFacets(database, { ...facetBatch, after })),
       logRecurring(logger, 'Facets without materials could not be deleted.', reasonOf),
     ),
   ];
@@ -47,14 +44,15 @@ export function startPruning({ database, logger }: { database: Database; logger:
 }
 
 /** @param prune prunes a batch; resolves with where it ended, or with undefined if there is no more */
-function inBatches<Last>(prune: (after?: Last) => Promise<Last | undefined>): (signal: AbortSignal) => Promise<void> {
-  return async (signal) => {
-    let after: Last | undefined;
-    while (!signal.aborted) {
-      after = await prune(after);
-      if (after === undefined) return;
-      // A stop ends the pause.
-      await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
-    }
-  };
+async function inBatches<Last>(
+  signal: AbortSignal,
+  prune: (after: Last | undefined) => Promise<Last | undefined>,
+): Promise<void> {
+  let after: Last | undefined;
+  while (!signal.aborted) {
+    after = await prune(after);
+    if (after === undefined) return;
+    // A stop ends the pause.
+    await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
+  }
 }

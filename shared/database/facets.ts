@@ -108,7 +108,7 @@ function facetsSql({ usageFilter, originFilter, vendorFilter }: ListFilters): st
  */
 export async function pruneFacets(
   database: Database,
-  { restMs, batchSize, after = 0 }: { restMs: number; batchSize: number; after?: number },
+  { restMs, batchSize, after = 0 }: { restMs: number; batchSize: number; after?: number | undefined },
 ): Promise<number | undefined> {
   const rows = await runReadCommitted<{ last_id: number | null; looked: number }>(
     database,

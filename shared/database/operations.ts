@@ -120,7 +120,7 @@ export interface OperationBatch {
   /**
    * What the batch before returned: from the start, the scan would pass over all deleted rows until the next vacuum.
    */
-  after?: string;
+  after?: string | undefined;
 }
 
 /**

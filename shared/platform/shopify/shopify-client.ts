@@ -74,24 +74,16 @@ export function createShopifyClient(deps: ShopifyClientDeps): {
 } {
   const { allowLoopback, report = () => undefined, clock = systemClock } = deps;
   const limits = { ...defaultLimits, ...deps.limits };
-  const circuits = new LRUCache<number, CircuitBreaker>({ max: shopsMax });
-  const throttles = new LRUCache<number, Throttle>({ max: shopsMax });
-
-  function circuitOf(shopId: number): CircuitBreaker {
-    const known = circuits.get(shopId);
-    if (known !== undefined) return known;
-    const { failuresToOpen, coolDownMs } = limits;
-    const onChange = (state: 'opened' | 'closed'): void => report({ kind: `circuit-${state}`, shopId });
-    const circuit = createCircuitBreaker({ failuresToOpen, coolDownMs, nowMs: () => clock.nowMs(), onChange });
-    circuits.set(shopId, circuit);
-    return circuit;
-  }
-
-  function throttleOf(shopId: number): Throttle {
-    const throttle = throttles.get(shopId) ?? createThrottle(() => clock.nowMs());
-    throttles.set(shopId, throttle);
-    return throttle;
-  }
+  const nowMs = () => clock.nowMs();
+  const circuits = new LRUCache<number, CircuitBreaker>({
+    max: shopsMax,
+    memoMethod: (shopId) => {
+      const { failuresToOpen, coolDownMs } = limits;
+      const onChange = (state: 'opened' | 'closed'): void => report({ kind: `circuit-${state}`, shopId });
+      return createCircuitBreaker({ failuresToOpen, coolDownMs, nowMs, onChange });
+    },
+  });
+  const throttles = new LRUCache<number, Throttle>({ max: shopsMax, memoMethod: () => createThrottle(nowMs) });
 
   return {
     begin(shop, { use = 'live', signal } = {}) {
@@ -101,8 +93,8 @@ export function createShopifyClient(deps: ShopifyClientDeps): {
       const context: CallContext = {
         shop,
         endpoint,
-        circuit: circuitOf(shop.shopId),
-        throttle: throttleOf(shop.shopId),
+        circuit: circuits.memo(shop.shopId),
+        throttle: throttles.memo(shop.shopId),
         limits,
         clock,
         report,

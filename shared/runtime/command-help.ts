@@ -23,13 +23,12 @@ export function takeNoArguments(command: string, purpose: string, declared: Sett
 
 /** What a command takes from the environment, for its help: a heading, and a line for each setting. */
 export function environmentHelp(declared: SettingsDeclaration): string {
-  const names = Object.keys(declared);
-  const width = Math.max(...names.map(({ length }) => length)) + 2;
-  return ['Environment:', ...names.map((name) => `  ${name.padEnd(width)}${line(declared[name])}`)].join('\n');
+  const width = Math.max(...Object.keys(declared).map(({ length }) => length)) + 2;
+  const lines = Object.entries(declared).map(([name, setting]) => `  ${name.padEnd(width)}${line(setting)}`);
+  return ['Environment:', ...lines].join('\n');
 }
 
-function line(setting: SettingsDeclaration[string] | undefined): string {
-  if (setting === undefined) return '';
+function line(setting: SettingsDeclaration[string]): string {
   const facts = [String(setting.default ?? ''), bounds(setting)].filter((fact) => fact !== '');
   return facts.length === 0 ? setting.description : `${setting.description} (${facts.join('; ')})`;
 }

@@ -37,7 +37,10 @@ export function createErrorResponses(hoist: Hoist): ErrorResponses {
 }
 
 function errorResponse(codes: readonly ErrorCode[], hoist: Hoist): Schema {
-  const examples = codes.map((code) => [code, { summary: code, value: { error: errorExamples[code], meta } }] as const);
+  const examples = codes.map((code) => {
+    const value = { error: { code, ...errorExamples[code] }, meta };
+    return [code, { summary: code, value }] as const;
+  });
   return {
     description: codes.map((code) => `\`${code}\`: ${errorCodes[code].when}`).join('\n\n'),
     headers: headerRefs([

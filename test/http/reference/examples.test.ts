@@ -17,7 +17,7 @@ describe('the examples of the OpenAPI document', () => {
 
   it('of errors are what it answers, one for every code', async () => {
     const { meta } = replyExamples.material.value;
-    const bodies = Object.entries(errorExamples).map(([code, error]) => [code, { error, meta }]);
+    const bodies = Object.entries(errorExamples).map(([code, error]) => [code, { error: { code, ...error }, meta }]);
     expect(Object.fromEntries(bodies), 'api/reference/error-examples.ts, against what was answered').to.deep.equal(
       await captureErrors(http),
     );

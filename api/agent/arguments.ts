@@ -1,11 +1,23 @@
-/** The parts of arguments that several tools share. */
+import type { Schema } from '../../shared/contract/published-formats.js';
 
-export const variantIdArgument = {
+// The parts of arguments that several tools share.
+
+const variantIdArgument = {
   type: 'string',
   format: 'text',
   description:
     'The id of a raw material: `VMAT-…` for a virtual one, digits for one of the commerce platform. Take it from list_raw_materials.',
 } as const;
+
+/** The arguments of a read of one material. */
+export function readArguments(properties: Schema): Schema {
+  return {
+    type: 'object',
+    required: ['variantId'],
+    properties: { variantId: variantIdArgument, ...properties },
+    additionalProperties: false,
+  };
+}
 
 export const virtualIdArgument = {
   type: 'string',

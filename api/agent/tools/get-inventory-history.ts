@@ -3,7 +3,7 @@ import { historyQuerySchema } from '../../../shared/contract/history-query.js';
 import type { HistoryQuery } from '../../../shared/contract/history-query.js';
 import { answered } from '../../operations/dispatch-answer.js';
 import { readHistory } from '../../operations/read-history.js';
-import { variantIdArgument } from '../arguments.js';
+import { readArguments } from '../arguments.js';
 import { createTool } from '../tool.js';
 
 const { from, to } = historyQuerySchema.properties;
@@ -18,17 +18,11 @@ export const getInventoryHistory = createTool<{ variantId: string } & HistoryQue
     'was applied. Materials of the commerce platform have no history here.',
   scope: 'read',
   idempotent: true,
-  input: {
-    type: 'object',
-    required: ['variantId'],
-    properties: {
-      variantId: variantIdArgument,
-      ...historyQuerySchema.properties,
-      from: { ...from, description: `ISO 8601, a date or a time with its offset. ${from.description}` },
-      to: { ...to, description: `ISO 8601, a date or a time with its offset. ${to.description}` },
-    },
-    additionalProperties: false,
-  },
+  input: readArguments({
+    ...historyQuerySchema.properties,
+    from: { ...from, description: `ISO 8601, a date or a time with its offset. ${from.description}` },
+    to: { ...to, description: `ISO 8601, a date or a time with its offset. ${to.description}` },
+  }),
   output: historyPageSchema,
   run: async (services, caller, { variantId, ...query }) =>
     answered(await readHistory(services, caller, { variantId, query })),

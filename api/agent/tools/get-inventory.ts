@@ -3,7 +3,7 @@ import { inventoryQuerySchema } from '../../../shared/contract/inventory-query.j
 import type { InventoryQuery } from '../../../shared/contract/inventory-query.js';
 import { answered } from '../../operations/dispatch-answer.js';
 import { readLevels } from '../../operations/read-levels.js';
-import { variantIdArgument } from '../arguments.js';
+import { readArguments } from '../arguments.js';
 import { createTool } from '../tool.js';
 
 /** GET /v1/raw-materials/{variantId}/inventory as a tool. */
@@ -15,19 +15,13 @@ export const getInventory = createTool<{ variantId: string } & InventoryQuery>({
     'figures are read live from there (UPSTREAM_ERROR when it does not answer).',
   scope: 'read',
   idempotent: true,
-  input: {
-    type: 'object',
-    required: ['variantId'],
-    properties: {
-      variantId: variantIdArgument,
-      locationIds: {
-        ...inventoryQuerySchema.properties.locationIds,
-        description:
-          'Only these locations; those the shop does not have are left out. Empty or left out: all that have a level.',
-      },
+  input: readArguments({
+    locationIds: {
+      ...inventoryQuerySchema.properties.locationIds,
+      description:
+        'Only these locations; those the shop does not have are left out. Empty or left out: all that have a level.',
     },
-    additionalProperties: false,
-  },
+  }),
   output: inventoryLevelsSchema,
   run: async (services, caller, { variantId, locationIds }) =>
     answered(await readLevels(services, caller, { variantId, locationIds })),

@@ -4,7 +4,7 @@ import type { MaterialQuery } from '../../../shared/contract/material-query.js';
 import { succeed } from '../../../shared/domain/errors.js';
 import { answered } from '../../operations/dispatch-answer.js';
 import { getMaterial } from '../../operations/get-material.js';
-import { variantIdArgument } from '../arguments.js';
+import { readArguments } from '../arguments.js';
 import { createTool } from '../tool.js';
 
 /** GET /v1/raw-materials/{variantId} as a tool. */
@@ -15,12 +15,7 @@ export const getRawMaterial = createTool<{ variantId: string } & MaterialQuery>(
     'All fields of one raw material, and, with `includeConnections`, the bills of materials and sub-assemblies that use it.',
   scope: 'read',
   idempotent: true,
-  input: {
-    type: 'object',
-    required: ['variantId'],
-    properties: { variantId: variantIdArgument, ...materialQuerySchema.properties },
-    additionalProperties: false,
-  },
+  input: readArguments(materialQuerySchema.properties),
   // One schema for both forms: `connections` is there only where it was asked for.
   output: { ...connectedMaterialSchema, title: materialSchema.title, required: materialSchema.required },
   run: async (services, caller, { variantId, includeConnections = false }) => {

@@ -21,13 +21,8 @@ function textOf(value: object): { type: 'text'; text: string } {
   return { type: 'text', text: JSON.stringify(value) };
 }
 
-function shown({ code, message, details = [], retryAfterSeconds }: RequestError): object {
-  return {
-    code,
-    message,
-    ...(details.length > 0 && { details: details.map(intoArguments) }),
-    ...(retryAfterSeconds !== undefined && { retryAfterSeconds }),
-  };
+function shown({ code, message, details, retryAfterSeconds }: RequestError): object {
+  return { code, message, details: details?.map(intoArguments), retryAfterSeconds };
 }
 
 /** On REST a fault in path or query is at a bare name. Here that is an argument, which a JSON Pointer points at. */

@@ -3,7 +3,6 @@ import type { ServerResponse } from 'node:http';
 import { apiVersion } from '../../shared/contract/envelope.js';
 import { problemType } from '../../shared/contract/problem.js';
 import { statusByCode } from '../../shared/domain/errors.js';
-import type { RequestError } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { answerLost, internalError } from '../fault-answers.js';
 import { isHeldBack } from './connections/held-back-body.js';
@@ -92,16 +91,13 @@ function render(requestId: string, { result }: Reply, accept: string | undefined
   const meta = `,"meta":{"requestId":"${requestId}","apiVersion":"${apiVersion}"}}`;
   if (result.ok) return { status: 200, type: defaultType, body: `{"data":${JSON.stringify(result.data)}${meta}` };
   const { error } = result;
-  const status = statusByCode[error.code];
+  const { code, message, details } = error;
+  const status = statusByCode[code];
   if (wantsProblem(accept)) return { status, type: problemType, body: problemBody(error, requestId) };
-  return { status, type: defaultType, body: `{"error":${JSON.stringify(shown(error))}${meta}` };
+  return { status, type: defaultType, body: `{"error":${JSON.stringify({ code, message, details })}${meta}` };
 }
 
 const defaultType = 'application/json; charset=utf-8';
-
-function shown({ code, message, details }: RequestError): object {
-  return details === undefined || details.length === 0 ? { code, message } : { code, message, details };
-}
 
 function answerHeaders(requestId: string, { result }: Reply, { type, body }: Rendered): Record<string, string> {
   const headers: Record<string, string> = {

@@ -31,6 +31,6 @@ export function problemBody({ code, message, details }: RequestError, requestId:
     instance: `urn:uuid:${requestId}`,
     code,
     requestId,
-    ...(details !== undefined && details.length > 0 && { details }),
+    details,
   });
 }

@@ -87,7 +87,7 @@ function whatIsCertain({ hasKey, dryRun }: Asked): string {
 function readResult<T>(result: OperationResult, read: (result: OperationResult) => Result<T> | undefined): Result<T> {
   if (result.kind === 'rejected') {
     const { code, message, details } = result;
-    return fail(code, message, details === undefined ? {} : { details });
+    return fail(code, message, details && { details });
   }
   const data = read(result);
   if (data === undefined)

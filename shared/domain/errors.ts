@@ -33,6 +33,7 @@ export interface ErrorDetail {
 export interface RequestError {
   code: ErrorCode;
   message: string;
+  /** At least one. */
   details?: ErrorDetail[];
   /** For 429 and 503: whole seconds, at least 1, until a new attempt makes sense. */
   retryAfterSeconds?: number;

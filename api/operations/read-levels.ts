@@ -56,7 +56,7 @@ async function readFromPlatform(
     return upstreamError('not-connected');
   }
   const read = await services.platform.readLevels(opened.platformShop, variantId);
-  if (read.ok) return succeed(read.data.levels);
+  if (read.ok) return read;
   return read.error === 'not-found' ? materialNotFound : upstreamError(read.error);
 }
 

@@ -14,7 +14,7 @@ export interface CommercePlatform {
    * yet" (0) from "no such location". The variant id is 1–20 digits: any other, a virtual material's above all, is a
    * mistake of the caller and throws.
    */
-  readLevels(shop: PlatformShop, variantId: string): Promise<PlatformResult<{ levels: PlatformLevel[] }>>;
+  readLevels(shop: PlatformShop, variantId: string): Promise<PlatformResult<PlatformLevel[]>>;
 
   /**
    * The shop's active locations, a page a call: the first, or the one that an earlier page's `next` points to, even a

@@ -32,10 +32,7 @@ function isShopifyId(digits: string): boolean {
 const pagesMax = 20;
 
 /** Reads page after page, all or nothing. A location that is on two pages has the level of the later one. */
-async function collectLevels(
-  call: ShopifyCall,
-  variantId: string,
-): Promise<PlatformResult<{ levels: PlatformLevel[] }>> {
+async function collectLevels(call: ShopifyCall, variantId: string): Promise<PlatformResult<PlatformLevel[]>> {
   const found = new Map<string, PlatformLevel>();
   let after: string | null = null;
   for (let page = 0; page < pagesMax; page++) {
@@ -48,7 +45,7 @@ async function collectLevels(
     for (const level of nodes.map(toLevel)) found.set(level.locationId, level);
     const end = nextCursor(pageInfo, { after, size: nodes.length });
     if (!end.ok) return call.distrust(end.detail);
-    if (end.next === null) return { ok: true, data: { levels: [...found.values()] } };
+    if (end.next === null) return { ok: true, data: [...found.values()] };
     after = end.next;
   }
   return call.distrust(`over ${pagesMax} pages`);

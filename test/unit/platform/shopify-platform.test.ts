@@ -19,7 +19,7 @@ describe('reading the levels of a variant from Shopify', () => {
     scope.done();
     expect(result).to.deep.equal({
       ok: true,
-      data: { levels: [{ locationId: '11', quantity: 5, updatedAt: '2026-11-01T10:00:00.000Z' }] },
+      data: [{ locationId: '11', quantity: 5, updatedAt: '2026-11-01T10:00:00.000Z' }],
     });
   });
 
@@ -30,7 +30,7 @@ describe('reading the levels of a variant from Shopify', () => {
     ];
     onShop().post(path).reply(200, levelsReply(levels));
     const result = await createSubject().platform.readLevels(shop, '42');
-    expect(result.ok && result.data.levels).to.deep.equal([
+    expect(result.ok && result.data).to.deep.equal([
       { locationId: '11', quantity: -4, updatedAt: '2026-11-01T10:00:00.000Z' },
       { locationId: '12', quantity: 0, updatedAt: null },
     ]);
@@ -52,7 +52,7 @@ describe('reading the levels of a variant from Shopify', () => {
       });
     const result = await createSubject().platform.readLevels(shop, '42');
     expect(cursors).to.deep.equal([null, 'a', 'b']);
-    expect(result.ok && result.data.levels.map((level) => level.quantity)).to.deep.equal([1, 2, 3]);
+    expect(result.ok && result.data.map((level) => level.quantity)).to.deep.equal([1, 2, 3]);
   });
 
   it('a failure on a later page fails the read: no part of the levels is given', async () => {

@@ -34,7 +34,7 @@ const overlapDaysMax = 90;
 export function addKeyCommands(program: Command, run: RunCommand): void {
   const keys = program.command('keys').description('API keys of a shop.');
   addShopOption(keys.command('issue').description('Makes a key and shows it, this once: it is not stored.'))
-    .requiredOption('--label <text>', 'whose or what for', shortText(255))
+    .requiredOption('--label <text>', 'whose or what for', shortText)
     .addOption(new Option('--scope <scope>', 'write includes read').choices(['read', 'write']).makeOptionMandatory())
     .option('--expires <moment>', 'the day (UTC) or moment that it ends, as 2027-01-31; without, never', futureMoment)
     .action((options: IssueOptions) => run(options, (context) => issue(context, options)));

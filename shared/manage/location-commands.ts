@@ -18,8 +18,8 @@ interface AddOptions extends ShopOption {
 export function addLocationCommands(program: Command, run: RunCommand): void {
   const locations = program.command('locations').description('Where a shop holds stock.');
   addShopOption(locations.command('add').description('Adds a location.'))
-    .requiredOption('--id <id>', "the platform's are plain digits", shortText(255))
-    .requiredOption('--name <name>', 'up to 255 characters', shortText(255))
+    .requiredOption('--id <id>', "the platform's are plain digits", shortText)
+    .requiredOption('--name <name>', 'up to 255 characters', shortText)
     .action((options: AddOptions) => run(options, (context) => add(context, options)));
   addShopOption(locations.command('list').description('Lists the locations of a shop.')).action((options: ShopOption) =>
     run(options, (context) => list(context, options)),

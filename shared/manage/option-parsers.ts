@@ -32,13 +32,13 @@ export function trueOrFalse(text: string): boolean {
   throw new InvalidArgumentError('Must be true or false.');
 }
 
-/** Text that can be stored. Characters are counted as Postgres counts them; blanks alone are refused. */
-export function shortText(charactersMax: number): OptionParser<string> {
-  return (text) => {
-    const { length } = Array.from(text);
-    if (text.trim() !== '' && length <= charactersMax && isCleanText(text)) return text;
-    throw new InvalidArgumentError(`Must have 1 to ${charactersMax} characters, and not only blanks.`);
-  };
+const shortTextMax = 255;
+
+/** A name, label or id that can be stored. Characters are counted as Postgres counts them; blanks alone are refused. */
+export function shortText(text: string): string {
+  const { length } = Array.from(text);
+  if (text.trim() !== '' && length <= shortTextMax && isCleanText(text)) return text;
+  throw new InvalidArgumentError(`Must have 1 to ${shortTextMax} characters, and not only blanks.`);
 }
 
 /** Text of any length, an empty one too: what the contract lets a text of a query be. */

@@ -37,7 +37,7 @@ export function addShopCommands(program: Command, run: RunCommand): void {
       .command('create')
       .description('Adds a shop; unless said otherwise, with the plan enhanced and without negative inventory.'),
   )
-    .requiredOption('--name <name>', 'up to 255 characters', shortText(255))
+    .requiredOption('--name <name>', 'up to 255 characters', shortText)
     .action((options: ShopOptions & { name: string }, command: Command) => {
       if (options.platformTokenStdin === true && options.platformDomain === undefined) {
         command.error("error: option '--platform-token-stdin' of a new shop needs its '--platform-domain'");
@@ -49,8 +49,8 @@ export function addShopCommands(program: Command, run: RunCommand): void {
   );
   const setting = shopOptions(shops.command('set').description('Changes what is given of a shop, and nothing else.'))
     .argument('<shop>', "the shop's id", wholeNumber(1))
-    .option('--name <name>', 'up to 255 characters', shortText(255))
-    .option('--default-location <id>', 'where a written inventoryQuantity is booked', shortText(255))
+    .option('--name <name>', 'up to 255 characters', shortText)
+    .option('--default-location <id>', 'where a written inventoryQuantity is booked', shortText)
     .option('--no-default-location', 'a written inventoryQuantity is refused')
     .option('--no-rate-limit', 'RATE_LIMIT_POINTS of the API again')
     .addOption(

@@ -65,7 +65,7 @@ const require = createRequire(import.meta.url);
 
 function createDestination(nodeEnv: string | undefined): DestinationStream {
   const readable = process.stdout.isTTY && nodeEnv !== 'production';
-  return createLineWriter(1, readable ? createPretty() : undefined);
+  return createLineWriter(readable ? createPretty() : undefined);
 }
 
 /** Loaded only where it is wanted: otherwise each start would read its 30 files. */
@@ -74,6 +74,7 @@ function createPretty(): (line: string) => string {
   return prettyFactory({ singleLine: true });
 }
 
+const stdoutFd = 1;
 /** How long each wait for a reader that is behind lasts; the whole process waits. */
 const behindMs = 100;
 const behindClock = new Int32Array(new SharedArrayBuffer(4));
@@ -82,7 +83,7 @@ const behindClock = new Int32Array(new SharedArrayBuffer(4));
  * Writes each line at once. One that cannot be written (full disk, closed terminal) is left out: pino's own destination
  * would end the process, even while it finishes its work after a SIGTERM, and try for ever to write a fatal line.
  */
-function createLineWriter(fd: number, format: (line: string) => string = (line) => line): DestinationStream {
+function createLineWriter(format: (line: string) => string = (line) => line): DestinationStream {
   let isTorn = false;
   return {
     write(line) {
@@ -90,7 +91,7 @@ function createLineWriter(fd: number, format: (line: string) => string = (line) 
       const bytes = Buffer.from(isTorn ? `\n${text}` : text);
       let written = 0;
       try {
-        while (written < bytes.length) written += writeSome(fd, bytes, written);
+        while (written < bytes.length) written += writeSome(bytes, written);
         isTorn = false;
       } catch {
         isTorn ||= written > 0;
@@ -100,9 +101,9 @@ function createLineWriter(fd: number, format: (line: string) => string = (line) 
 }
 
 /** @returns how many bytes; 0 where a pipe is full */
-function writeSome(fd: number, bytes: Buffer, from: number): number {
+function writeSome(bytes: Buffer, from: number): number {
   try {
-    return writeSync(fd, bytes, from);
+    return writeSync(stdoutFd, bytes, from);
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
     Atomics.wait(behindClock, 0, 0, behindMs);

@@ -1,12 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
-import { failed } from '../runtime/outcome.js';
-import type { Outcome } from '../runtime/outcome.js';
 import { databaseAddress, rateLimitSettings, redisAddress } from '../runtime/process-settings.js';
 import { readSettings } from '../runtime/settings.js';
 import { lookAtDataFolder } from './data-folder.js';
-import { bad, findingOf, good, note } from './finding.js';
+import { bad, good, note } from './finding.js';
 import type { Finding } from './finding.js';
 import { checkGivenPostgres, checkGivenRedis, checkLimits, checkSchema, checkWorkers } from './given-servers.js';
 import { holderOf, lockPath } from './instance-lock.js';
@@ -49,8 +47,8 @@ export function checksOf(env: NodeJS.ProcessEnv): Check[] {
   const dataDir = DATA_DIR || startSettings.DATA_DIR.default;
   const checked = { env, dataDir, isForStart: isForStart(env) };
   return [
-    { name: 'Node', check: () => findingOf(checkNode()) },
-    { name: 'Packages', check: () => findingOf(checkPackages()) },
+    { name: 'Node', check: checkNode },
+    { name: 'Packages', check: checkPackages },
     ...(databaseUrl
       ? givenPostgresChecks(databaseUrl, checked)
       : [{ name: 'Postgres', check: () => checkEmbeddedPostgres(checked) }]),
@@ -96,21 +94,21 @@ function notAnAddress(name: string, text: string): Check {
   return { name, check: () => bad(text) };
 }
 
-function checkNode(): Outcome<string> {
+function checkNode(): Finding {
   const [major = 0, minor = 0] = process.versions.node.split('.').map(Number);
   const isNewEnough = major > nodeWanted[0] || (major === nodeWanted[0] && minor >= nodeWanted[1]);
   return isNewEnough
-    ? { ok: true, value: `${process.version} (${process.execPath})` }
-    : failed(`${process.version} is too old: ${nodeWanted.join('.')} or newer is needed.`);
+    ? good(`${process.version} (${process.execPath})`)
+    : bad(`${process.version} is too old: ${nodeWanted.join('.')} or newer is needed.`);
 }
 
-function checkPackages(): Outcome<string> {
+function checkPackages(): Finding {
   const { dependencies } = JSON.parse(readFileSync(packageFile(), 'utf8')) as { dependencies: Record<string, string> };
   const names = Object.keys(dependencies);
   const missing = names.filter((name) => !isInstalled(name));
   return missing.length === 0
-    ? { ok: true, value: `all ${String(names.length)} are there` }
-    : failed(`Missing: ${missing.join(', ')}. Run: npm ci`);
+    ? good(`all ${String(names.length)} are there`)
+    : bad(`Missing: ${missing.join(', ')}. Run: npm ci`);
 }
 
 /** The nearest above: three levels up from dist/shared/standalone, two from the source. */

@@ -1,5 +1,3 @@
-import type { Outcome } from '../runtime/outcome.js';
-
 /** What was found of one thing: good, good with something to know, or to be mended first. */
 export interface Finding {
   verdict: 'good' | 'note' | 'bad';
@@ -9,7 +7,3 @@ export interface Finding {
 export const good = (text: string): Finding => ({ verdict: 'good', text });
 export const note = (text: string): Finding => ({ verdict: 'note', text });
 export const bad = (text: string): Finding => ({ verdict: 'bad', text });
-
-export function findingOf(outcome: Outcome<string>): Finding {
-  return outcome.ok ? good(outcome.value) : bad(outcome.problem);
-}

@@ -36,7 +36,7 @@ SwaggerUIBundle({
 
 export interface DocsFile {
   type: string;
-  read: () => Promise<Buffer>;
+  read: () => Buffer | Promise<Buffer>;
 }
 
 /** The parts of the page by name; no others are served. */
@@ -44,9 +44,7 @@ export const docsFiles: ReadonlyMap<string, DocsFile> = new Map<string, DocsFile
   ...Object.entries(packagedFiles).map(
     ([name, type]) => [name, { type, read: () => readFile(packaged(name)) }] as const,
   ),
-  ...Object.entries(ownFiles).map(
-    ([name, { type, text }]) => [name, { type, read: () => Promise.resolve(Buffer.from(text)) }] as const,
-  ),
+  ...Object.entries(ownFiles).map(([name, { type, text }]) => [name, { type, read: () => Buffer.from(text) }] as const),
 ]);
 
 export const docsFileNames: readonly string[] = [...docsFiles.keys()];

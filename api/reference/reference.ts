@@ -3,6 +3,7 @@ import { promisify } from 'node:util';
 import { gzip } from 'node:zlib';
 import type { PublicContent, PublicFile, PublicFiles } from '../public-file.js';
 import { docsFiles } from './docs-assets.js';
+import type { DocsFile } from './docs-assets.js';
 import { docsHeaders, docsPage } from './docs-page.js';
 import { openApiDocument } from './document.js';
 import type { DocumentedRoute } from './document.js';
@@ -14,18 +15,14 @@ import type { DocumentedRoute } from './document.js';
 export function createReference(routes: readonly DocumentedRoute[]): PublicFiles {
   const document = Buffer.from(JSON.stringify(openApiDocument(routes)));
   const files: [string, PublicFile][] = [
-    ['/openapi.json', publicFile('application/json; charset=utf-8', () => Promise.resolve(document))],
-    ['/docs', publicFile('text/html; charset=utf-8', () => Promise.resolve(Buffer.from(docsPage)), docsHeaders)],
+    ['/openapi.json', publicFile('application/json; charset=utf-8', () => document)],
+    ['/docs', publicFile('text/html; charset=utf-8', () => Buffer.from(docsPage), docsHeaders)],
   ];
   for (const [name, { type, read }] of docsFiles) files.push([`/docs/${name}`, publicFile(type, read)]);
   return new Map(files);
 }
 
-function publicFile(
-  type: string,
-  read: () => Promise<Buffer>,
-  headers: Readonly<Record<string, string>> = {},
-): PublicFile {
+function publicFile(type: string, read: DocsFile['read'], headers: Readonly<Record<string, string>> = {}): PublicFile {
   let kept: Promise<PublicContent> | undefined;
   return {
     type,
@@ -41,7 +38,7 @@ function publicFile(
   };
 }
 
-async function load(read: () => Promise<Buffer>): Promise<PublicContent> {
+async function load(read: DocsFile['read']): Promise<PublicContent> {
   const plain = await read();
   const sum = createHash('sha256').update(plain).digest('hex').slice(0, etagDigits);
   return { plain, gzipped: await compress(plain), etag: `W/"${sum}"` };

@@ -59,18 +59,13 @@ export async function postGraphql(request: {
 /** The body as text, counted after decompression; undefined when it is over the limit or not UTF-8. */
 async function readCapped(response: Response, bytesMax: number): Promise<string | undefined> {
   if (response.body === null) return '';
-  const reader: ReadableStreamDefaultReader<Uint8Array> = response.body.getReader();
   const chunks: Uint8Array[] = [];
   let bytes = 0;
-  for (;;) {
-    const { done, value } = await reader.read();
-    if (done) break;
-    bytes += value.byteLength;
-    if (bytes > bytesMax) {
-      await reader.cancel();
-      return undefined;
-    }
-    chunks.push(value);
+  // To leave the loop cancels the rest.
+  for await (const chunk of response.body as AsyncIterable<Uint8Array>) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) return undefined;
+    chunks.push(chunk);
   }
   const whole = Buffer.concat(chunks);
   return isUtf8(whole) ? whole.toString('utf8') : undefined;

@@ -15,7 +15,6 @@ export interface ReadyReport {
 }
 
 export interface Supervised {
-  name: string;
   /** Resolves when it first serves; rejects if it cannot be brought to, or is stopped before. */
   ready: Promise<ReadyReport>;
   pid(): number | undefined;
@@ -82,7 +81,6 @@ export function supervise(options: SuperviseOptions): Supervised {
   };
   launch(state);
   return {
-    name: options.name,
     ready,
     pid: () => state.child?.pid,
     stop: () => stop(state),

@@ -86,18 +86,19 @@ async function adopt(dir: string, say: (line: string) => void): Promise<RedisSer
   if (!left) return undefined;
   const url = urlOf(left);
   const deadlineAtMs = performance.now() + adoptMsMax;
-  const pid = readPid(dir);
+  const leftPid = readPid(dir);
   do {
     const asked = await readRedisFacts(url);
     if (asked.ok && sameFile(asked.value.configFile, configPath(dir)) && !asked.value.loading) {
-      say(`Redis: taking over the one that an earlier start left running (process ${String(asked.value.pid)})`);
-      return server({ ...asked.value, port: left.port, url, source: 'left running', adopted: true });
+      const { version, pid } = asked.value;
+      say(`Redis: taking over the one that an earlier start left running (process ${String(pid)})`);
+      return server({ url, port: left.port, pid, version, source: 'left running', adopted: true });
     }
-    if (pid === undefined || !isOurs(pid, dir, left.port)) return undefined;
+    if (leftPid === undefined || !isOurs(leftPid, dir, left.port)) return undefined;
     await delay(pollMs);
   } while (performance.now() < deadlineAtMs);
-  say(`Redis: process ${String(pid)} serves this folder and does not answer; ending it`);
-  await endProcess(pid, deafSteps);
+  say(`Redis: process ${String(leftPid)} serves this folder and does not answer; ending it`);
+  await endProcess(leftPid, deafSteps);
   return undefined;
 }
 
@@ -148,15 +149,6 @@ function isOurs(pid: number, dir: string, port: number): boolean {
 }
 
 function server(facts: Omit<RedisServer, 'stop' | 'kill'>): RedisServer {
-  const { url, port, pid, version, source, adopted } = facts;
-  return {
-    url,
-    port,
-    pid,
-    version,
-    source,
-    adopted,
-    stop: () => endProcess(pid, stopSteps),
-    kill: () => signal(pid, 'SIGKILL'),
-  };
+  const { pid } = facts;
+  return { ...facts, stop: () => endProcess(pid, stopSteps), kill: () => signal(pid, 'SIGKILL') };
 }

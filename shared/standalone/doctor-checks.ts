@@ -13,7 +13,7 @@ import { findPostgresBinaries } from './postgres-binaries.js';
 import { locatePostgresFolder } from './postgres-folder.js';
 import { runCommand } from './processes.js';
 import { findRedisProgram } from './redis-program.js';
-import { findServerUser } from './server-user.js';
+import { findServerUser, runAs } from './server-user.js';
 import { productionRefusal, startSettings } from './start-settings.js';
 
 /** `engines` in package.json; the first release of 20 with `require(esm)` on by default, which two packages need. */
@@ -141,13 +141,12 @@ async function checkEmbeddedPostgres({ env, dataDir }: Checked): Promise<Finding
   const found = await findPostgresBinaries({ user: user.value, say: () => undefined, env });
   if (!found.ok) return bad(found.problem);
   const { postgres } = found.value;
-  const as = user.value ? { uid: user.value.uid, gid: user.value.gid } : {};
   const { code, output } = await runCommand({
     file: postgres,
     args: ['--version'],
     msMax: versionMsMax,
     cwd: '/',
-    ...as,
+    ...runAs(user.value),
   });
   if (code !== 0) return bad(`${postgres} does not run: ${output}`);
   return good(`${output}, embedded (${postgres}${user.value ? `, run as ${user.value.name}` : ''})`);

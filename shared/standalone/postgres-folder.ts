@@ -15,7 +15,7 @@ import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import type { PostgresBinaries } from './postgres-binaries.js';
 import { runCommand } from './processes.js';
-import { closedDirectory } from './server-user.js';
+import { closedDirectory, runAs } from './server-user.js';
 import type { ServerUser } from './server-user.js';
 
 /** Where one Postgres keeps its things; all of it belongs to the user it runs as and is closed to others. */
@@ -156,7 +156,7 @@ async function initialise(
       msMax: initMsMax,
       cwd: path,
       env: postgresEnv(env),
-      ...(user ? { uid: user.uid, gid: user.gid } : {}),
+      ...runAs(user),
     });
     output = result.output;
     if (result.code === 0) {

@@ -12,6 +12,11 @@ export interface ServerUser {
   name: string;
 }
 
+/** The options that make a child process run as this user. */
+export function runAs(user: ServerUser | undefined): { uid?: number; gid?: number } {
+  return user === undefined ? {} : { uid: user.uid, gid: user.gid };
+}
+
 const idMsMax = 5_000;
 
 /**

@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
 import { beginLogAgainIfLarge } from './log-file.js';
+import { runAs } from './server-user.js';
 import type { ServerUser } from './server-user.js';
 
 /** A server process that was just started. Whether it serves is for the caller to find out. */
@@ -36,7 +37,7 @@ export function spawnServer(
       env,
       stdio: ['ignore', log, log],
       detached: true,
-      ...(user ? { uid: user.uid, gid: user.gid } : {}),
+      ...runAs(user),
     });
     let isGone = child.pid === undefined;
     let problem = '';

@@ -32,7 +32,7 @@ const heapGrowingPercent = 60;
  *   are free, and more CPU everywhere.
  */
 export function tuneHeap(): void {
-  setFlagsFromString(`--heap-growing-percent=${String(heapGrowingPercent)}`);
+  setFlagsFromString(`--heap-growing-percent=${heapGrowingPercent}`);
   setFlagsFromString('--no-allocation-site-pretenuring');
   setFlagsFromString('--no-parallel-scavenge');
 }

@@ -152,8 +152,8 @@ function wanted(setting: Setting): string {
     case 'string':
       return setting.enum ? `must be one of ${setting.enum.join(', ')}` : 'must be set';
     case 'integer': {
-      const from = setting.minimum === undefined ? '' : ` from ${String(setting.minimum)}`;
-      const to = setting.maximum === undefined ? '' : `${from ? '' : ' up'} to ${String(setting.maximum)}`;
+      const from = setting.minimum === undefined ? '' : ` from ${setting.minimum}`;
+      const to = setting.maximum === undefined ? '' : `${from ? '' : ' up'} to ${setting.maximum}`;
       return `must be a whole number${from}${to}`;
     }
   }

@@ -14,7 +14,7 @@ export function cacheFolder(env: NodeJS.ProcessEnv, user?: ServerUser): string |
   const candidates = [
     env.XDG_CACHE_HOME ? join(env.XDG_CACHE_HOME, 'raw-materials') : join(homedir(), '.cache', 'raw-materials'),
     ...(uid === 0 ? ['/var/cache/raw-materials'] : []),
-    join(tmpdir(), `raw-materials-${String(uid)}`),
+    join(tmpdir(), `raw-materials-${uid}`),
   ];
   return candidates.find((folder) => isUsable(folder, uid) && !closedDirectory(folder, user));
 }

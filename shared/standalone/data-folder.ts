@@ -25,7 +25,7 @@ export function openDataFolder(path: string): Outcome<string> {
     // Others may enter (Postgres runs as another user when we are root); each secret inside is closed by its own mode.
     if (makeFolder(folder)) chmodSync(folder, 0o755);
     mkdirSync(join(folder, 'logs'), { recursive: true, mode: 0o700 });
-    probe(join(folder, `.probe-${String(process.pid)}`));
+    probe(join(folder, `.probe-${process.pid}`));
     return { ok: true, value: folder };
   } catch (error) {
     return failed(
@@ -88,7 +88,7 @@ export function keepPlatformTokenKey(dataFolder: string): string {
 
 /** Writes a file of mode 0600 that is there whole or not at all, even if we are killed half-way. */
 export function writeWhole(path: string, text: string): void {
-  const partial = `${path}.partial-${String(process.pid)}`;
+  const partial = `${path}.partial-${process.pid}`;
   writeFileSync(partial, text, { mode: 0o600 });
   renameSync(partial, path);
 }

@@ -107,7 +107,7 @@ function checkPackages(): Finding {
   const names = Object.keys(dependencies);
   const missing = names.filter((name) => !isInstalled(name));
   return missing.length === 0
-    ? good(`all ${String(names.length)} are there`)
+    ? good(`all ${names.length} are there`)
     : bad(`Missing: ${missing.join(', ')}. Run: npm ci`);
 }
 
@@ -163,6 +163,6 @@ async function checkPort({ env }: Checked): Promise<Finding> {
   if (!read.ok) return bad(read.problems.join(' '));
   const { PORT: wanted } = read.values;
   const port = await portOrFree(wanted);
-  if (port === wanted) return good(`${String(port)} is free`);
-  return note(`${String(wanted)} is taken, or closed to this user; npm start takes another by itself`);
+  if (port === wanted) return good(`${port} is free`);
+  return note(`${wanted} is taken, or closed to this user; npm start takes another by itself`);
 }

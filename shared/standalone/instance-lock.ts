@@ -28,7 +28,7 @@ export function holderOf(path: string): number | undefined {
  * written, and of two processes at the same moment one wins.
  */
 export function takeLock(path: string): LockOutcome {
-  const own = `${path}.${String(process.pid)}`;
+  const own = `${path}.${process.pid}`;
   const me: Holder = { pid: process.pid, start: startOf(process.pid) ?? '' };
   writeFileSync(own, JSON.stringify(me));
   try {

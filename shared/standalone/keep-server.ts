@@ -38,7 +38,7 @@ export function keepServer(first: KeptServer, { name, start, say }: KeepServerOp
       server = undefined;
       say(`${name}: ended by itself; starting it again`);
       server = await startAgain();
-      if (server !== undefined) say(`${name}: serves again, on port ${String(port)}`);
+      if (server !== undefined) say(`${name}: serves again, on port ${port}`);
     }
   }
 
@@ -58,7 +58,7 @@ export function keepServer(first: KeptServer, { name, start, say }: KeepServerOp
       const started = await start(port, signal);
       if (!started.ok || started.value.port === port) return started;
       await started.value.stop();
-      return { ok: false, problem: `its port ${String(port)} was taken while it was down` };
+      return { ok: false, problem: `its port ${port} was taken while it was down` };
     } catch (error) {
       // Its log or its configuration could not even be written.
       return { ok: false, problem: (error as Error).message };

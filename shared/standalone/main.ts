@@ -40,9 +40,7 @@ async function start(): Promise<void> {
   const dataFolder = folder.value;
   const lock = takeLock(lockPath(dataFolder));
   if (!lock.ok) {
-    terminal.complain(
-      `npm start is running on ${dataFolder} already: process ${String(lock.pid)}${addressOf(dataFolder)}.`,
-    );
+    terminal.complain(`npm start is running on ${dataFolder} already: process ${lock.pid}${addressOf(dataFolder)}.`);
     return leave(exitCodes.running);
   }
 

@@ -31,7 +31,7 @@ export const passwordFileIn = (path: string) => join(path, 'password');
 
 /** The address of the database `postgres` of an embedded server. */
 export const urlOf = ({ password, port }: { password: string; port: number }) =>
-  `postgres://postgres:${password}@127.0.0.1:${String(port)}/postgres`;
+  `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
 
 const initMsMax = 60_000;
 const elsewhereRoot = '/var/lib/raw-materials';

@@ -114,19 +114,18 @@ async function adopt(folder: PostgresFolder, options: PostgresOptions): Promise<
     return undefined;
   }
   if (!isPostmasterOf(file.pid, cluster)) {
-    say(`Postgres: process ${String(file.pid)} in postmaster.pid is another program; the file is stale and goes`);
+    say(`Postgres: process ${file.pid} in postmaster.pid is another program; the file is stale and goes`);
     rmSync(join(cluster, 'postmaster.pid'));
     return undefined;
   }
   const { pid } = file;
   const port = await untilReady({ pid, isGone: () => !isAlive(pid) }, folder, options);
   if (port !== undefined) {
-    say(`Postgres: taking over the one that an earlier start left running (process ${String(pid)})`);
+    say(`Postgres: taking over the one that an earlier start left running (process ${pid})`);
     return { pid, port };
   }
   if (isAlive(pid)) {
-    if (signal?.aborted !== true)
-      say(`Postgres: process ${String(pid)} serves this folder and does not answer; ending it`);
+    if (signal?.aborted !== true) say(`Postgres: process ${pid} serves this folder and does not answer; ending it`);
     await endProcess(pid, stopSteps.slice(1));
   }
   signal?.throwIfAborted();
@@ -183,7 +182,7 @@ function spawnPostgres(
   port: number,
 ): SpawnedServer {
   const all = { ...defaultSettings, ...settings, listen_addresses: '127.0.0.1', unix_socket_directories: '' };
-  const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${String(value)}`]);
+  const flags = Object.entries(all).flatMap(([name, value]) => ['-c', `${name}=${value}`]);
   const args = ['-D', cluster, '-p', String(port), ...flags];
   return spawnServer(binaries.postgres, args, { cwd: path, env: postgresEnv(env), logPath: log, user }, onSpawn);
 }

@@ -36,9 +36,7 @@ export function startOf(pid: number): string | undefined {
 /** The words a process was started with, joined by spaces; empty when it does not run. */
 export function commandLine(pid: number): string {
   try {
-    return readFileSync(`/proc/${String(pid)}/cmdline`, 'utf8')
-      .replaceAll('\0', ' ')
-      .trim();
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8').replaceAll('\0', ' ').trim();
   } catch {
     return ps(pid, 'args=') ?? '';
   }
@@ -47,7 +45,7 @@ export function commandLine(pid: number): string {
 /** The working directory of a process, where the system tells (Linux, and then only one's own or as root). */
 export function workingDirectory(pid: number): string | undefined {
   try {
-    return readlinkSync(`/proc/${String(pid)}/cwd`);
+    return readlinkSync(`/proc/${pid}/cwd`);
   } catch {
     return undefined;
   }
@@ -56,7 +54,7 @@ export function workingDirectory(pid: number): string | undefined {
 /** The fields of /proc/<pid>/stat from the third on (proc_pid_stat(5)); `undefined` without one, as on macOS. */
 export function statFields(pid: number): string[] | undefined {
   try {
-    const stat = readFileSync(`/proc/${String(pid)}/stat`, 'utf8');
+    const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
     // The second field is the name in parentheses, which may itself hold spaces and parentheses.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ');
   } catch {
@@ -100,7 +98,7 @@ export async function endProcess(
     signal(pid, name);
     if (await waitForExit(pid, msMax)) return;
   }
-  throw new Error(`Process ${String(pid)} does not end (${steps.map(({ name }) => name).join(', then ')}).`);
+  throw new Error(`Process ${pid} does not end (${steps.map(({ name }) => name).join(', then ')}).`);
 }
 
 export interface Command {
@@ -126,7 +124,7 @@ export async function runCommand(command: Command): Promise<{ code: number | nul
     chunks.push(`\n${why}`);
     if (child.pid !== undefined) signal(-child.pid, 'SIGKILL');
   };
-  const timer = setTimeout(endGroup, msMax, `ended after ${String(msMax)} ms`);
+  const timer = setTimeout(endGroup, msMax, `ended after ${msMax} ms`);
   const onAbort = () => endGroup('stopped');
   abort?.addEventListener('abort', onAbort, { once: true });
   for (const stream of [child.stdout, child.stderr]) {

@@ -10,13 +10,13 @@ export interface RedisConfig {
 
 export const configPath = (dir: string) => join(dir, 'redis.conf');
 export const logPath = (dir: string) => join(dir, 'redis.log');
-export const urlOf = ({ port, password }: RedisConfig) => `redis://:${password}@127.0.0.1:${String(port)}`;
+export const urlOf = ({ port, password }: RedisConfig) => `redis://:${password}@127.0.0.1:${port}`;
 
 /** Only directives that 6.2 knows. `save ""`: the append-only file is the one copy, as in the compose file. */
 export function writeConfig(dir: string, { port, password }: RedisConfig): void {
   const lines = [
     'bind 127.0.0.1',
-    `port ${String(port)}`,
+    `port ${port}`,
     `requirepass ${password}`,
     `dir ${JSON.stringify(dir)}`,
     `pidfile ${JSON.stringify(join(dir, 'redis.pid'))}`,

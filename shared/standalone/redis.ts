@@ -91,13 +91,13 @@ async function adopt(dir: string, say: (line: string) => void): Promise<RedisSer
     const asked = await readRedisFacts(url);
     if (asked.ok && sameFile(asked.value.configFile, configPath(dir)) && !asked.value.loading) {
       const { version, pid } = asked.value;
-      say(`Redis: taking over the one that an earlier start left running (process ${String(pid)})`);
+      say(`Redis: taking over the one that an earlier start left running (process ${pid})`);
       return server({ url, port: left.port, pid, version, source: 'left running', adopted: true });
     }
     if (leftPid === undefined || !isOurs(leftPid, dir, left.port)) return undefined;
     await delay(pollMs);
   } while (performance.now() < deadlineAtMs);
-  say(`Redis: process ${String(leftPid)} serves this folder and does not answer; ending it`);
+  say(`Redis: process ${leftPid} serves this folder and does not answer; ending it`);
   await endProcess(leftPid, deafSteps);
   return undefined;
 }
@@ -145,7 +145,7 @@ async function becomesReady(started: SpawnedServer, url: string): Promise<boolea
 function isOurs(pid: number, dir: string, port: number): boolean {
   if (!isAlive(pid)) return false;
   const at = workingDirectory(pid);
-  return at === undefined ? commandLine(pid).includes(`127.0.0.1:${String(port)}`) : sameFile(at, dir);
+  return at === undefined ? commandLine(pid).includes(`127.0.0.1:${port}`) : sameFile(at, dir);
 }
 
 function server(facts: Omit<RedisServer, 'stop' | 'kill'>): RedisServer {

@@ -59,7 +59,7 @@ function mayEnter(path: string, user: ServerUser): boolean {
 
 function ownerOf(folder: string): ServerUser | undefined {
   const stat = statOf(folder);
-  return stat && { uid: stat.uid, gid: stat.gid, name: `the user ${String(stat.uid)}` };
+  return stat && { uid: stat.uid, gid: stat.gid, name: `the user ${stat.uid}` };
 }
 
 /** `undefined` also where a file stands in the way: making the folder will say so. */

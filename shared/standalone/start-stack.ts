@@ -96,7 +96,7 @@ async function openDatabase(deps: StackDeps): Promise<Outcome<string>> {
   const started = await openServer(deps, 'Postgres', 'SIGINT', (at) => startPostgres({ ...own, ...at }));
   if (!started.ok) return started;
   const { url, port } = started.value;
-  terminal.say(`Postgres: ${await versionAt(url)} on port ${String(port)}`);
+  terminal.say(`Postgres: ${await versionAt(url)} on port ${port}`);
   return { ok: true, value: url };
 }
 
@@ -123,7 +123,7 @@ async function openRedis(deps: StackDeps): Promise<Outcome<string>> {
   const started = await openServer(deps, 'Redis', 'SIGTERM', (at) => startRedis({ ...own, ...at }));
   if (!started.ok) return started;
   const { url, version, port, source } = started.value;
-  terminal.say(`Redis: ${version} on port ${String(port)} (${source})`);
+  terminal.say(`Redis: ${version} on port ${port} (${source})`);
   return { ok: true, value: url };
 }
 
@@ -170,7 +170,7 @@ async function startProcesses(deps: StackDeps, urls: Record<string, string>): Pr
   const { terminal, shutdown, abort } = deps;
   const port = await portOrFree(deps.port);
   if (deps.port !== 0 && port !== deps.port)
-    terminal.say(`Port ${String(deps.port)} is taken, or closed to this user: ${String(port)} it is`);
+    terminal.say(`Port ${deps.port} is taken, or closed to this user: ${port} it is`);
   const env = {
     ...deps.env,
     ...urls,
@@ -196,7 +196,7 @@ async function startProcesses(deps: StackDeps, urls: Record<string, string>): Pr
     return supervised;
   };
   const workers = Array.from({ length: workerCount }, (_, index) =>
-    run(`worker-${String(index + 1)}`, '../../worker/main.js', { ADMIN_PORT: adminPortOf(index + 1) }),
+    run(`worker-${index + 1}`, '../../worker/main.js', { ADMIN_PORT: adminPortOf(index + 1) }),
   );
   shutdown.register('workers', () => Promise.all(workers.map((worker) => worker.stop())));
   // New at each start: it opens a page that only reads, on the loopback.
@@ -205,7 +205,7 @@ async function startProcesses(deps: StackDeps, urls: Record<string, string>): Pr
   shutdown.register('API', () => api.stop());
   try {
     const served = await allServe(api, workers, port, abort);
-    const [adminUrl = '', ...others] = adminPorts.map((adminPort) => `http://127.0.0.1:${String(adminPort)}`);
+    const [adminUrl = '', ...others] = adminPorts.map((adminPort) => `http://127.0.0.1:${adminPort}`);
     const metricsUrls = [adminUrl, ...others].map((url) => `${url}/metrics`);
     return { ok: true, value: { ...served, adminUrl, adminToken, metricsUrls } };
   } catch (error) {
@@ -223,9 +223,9 @@ async function allServe(
   const late = AbortSignal.any([abort, AbortSignal.timeout(readyMsMax)]);
   const [report] = await orAbort(Promise.all([api.ready, ...workers.map((worker) => worker.ready)]), late);
   const port = report.port ?? wantedPort;
-  const origin = `http://127.0.0.1:${String(port)}`;
+  const origin = `http://127.0.0.1:${port}`;
   while (!(await isReady(`${origin}/readyz`))) {
-    if (late.aborted) throw new Error(`${origin}/readyz is not good after ${String(readyMsMax)} ms.`);
+    if (late.aborted) throw new Error(`${origin}/readyz is not good after ${readyMsMax} ms.`);
     await delay(readyPollMs);
   }
   return {

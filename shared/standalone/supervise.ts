@@ -126,7 +126,7 @@ function again(state: State, how: string, code: number | null, livedMs: number):
     return;
   }
   const waitMs = restartPauseMs(state.failures);
-  options.print(`ended by itself (${how}); starting it again in ${String(waitMs)} ms`);
+  options.print(`ended by itself (${how}); starting it again in ${waitMs} ms`);
   state.timer = setTimeout(() => launch(state), waitMs);
 }
 

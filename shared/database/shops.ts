@@ -29,8 +29,8 @@ export interface NewShop {
   rateLimitPoints?: number | null;
 }
 
-/** Only what is there is changed. */
-export type ShopChanges = Partial<Omit<Shop, 'id'>>;
+/** Only what is given is changed. */
+export type ShopChanges = { [Name in Exclude<keyof Shop, 'id'>]?: Shop[Name] | undefined };
 
 export type UpdateShopResult = { ok: true; shop: Shop } | { ok: false; error: 'unknown-shop' | 'unknown-location' };
 

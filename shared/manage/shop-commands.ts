@@ -4,7 +4,7 @@ import { decidedTransaction } from '../database/decided-transaction.js';
 import { listSyncs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
 import { createShop, listShops, updateShop } from '../database/shops.js';
-import type { Plan, Shop, ShopChanges } from '../database/shops.js';
+import type { Plan, Shop } from '../database/shops.js';
 import { problemMessage } from '../mirror/sync-problems.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
@@ -119,13 +119,13 @@ async function set(context: CommandContext, shopId: number, options: ShopOptions
   if (!connect.ok) return connect;
   const { name, plan, allowNegative, rateLimit, defaultLocation } = options;
   const platform = options.platform === false ? null : connect.value?.(shopId);
-  const changes: ShopChanges = {
-    ...(name !== undefined && { name }),
-    ...(plan !== undefined && { plan }),
-    ...(allowNegative !== undefined && { allowNegativeInventory: allowNegative }),
-    ...(rateLimit !== undefined && { rateLimitPoints: rateLimit === false ? null : rateLimit }),
-    ...(defaultLocation !== undefined && { defaultLocationId: defaultLocation === false ? null : defaultLocation }),
-    ...(platform !== undefined && { platform }),
+  const changes = {
+    name,
+    plan,
+    allowNegativeInventory: allowNegative,
+    rateLimitPoints: rateLimit === false ? null : rateLimit,
+    defaultLocationId: defaultLocation === false ? null : defaultLocation,
+    platform,
   };
   const updated = await decidedTransaction(context.database, (transaction) => updateShop(transaction, shopId, changes));
   if (updated.ok) return answer(updated.shop, 'changed');

@@ -156,14 +156,13 @@ async function list({ database }: CommandContext, options: ListOptions): Promise
     item.unit,
     item.unitCost,
   ]);
-  const text = `${formatTable(head, rows)}\n\n${where(query, totalCount)}`;
+  const text = `${formatTable(head, rows)}\n\n${where(page, totalPages, totalCount)}`;
   return { ok: true, value: { data: { items, totalCount, page, pageSize, totalPages }, text } };
 }
 
 /** Which part of all a page is. */
-function where({ page, pageSize }: MaterialListQuery, totalCount: number): string {
+function where(page: number, totalPages: number, totalCount: number): string {
   if (totalCount === 0) return 'There are none.';
-  const totalPages = Math.ceil(totalCount / pageSize);
   const all = `${totalCount} in all.`;
   return page > totalPages
     ? `There is no page ${page}: the last is ${totalPages}, ${all}`

@@ -1,13 +1,7 @@
 import type { Database } from './connect.js';
+import type { NewLocation } from './locations.js';
 import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
 import type { PlatformSync, RunPlace, SyncHold, SyncPhase, SyncRow } from './platform-syncs.js';
-
-/** A location of the platform, within the table's limits. */
-export interface MirroredLocation {
-  /** Plain digits. */
-  id: string;
-  name: string;
-}
 
 /**
  * What the platform says of a variant, within the table's limits. The other fields of the material are the shop's own.
@@ -52,7 +46,7 @@ export async function recordLocations(
   database: Database,
   hold: SyncHold,
   place: RunPlace,
-  locations: readonly MirroredLocation[],
+  locations: readonly NewLocation[],
   then: SyncPosition,
 ): Promise<RecordedPage | undefined> {
   const given = JSON.stringify(locations);

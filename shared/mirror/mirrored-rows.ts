@@ -1,6 +1,7 @@
 import { materialChangesSchema } from '../contract/material-changes.js';
 import { isHttpUrl, mendText } from '../contract/text-rules.js';
-import type { MirroredLocation, MirroredVariant } from '../database/platform-mirror.js';
+import type { NewLocation } from '../database/locations.js';
+import type { MirroredVariant } from '../database/platform-mirror.js';
 import { inputMaxUnits, toDecimal, toMicros } from '../domain/quantity.js';
 import type { PlatformLocation, PlatformVariant } from '../platform/commerce-platform.js';
 
@@ -22,7 +23,7 @@ export interface Cleaned<Row> {
  * characters that Postgres cannot store replaced, and a stand-in for a missing name. Each such change has a remark. So
  * one odd row does not keep the others of its page out.
  */
-export function cleanLocations(locations: readonly PlatformLocation[]): Cleaned<MirroredLocation> {
+export function cleanLocations(locations: readonly PlatformLocation[]): Cleaned<NewLocation> {
   return clean('location', locations, ({ id, name }, cleaner) => ({
     id,
     name: cleaner.text('name', name) ?? cleaner.standIn('name', `Location ${id}`),

@@ -11,7 +11,7 @@ import type { CommercePlatform, PlatformShop } from '../platform/commerce-platfo
 import { openPlatformShop } from '../platform/open-platform-shop.js';
 import type { TokenCipher } from '../platform/token-cipher.js';
 import { cleanLocations, cleanVariants } from './mirrored-rows.js';
-import type { Remark } from './mirrored-rows.js';
+import type { Cleaned, Remark } from './mirrored-rows.js';
 import { isDeadEnd } from './sync-problems.js';
 import type { SyncProblem } from './sync-problems.js';
 
@@ -148,7 +148,7 @@ async function nextPage(run: Run, platformShop: PlatformShop): Promise<Page> {
   }
 }
 
-function remarked<Row>(run: Run, { rows, remarks }: { rows: Row[]; remarks: Remark[] }): Row[] {
+function remarked<Row>(run: Run, { rows, remarks }: Cleaned<Row>): Row[] {
   run.remarkCount += remarks.length;
   run.remarks.push(...remarks.slice(0, remarksShownMax - run.remarks.length));
   return rows;

@@ -1,3 +1,4 @@
+import type { PlatformLevel, PlatformLocation } from '../platform/commerce-platform.js';
 import { locationGidPrefix, variantGidPrefix } from '../platform/shopify/global-ids.js';
 import { locationsQuery } from '../platform/shopify/locations-query.js';
 import type { LocationNode, LocationsData } from '../platform/shopify/locations-query.js';
@@ -10,7 +11,7 @@ import type { VariantNode, VariantsData } from '../platform/shopify/variants-que
 /** What the stand-in knows of its one shop. */
 export interface StandInShop {
   variants: readonly StandInVariant[];
-  locations: readonly StandInLocation[];
+  locations: readonly PlatformLocation[];
 }
 
 export interface StandInVariant {
@@ -24,18 +25,7 @@ export interface StandInVariant {
   price: number;
   cost: number;
   /** Only the locations where the variant has a level. */
-  levels: readonly StandInLevel[];
-}
-
-export interface StandInLevel {
-  locationId: string;
-  quantity: number;
-  updatedAt: string | null;
-}
-
-export interface StandInLocation {
-  id: string;
-  name: string;
+  levels: readonly PlatformLevel[];
 }
 
 /**

@@ -1,9 +1,10 @@
 import { timingSafeEqual } from 'node:crypto';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { PlatformLevel } from '../platform/commerce-platform.js';
 import { shopifyApiVersion } from '../platform/shopify/shop-endpoint.js';
 import { answerQuery } from './stand-in-answers.js';
-import type { StandInLevel, StandInShop, StandInVariant } from './stand-in-answers.js';
+import type { StandInShop, StandInVariant } from './stand-in-answers.js';
 
 export interface StandInPlatform {
   /** `http://127.0.0.1:<port>`: what the demo shop's platform domain is set to. */
@@ -135,7 +136,7 @@ function variant(
   cost: number,
   quantities: readonly number[],
 ): StandInVariant {
-  const levels = quantities.map((quantity, index): StandInLevel => {
+  const levels = quantities.map((quantity, index): PlatformLevel => {
     const location = standInLocations[index];
     if (location === undefined) throw new Error(`variant ${id} has a level at a location that is not there`);
     return { locationId: location.id, quantity, updatedAt: '2026-01-05T08:00:00.000Z' };

@@ -150,7 +150,12 @@ function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; plat
 
 /** Away, closed to us, or without our tables: nothing was learned of what is in it. */
 function cannotBeAsked(error: unknown): boolean {
-  return isInfrastructureError(error) || isMissingSchema(error);
+  return isInfrastructureError(error) || isMissingSchema(error) || isClosedFile(error);
+}
+
+/** The address names a certificate file that cannot be opened. */
+function isClosedFile(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).syscall === 'open';
 }
 
 /** A sentence for what an operator can mend; anything else is our own fault and is rethrown with its stack. */
@@ -159,10 +164,8 @@ function sentenceOf(error: unknown): string {
   if (error instanceof OpenCommit) {
     return 'The database went away while the change was being committed: it may be done. Look before you do it again.';
   }
-  const { syscall } = error as NodeJS.ErrnoException;
   if (isMissingSchema(error)) return 'The database does not have the schema of this version. Run: npm run migrate';
-  // The address names a certificate file that cannot be opened.
-  if (syscall === 'open') return `The database could not be reached: ${reasonOf(error)}.`;
+  if (isClosedFile(error)) return `The database could not be reached: ${reasonOf(error)}.`;
   throw error;
 }
 

@@ -19,6 +19,7 @@ describe('npm run manage', () => {
       ['shops', 'create', '--name', ''],
       ['shops', 'create', '--name', '  '],
       ['shops', 'create', '--name', 'x'.repeat(256)],
+      ['shops', 'create', '--name', 'half a pair: \ud800'],
       ['shops', 'set', '0', '--name', 'x'],
       ['shops', 'create', '--name', 'x', '--plan', 'gold'],
       ['shops', 'create', '--name', 'x', '--rate-limit', '1.5'],
@@ -128,6 +129,13 @@ describe('npm run manage', () => {
       const gone = await refusing((url) => (url.pathname = '/not_there'));
       const stderr = 'The database refuses us: database "not_there" does not exist.\n';
       expect(gone).to.deep.equal({ code: 69, stdout: '', stderr });
+    });
+
+    // With 1, a gate would report differences here too.
+    it('an address with a certificate that cannot be opened is one clear sentence, and 69', async () => {
+      const url = `${databaseUrl}?sslmode=verify-full&sslrootcert=/nowhere.pem`;
+      const stderr = "The database could not be reached: ENOENT: no such file or directory, open '/nowhere.pem'.\n";
+      expect(await cli.run(['verify'], { DATABASE_URL: url })).to.deep.equal({ code: 69, stdout: '', stderr });
     });
 
     it('an address that is none of Postgres ends with 78 and says so', async () => {

@@ -162,6 +162,7 @@ async function checkPort({ env }: Checked): Promise<Finding> {
   const read = readSettings({ PORT: startSettings.PORT }, env);
   if (!read.ok) return bad(read.problems.join(' '));
   const { PORT: wanted } = read.values;
+  if (wanted === 0) return good('0: any that is free');
   const port = await portOrFree(wanted);
   if (port === wanted) return good(`${port} is free`);
   return note(`${wanted} is taken, or closed to this user; npm start takes another by itself`);

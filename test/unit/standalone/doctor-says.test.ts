@@ -1,8 +1,21 @@
 import { once } from 'node:events';
+import { cp, symlink, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
+import { readDatabaseIdentity } from '../../../shared/database/database-identity.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { keys } from '../../../shared/queue/names.js';
 import { connectForTest } from '../../support/database/database.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
+import { startService } from '../../support/processes/service.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 import { doctor, startDoctor } from './run-doctor.js';
+
+const away = { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 
 describe('what npm run doctor says', () => {
   it('of itself: what it reads, and how it ends', async () => {
@@ -38,8 +51,115 @@ describe('what npm run doctor says', () => {
     }
   });
 
+  for (const [what, made, said] of [
+    [
+      'may not log in',
+      'NOLOGIN',
+      / is not permitted to log in\. Mend the user in DATABASE_URL, or its pg_hba\.conf\.$/,
+    ],
+    ['has its connections', 'LOGIN CONNECTION LIMIT 0', /too many connections .* Allow more connections /],
+  ] as const) {
+    it(`of a role that ${what}: what to do`, async () => {
+      const own = await createTestDatabase();
+      const database = connectForTest(own.url, { poolMax: 1 });
+      const asRole = new URL(own.url);
+      Object.assign(asRole, { username: `refused_${process.pid}`, password: 'x' });
+      try {
+        await database.raw(`CREATE ROLE ${asRole.username} ${made} PASSWORD 'x'`);
+        const { lines } = await doctor({ DATABASE_URL: asRole.href, REDIS_URL: 'redis://127.0.0.1:1' });
+        expect(lines.get('Postgres')).to.match(said);
+      } finally {
+        await database.raw(`DROP ROLE ${asRole.username}`);
+        await database.destroy();
+        await own.drop();
+      }
+    });
+  }
+
+  it('of the shops with another limit: five of them, and how many more', async () => {
+    const own = await createTestDatabase();
+    const database = connectForTest(own.url, { poolMax: 1 });
+    const limits = Array.from({ length: 7 }, (_, index) => 10 + index);
+    await createShop(database, { name: 'like all', plan: 'enhanced' });
+    for (const rateLimitPoints of limits) await createShop(database, { name: 'x', plan: 'enhanced', rateLimitPoints });
+    await database.destroy();
+    const { lines } = await doctor({ DATABASE_URL: own.url, REDIS_URL: 'redis://127.0.0.1:1' });
+    await own.drop();
+    expect(lines.get('Limits')).to.match(
+      /limits of their own: shop 2 10, shop 3 11, shop 4 12, shop 5 13, shop 6 14, 2 more$/,
+    );
+  });
+
+  it('of workers: of those alone that are alive, and whether any of them writes to another database', async () => {
+    const service = await startService({ apis: 0, workers: 0 });
+    const given = { DATABASE_URL: service.databaseUrl, REDIS_URL: service.redisUrl };
+    const database = connectForTest(service.databaseUrl, { poolMax: 1 });
+    const redis = new Redis(service.redisUrl);
+    const said = async () => (await doctor(given)).lines.get('Workers');
+    try {
+      const own = (await readDatabaseIdentity(database)) ?? '';
+      // As a kill −9 leaves them.
+      await redis.zadd(keys.workers, 1, 'killed');
+      await redis.zadd(keys.databases, 1, 'another');
+      expect(await said()).to.match(/^NO none is alive, /);
+      const later = Date.now() + 3_600_000;
+      await redis.zadd(keys.workers, later, 'alive');
+      await redis.zadd(keys.databases, later, own);
+      expect(await said()).to.equal('ok 1 alive');
+      await redis.zadd(keys.workers, later, 'of another');
+      await redis.zadd(keys.databases, later, 'another');
+      expect(await said()).to.match(/^NO 2 alive, writing to another database, /);
+    } finally {
+      redis.disconnect();
+      await database.destroy();
+      await service.stop();
+    }
+  });
+
+  it('of a port: that it is taken, and of 0, which asks for any, nothing to mend', async () => {
+    const folder = await temporaryFolder();
+    const said = async (port: number) => {
+      const start = { DATA_DIR: `${folder.path}/data`, HOME: process.env.HOME };
+      return (await doctor({ ...start, PORT: String(port) })).lines.get('Port');
+    };
+    const squatter = createServer().listen(0, '127.0.0.1');
+    await once(squatter, 'listening');
+    const { port } = squatter.address() as AddressInfo;
+    expect(await said(port)).to.equal(
+      `but ${port} is taken, or closed to this user; npm start takes another by itself`,
+    );
+    squatter.close();
+    expect(await said(0)).to.equal('ok 0: any that is free');
+    await folder.remove();
+  });
+
+  for (const [version, said] of [
+    ['20.18.9', /^NO v\S+ is too old: 20\.19 or newer is needed\.$/],
+    ['20.19.0', /^ok /],
+  ] as const) {
+    it(`of a Node ${version}`, async () => {
+      // Told to its process: there is none of this version here.
+      const versions = `Object.defineProperty(process,'versions',{value:{...process.versions,node:'${version}'}})`;
+      const NODE_OPTIONS = `--import=data:text/javascript,${encodeURIComponent(versions)}`;
+      const { lines } = await doctor({ ...away, NODE_OPTIONS });
+      expect(lines.get('Node')).to.match(said);
+    });
+  }
+
+  it('of packages that are not installed: which, and what to run', async () => {
+    const folder = await temporaryFolder();
+    const root = new URL('../../../', import.meta.url);
+    await cp(new URL('dist', root), join(folder.path, 'dist'), { recursive: true });
+    await symlink(fileURLToPath(new URL('node_modules', root)), join(folder.path, 'node_modules'));
+    const dependencies = { pg: '*', 'not-installed': '*', '@nor/this': '*' };
+    await writeFile(join(folder.path, 'package.json'), JSON.stringify({ type: 'module', dependencies }));
+    const { code, lines } = await doctor(away, [], join(folder.path, 'dist/shared/standalone/doctor.js'));
+    await folder.remove();
+    expect(lines.get('Packages')).to.equal('NO Missing: not-installed, @nor/this. Run: npm ci');
+    expect(code).to.equal(1);
+  });
+
   it('a reader that went away before the end, as of "| head", gets no stack trace', async () => {
-    const away = { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
     const child = startDoctor(away);
     child.stdout.destroy();
     let complaint = '';

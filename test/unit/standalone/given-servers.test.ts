@@ -26,6 +26,7 @@ describe('the judgement of a Postgres that is given', () => {
     [18, 5, 'note'],
     [18, 6, 'good'],
     [18, 10, 'good'],
+    [19, 8, 'note'],
   ] as const) {
     it(`is "${verdict}" of version ${major}.${minor}`, () => {
       expect(judge({ version: `${major}.${minor}`, major, minor })).to.include({ verdict });

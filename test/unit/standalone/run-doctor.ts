@@ -16,14 +16,19 @@ export interface Diagnosis {
 export function startDoctor(
   env: Record<string, string | undefined>,
   args: readonly string[] = [],
+  built = entry,
 ): ChildProcessByStdio<null, Readable, Readable> {
   const given = { PATH: process.env.PATH, XDG_CACHE_HOME: process.env.XDG_CACHE_HOME, ...env };
-  return spawn(process.execPath, [entry, ...args], { env: given, stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000 });
+  return spawn(process.execPath, [built, ...args], { env: given, stdio: ['ignore', 'pipe', 'pipe'], timeout: 30_000 });
 }
 
 /** As `startDoctor`, to its end. */
-export function doctor(env: Record<string, string | undefined>, args: readonly string[] = []): Promise<Diagnosis> {
-  const child = startDoctor(env, args);
+export function doctor(
+  env: Record<string, string | undefined>,
+  args: readonly string[] = [],
+  built = entry,
+): Promise<Diagnosis> {
+  const child = startDoctor(env, args, built);
   let output = '';
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => (output += text));

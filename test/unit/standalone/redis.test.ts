@@ -11,6 +11,7 @@ import { startRedis } from '../../../shared/standalone/redis.js';
 import type { RedisServer } from '../../../shared/standalone/redis.js';
 import { leaveBehind } from '../../support/processes/leave-behind.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
+import { until } from '../../support/time/until.js';
 
 describe('the private Redis', () => {
   let folder: { path: string; remove(): Promise<void> };
@@ -59,6 +60,8 @@ describe('the private Redis', () => {
     ]);
     expect(await ask(url, (redis) => redis.config('GET', 'appendonly'))).to.deep.equal(['appendonly', 'yes']);
     expect(await ask(url, (redis) => redis.config('GET', 'bind'))).to.deep.equal(['bind', '127.0.0.1']);
+    const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
+    expect([await modeOf(dir), await modeOf(join(dir, 'redis.conf'))]).to.deep.equal([0o700, 0o600]);
     const refused = await ask(`redis://127.0.0.1:${String(port)}`, (redis) => redis.get('a')).catch(
       (error: unknown) => (error as Error).message,
     );
@@ -71,6 +74,7 @@ describe('the private Redis', () => {
     await ask(first.url, (redis) => redis.set('kept', '42'));
     await first.stop();
     expect(isAlive(first.pid)).to.equal(false);
+    expect(await readFile(join(dir, 'redis.log'), 'utf8'), 'not killed').to.match(/ is now ready to exit, [^\n]*\n$/);
     const second = await start();
     expect(second.adopted).to.equal(false);
     expect(await ask(second.url, (redis) => redis.get('kept'))).to.equal('42');
@@ -137,7 +141,36 @@ describe('the private Redis', () => {
     await ask(url, (redis) => redis.replicaof('127.0.0.1', 1));
     expect(problem(await checkRedis(url))).to.match(/takes no writes: READONLY [^\n]*\nIt is a replica: [^\n]*$/);
     await ask(url, (redis) => redis.replicaof('NO', 'ONE'));
+    await ask(url, (redis) => redis.config('SET', 'min-replicas-to-write', '1'));
+    expect(problem(await checkRedis(url))).to.match(/takes no writes: NOREPLICAS [^\n]*\nBring back its replicas, /);
+    await ask(url, (redis) => redis.config('SET', 'min-replicas-to-write', '0'));
     expect(await checkRedis(url)).to.have.property('ok', true);
+  });
+
+  it('is refused, with what to do, once it could not save to its disk', async () => {
+    const { url } = await start();
+    // In the way of the file that it saves to.
+    await mkdir(join(dir, 'dump.rdb', 'full'), { recursive: true });
+    await ask(url, (redis) => redis.config('SET', 'save', '3600 1'));
+    await ask(url, (redis) => redis.bgsave());
+    const hasFailed = () => ask(url, async (redis) => (await redis.info()).includes('rdb_last_bgsave_status:err'));
+    await until(hasFailed, { deadlineMs: 10_000, what: 'the save to fail' });
+    expect(problem(await checkRedis(url))).to.match(/takes no writes: MISCONF [^\n]*\nIt could not save to its disk: /);
+  });
+
+  it('writes nothing where it is asked whether it takes writes', async () => {
+    const { url } = await start();
+    await ask(url, (redis) => redis.flushdb());
+    expect(await checkRedis(url)).to.have.property('ok', true);
+    expect(await ask(url, (redis) => redis.dbsize())).to.equal(0);
+  });
+
+  it('is refused where its user may not do what is needed, and nobody is told to start it', async () => {
+    const { url } = await start();
+    await ask(url, (redis) => redis.call('ACL', 'SETUSER', 'limited', 'on', '>pw', '+ping'));
+    const limited = new URL(url);
+    Object.assign(limited, { username: 'limited', password: 'pw' });
+    expect(problem(await checkRedis(limited.href))).to.match(/refuses: NOPERM .* Mend the user or the password in /);
   });
 });
 
@@ -165,6 +198,21 @@ describe('where a Redis comes from', () => {
     });
     expect(outcome.ok).to.equal(false);
     expect(said.join()).to.match(/version 5\.0\.14, and 6\.2 is needed/);
+  });
+
+  it('takes another port each time that one is taken between the look and the start, and gives up at the fifth', async () => {
+    const refuses = [
+      'if [ "$1" = --version ]; then echo "Redis server v=7.0.15 sha=0"; exit; fi',
+      'while read -r name value; do [ "$name" = port ] && echo "$value" >> ports; done < "$1"',
+      'echo "bind: Address already in use"; exit 1',
+    ];
+    const bin = await program('beaten', 'redis-server', refuses.join('\n'));
+    const dir = join(folder.path, 'beaten-data');
+    const outcome = await startRedis({ dir, say: () => undefined, env: { PATH: bin } });
+    expect(problem(outcome)).to.match(/^Redis did not start .*Address already in use/s);
+    const ports = (await readFile(join(dir, 'ports'), 'utf8')).trimEnd().split('\n');
+    expect(ports).to.have.length(5);
+    expect(new Set(ports)).to.have.property('size', 5);
   });
 
   it('says why a download failed, and what to do', async () => {

@@ -4,8 +4,10 @@ import { existsSync } from 'node:fs';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { isAlive } from '../../../shared/standalone/processes.js';
+import { restartPauseMs } from '../../../shared/standalone/restart-pause.js';
 import { supervise } from '../../../shared/standalone/supervise.js';
 import type { Supervised } from '../../../shared/standalone/supervise.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
@@ -38,7 +40,7 @@ describe('the supervisor of npm start', () => {
   }
 
   it('passes on the port a process reports, and stops it with SIGTERM', async () => {
-    const api = await run('plain', serves, endsOnSigterm, staysOpen);
+    const api = await run('plain', `process.send({ type: 'other', port: 1 });`, serves, endsOnSigterm, staysOpen);
     expect(await api.ready).to.deep.equal({ port: 4711 });
     const pid = api.pid() ?? 0;
     await api.stop();
@@ -49,22 +51,59 @@ describe('the supervisor of npm start', () => {
   it('starts a process again that ends by itself, and not one that it stopped', async () => {
     const api = await run('dies', serves, endsOnSigterm, staysOpen);
     await api.ready;
-    const first = api.pid() ?? 0;
-    process.kill(first, 'SIGKILL');
-    const second = await until(() => (api.pid() !== first ? api.pid() : undefined), {
-      deadlineMs: 5_000,
-      what: 'a second one',
-    });
-    expect(isAlive(second)).to.equal(true);
-    expect(printed.join()).to.match(/ended by itself \(SIGKILL\); starting it again/);
+    // More often than one is tried that has never served.
+    for (const pause of [250, 500, 1_000]) {
+      const before = api.pid() ?? 0;
+      process.kill(before, 'SIGKILL');
+      const next = await until(() => (api.pid() !== before ? api.pid() : undefined), {
+        deadlineMs: 10_000,
+        what: 'the next one',
+      });
+      expect(isAlive(next)).to.equal(true);
+      expect(printed.at(-1)).to.equal(`ended by itself (SIGKILL); starting it again in ${pause} ms`);
+    }
     await api.stop();
     expect(api.pid()).to.equal(undefined);
+  });
+
+  it('starts no process that it stopped in the pause before the next start', async () => {
+    const api = await run('paused', serves, endsOnSigterm, staysOpen);
+    await api.ready;
+    process.kill(api.pid() ?? 0, 'SIGKILL');
+    await until(() => printed.length > 0, { deadlineMs: 5_000, what: 'its end' });
+    await api.stop();
+    // Longer than the pause.
+    await delay(2 * restartPauseMs(1));
+    expect(api.pid()).to.equal(undefined);
+  });
+
+  it('starts no process again that it killed', async () => {
+    const api = await run('killed', serves, endsOnSigterm, staysOpen);
+    await api.ready;
+    api.kill();
+    await until(() => api.pid() === undefined, { deadlineMs: 5_000, what: 'its end' });
+    expect(printed).to.deep.equal([]);
+  });
+
+  it('is not waited for any more where it is stopped before it serves', async () => {
+    const api = await run('late', endsOnSigterm, staysOpen);
+    await api.stop();
+    const error = await api.ready.catch((reason: unknown) => (reason as Error).message);
+    expect(error).to.equal('late was stopped before it served');
   });
 
   it('gives up at once on one that its configuration keeps from starting, with what it said', async () => {
     const api = await run('config', `console.error('PORT is wrong'); process.exitCode = 78;`);
     const error = await api.ready.catch((reason: unknown) => (reason as Error).message);
     expect(error).to.match(/does not start \(code 78\).*PORT is wrong/s);
+  });
+
+  it('repeats of one that does not start the last 20 lines, however many it said', async () => {
+    const says = `for (let line = 1; line <= 30; line += 1) console.log('line', line); process.exitCode = 78;`;
+    const api = await run('talks', says);
+    const error = await api.ready.catch((reason: unknown) => (reason as Error).message);
+    const last = Array.from({ length: 20 }, (_, index) => `line ${index + 11}`);
+    expect(error).to.equal(['talks does not start (code 78). It said:', ...last].join('\n'));
   });
 
   it('gives up on one that dies three times before it serves', async () => {
@@ -121,5 +160,14 @@ describe('the supervisor of npm start', () => {
     parent.kill('SIGKILL');
     await exited;
     await until(() => !isAlive(pid), { deadlineMs: 5_000, what: 'the child to end' });
+  });
+});
+
+describe('the pause before something is started again', () => {
+  it('doubles from 0.25 s to 5 s', () => {
+    expect([1, 2, 3, 4, 5, 6, 7, 1_000].map(restartPauseMs)).to.deep.equal([
+      ...[250, 500, 1_000, 2_000, 4_000],
+      ...[5_000, 5_000, 5_000],
+    ]);
   });
 });

@@ -2,7 +2,7 @@ import { mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { findKeyWithShop, listKeys, revokeKey } from '../../../shared/database/api-keys.js';
+import { findKeyWithShop, listKeys } from '../../../shared/database/api-keys.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
 import { findLevels } from '../../../shared/database/levels.js';
@@ -167,12 +167,19 @@ describe('the demo data', () => {
     }
   });
 
-  it('makes a key anew that was revoked, and keeps the others', async () => {
-    await revokeKey(database, demo.shopId, parseKey(demo.readKey)!.id, new Date());
-    const again = await seed();
-    expect(again.readKey).to.not.equal(demo.readKey);
-    expect(again).to.deep.equal({ ...demo, readKey: again.readKey });
-  });
+  for (const [what, change] of [
+    ['was revoked', 'revoked_at = now()'],
+    ['is to end', "expires_at = '2100-01-31'"],
+    ['has another scope by now', "scope = 'write'"],
+    ['has another secret, as in a database of another start', "secret_hash = decode(repeat('00', 32), 'hex')"],
+  ] as const) {
+    it(`makes a key anew that ${what}, and keeps the others`, async () => {
+      await database.raw(`UPDATE api_keys SET ${change} WHERE id = ?`, [parseKey(demo.readKey)!.id]);
+      const again = await seed();
+      expect(again.readKey).to.not.equal(demo.readKey);
+      expect(again).to.deep.equal({ ...demo, readKey: again.readKey });
+    });
+  }
 
   for (const [name, content] of [
     ['lost', undefined],

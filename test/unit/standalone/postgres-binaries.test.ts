@@ -22,12 +22,15 @@ describe('the programs of the embedded Postgres', () => {
     const links = JSON.parse(readFileSync(join(installed, list), 'utf8')) as { target: string }[];
     await cp(installed, copy, { recursive: true, verbatimSymlinks: true });
     for (const { target } of links) await rm(join(copy, target), { force: true });
+    const initdb = join(copy, 'native', 'bin', 'initdb');
+    await chmod(initdb, 0o644);
     const postgres = { file: join(copy, 'native', 'bin', 'postgres'), args: ['--version'], msMax: 10_000 };
     expect((await runCommand(postgres)).code).not.to.equal(0);
 
     expect(await makeWhole(copy, () => undefined)).to.equal(true);
     for (const { target } of links) expect((await lstat(join(copy, target))).isSymbolicLink()).to.equal(true);
     expect((await runCommand(postgres)).output).to.match(/PostgreSQL\) 18/);
+    expect((await lstat(initdb)).mode & 0o777).to.equal(0o755);
   });
 
   it('are not taken for whole when the links cannot be made', async () => {

@@ -21,6 +21,21 @@ describe('processes', () => {
     expect(isAlive(pid)).to.equal(false);
   });
 
+  it('do not run any more once they have ended, though nobody reaps them', async () => {
+    // The shell becomes a program that knows nothing of the child it got.
+    const parent = spawn('/bin/sh', ['-c', '/bin/sleep 0 & echo $!; exec /bin/sleep 60'], {
+      stdio: ['ignore', 'pipe', 'ignore'],
+    });
+    const exited = once(parent, 'exit');
+    const [text] = (await once(parent.stdout, 'data')) as [Buffer];
+    const pid = Number(text);
+    await until(() => !isAlive(pid), { deadlineMs: 5_000, what: 'its end' });
+    // It is still to be found.
+    expect(process.kill(pid, 0)).to.equal(true);
+    parent.kill('SIGKILL');
+    await exited;
+  });
+
   it('that ignore SIGTERM are ended all the same', async () => {
     const child = spawn(process.execPath, ['-e', `process.on('SIGTERM', () => {}); ${sleeps}`], {
       stdio: ['ignore', 'pipe', 'ignore'],

@@ -3,7 +3,10 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { expect } from 'chai';
 import { migrateDatabase } from '../../../shared/database/migrate-database.js';
+import { createShop } from '../../../shared/database/shops.js';
 import { startPostgres } from '../../../shared/standalone/postgres.js';
+import { connectForTest } from '../../support/database/database.js';
+import { connectPlatform, platformTokenKey } from '../../support/shop/platform.js';
 import { runManage } from './run-manage.js';
 
 describe('npm run manage without DATABASE_URL', () => {
@@ -29,6 +32,14 @@ describe('npm run manage without DATABASE_URL', () => {
       const { code, stdout, stderr } = await runManage(['shops', 'list', '--json'], env);
       expect({ code, stdout }).to.deep.equal({ code: 0, stdout: '{"shops":[]}\n' });
       expect(stderr).to.match(/^DATABASE_URL is not set: this is the database of npm start in .+\.\n$/);
+      const database = connectForTest(started.value.url, { poolMax: 1 });
+      const { id } = await createShop(database, { name: 'Demo', plan: 'enhanced' });
+      await connectPlatform(database, id, 'http://127.0.0.1:1');
+      await database.destroy();
+      await writeFile(join(dataDir, 'platform-token-key'), `${platformTokenKey}\n`);
+      const synced = await runManage(['platform', 'sync', '--json'], env);
+      const { shops } = JSON.parse(synced.stdout) as { shops: { problem: { code: string } }[] };
+      expect(shops[0]?.problem.code, 'the stand-in, which is on the loopback, was called').to.equal('unavailable');
       await writeFile(join(dataDir, 'platform-token-key'), 'no key\n');
       const bad = await runManage(['shops', 'list'], env);
       expect(bad).to.deep.include({ code: 78, stdout: '' });

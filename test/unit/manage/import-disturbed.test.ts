@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { chmod, symlink, writeFile } from 'node:fs/promises';
+import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -72,6 +72,24 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
     expect(report).to.deep.include({ imported: 0, levels: 0, badCount: 1, badLines: [{ line: 3, faults }] });
     const none = await managed.cli.run([...args(join(folder.path, 'none.csv')), '--json']);
     expect(JSON.parse(none.stdout)).to.deep.equal({ error: { message: none.stderr.trim() } });
+  });
+
+  it('names the first 20 bad lines, and says how many more there are', async () => {
+    const path = join(folder.path, 'bad.csv');
+    await writeFile(path, `productName,sku\n${',S\n'.repeat(23)}`);
+    const said = (await managed.cli.refusal(args(path))).split('\n');
+    expect(said.slice(0, 3)).to.deep.equal([
+      'Nothing was imported.',
+      '23 lines are bad:',
+      '  line 2: productName: Is required.',
+    ]);
+    expect(said.slice(-2)).to.deep.equal(['  line 21: productName: Is required.', '  and 3 more']);
+  });
+
+  it('says in a sentence that a folder is no file', async () => {
+    const path = join(folder.path, 'folder.csv');
+    await mkdir(path);
+    expect(await managed.cli.refusal(args(path))).to.equal(`${path} is not a file.`);
   });
 
   it('is a success where only the VACUUM after its commit fails, and says so beside the one document', async () => {

@@ -30,6 +30,7 @@ interface Answer {
     problem: { code: string; message: string } | null;
     sync: { pages: number; locations: Count; variants: Count; syncedAt: string | null };
     goneCount: number;
+    removedCount: number;
   }[];
 }
 
@@ -64,8 +65,8 @@ describe('npm run manage -- platform sync', () => {
     return id;
   }
 
-  const sync = async (shopId: number): Promise<Answer> => {
-    const { code, stdout, stderr } = await cli.run(['platform', 'sync', '--shop', String(shopId), '--json']);
+  const sync = async (shopId: number, ...more: string[]): Promise<Answer> => {
+    const { code, stdout, stderr } = await cli.run(['platform', 'sync', '--shop', String(shopId), '--json', ...more]);
     // A run that takes long says now and then how far it is.
     const told = stderr.replace(/^Shop \d+: \d+ locations, \d+ variants, \d+ pages\n/gm, '');
     expect({ code, told }).to.deep.equal({ code: 0, told: '' });
@@ -169,6 +170,21 @@ describe('npm run manage -- platform sync', () => {
       expect((await readMirror(postgres.database, left)).materials).to.deep.equal([]);
     } finally {
       await other.stop();
+    }
+  });
+
+  it('keeps what its platform lists no more, and removes it only where told to', async () => {
+    const shopId = await connectedShop();
+    await sync(shopId);
+    const fewer = await startGatedPlatform(variants.slice(0, 3));
+    try {
+      await connectPlatform(postgres.database, shopId, fewer.url);
+      expect((await sync(shopId)).shops[0]).to.include({ status: 'complete', goneCount: 517, removedCount: 0 });
+      expect((await readMirror(postgres.database, shopId)).materials).to.have.lengthOf(520);
+      expect((await sync(shopId, '--remove-gone')).shops[0]).to.include({ goneCount: 0, removedCount: 517 });
+      expect((await readMirror(postgres.database, shopId)).materials).to.have.lengthOf(3);
+    } finally {
+      await fewer.stop();
     }
   });
 

@@ -117,6 +117,20 @@ describe('the lines of a CSV file', () => {
     expect(await recordsOf('id,vendor,\nA,Acme,\n')).to.deep.equal([{ line: 1, fault, isFatal: true }]);
   });
 
+  for (const format of ['csv', 'jsonl'] as const) {
+    it(`are not read into memory where one of ${format} does not end within a mebibyte`, async () => {
+      const path = join(folder.path, `endless.${format}`);
+      await writeFile(path, `vendor\n${'x'.repeat(3_145_728)}`);
+      const bytes: number[] = [];
+      const records: ImportRecord[] = [];
+      const onBytes = (read: number) => bytes.push(read);
+      for await (const record of readRecords({ path, format, knownFields }, onBytes)) records.push(record);
+      const fault = 'The line has more than 1048576 bytes.';
+      expect(records.at(-1)).to.deep.equal({ line: 2, fault, isFatal: true });
+      expect(Math.max(...bytes)).to.be.below(2 * 1_048_576);
+    });
+  }
+
   it('are counted the same where one cannot be read, and only one number is told', async () => {
     const records = await recordsOf('id,vendor\r\nA,"one\r\ntwo"\r\nB,a"b\r\n');
     const last = records.at(-1);

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { expect } from 'chai';
 import { commandLine, endProcess, isAlive, runCommand, startOf } from '../../../shared/standalone/processes.js';
 import { until } from '../../support/time/until.js';
@@ -21,20 +22,27 @@ describe('processes', () => {
     expect(isAlive(pid)).to.equal(false);
   });
 
-  it('do not run any more once they have ended, though nobody reaps them', async () => {
-    // The shell becomes a program that knows nothing of the child it got.
-    const parent = spawn('/bin/sh', ['-c', '/bin/sleep 0 & echo $!; exec /bin/sleep 60'], {
-      stdio: ['ignore', 'pipe', 'ignore'],
+  // Only Linux tells of a process that it has ended.
+  if (existsSync('/proc/self/stat')) {
+    it('do not run any more once they have ended, though nobody reaps them', async () => {
+      // The shell becomes a program that knows nothing of the child it got.
+      const parent = spawn('/bin/sh', ['-c', '/bin/sleep 60 & echo $!; exec /bin/sleep 60'], {
+        stdio: ['ignore', 'pipe', 'ignore'],
+      });
+      const exited = once(parent, 'exit');
+      const [text] = (await once(parent.stdout, 'data')) as [Buffer];
+      const pid = Number(text);
+      // The shell itself would reap it.
+      const isSleep = () => commandLine(parent.pid ?? 0).startsWith('/bin/sleep');
+      await until(isSleep, { deadlineMs: 5_000, what: 'the shell to become another program' });
+      process.kill(pid, 'SIGKILL');
+      await until(() => !isAlive(pid), { deadlineMs: 5_000, what: 'its end' });
+      // It is still to be found.
+      expect(process.kill(pid, 0)).to.equal(true);
+      parent.kill('SIGKILL');
+      await exited;
     });
-    const exited = once(parent, 'exit');
-    const [text] = (await once(parent.stdout, 'data')) as [Buffer];
-    const pid = Number(text);
-    await until(() => !isAlive(pid), { deadlineMs: 5_000, what: 'its end' });
-    // It is still to be found.
-    expect(process.kill(pid, 0)).to.equal(true);
-    parent.kill('SIGKILL');
-    await exited;
-  });
+  }
 
   it('that ignore SIGTERM are ended all the same', async () => {
     const child = spawn(process.execPath, ['-e', `process.on('SIGTERM', () => {}); ${sleeps}`], {

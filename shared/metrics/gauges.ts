@@ -24,7 +24,9 @@ export function addGauge(
     collect() {
       const values = read();
       this.reset();
-      if (values === undefined) this.remove();
+      // Without labels it would now be 0; with them nothing is left, and there is nothing that `remove` could be told.
+      if (values === undefined && label === undefined) this.remove();
+      else if (values === undefined) return;
       else if (typeof values === 'number') this.set(values);
       else for (const [value, count] of Object.entries(values)) this.set({ [label ?? '']: value }, count);
     },

@@ -39,12 +39,17 @@ describe('what npm run doctor says', () => {
       const unprivileged = await doctor(env);
       expect(unprivileged.lines.get('Schema')).to.equal(denied);
       expect(unprivileged.lines.get('Limits')).to.equal(denied);
+      await database.raw(`GRANT SELECT ON ALL TABLES IN SCHEMA public TO ${role}`);
+      expect((await doctor(env)).lines.get('Schema')).to.match(
+        /^NO all there, but this role lacks a right to .*\bledger\b.*: writes that need it wait, and fail\.$/,
+      );
       await database.raw(`REVOKE CONNECT ON DATABASE ${asRole.pathname.slice(1)} FROM PUBLIC`);
       const { lines } = await doctor(env);
       expect(lines.get('Postgres')).to.match(
         / refuses: permission denied for database .* \(GRANT CONNECT ON DATABASE /,
       );
     } finally {
+      await database.raw(`DROP OWNED BY ${role}`);
       await database.raw(`DROP ROLE ${role}`);
       await database.destroy();
       await own.drop();

@@ -53,21 +53,13 @@ const againMs = 3_000;
  * @returns the names of what was run
  */
 async function migrate(database: Database, say: (line: string) => void): Promise<string[]> {
-  // Knex logs each failure with all of the migration's SQL. A lock that was not granted is not worth that.
-  const { logger } = database.client as { logger: { warn: (text: string) => void } };
-  const warn = logger.warn.bind(logger);
   for (let isFirst = true; ; isFirst = false) {
-    const warnings: string[] = [];
-    logger.warn = (text) => void warnings.push(text);
     try {
       const beforeAll = (transaction: Database) => transaction.raw(`SET LOCAL lock_timeout = ${lockMsMax}`);
       const [, done] = (await database.migrate.latest({ beforeAll })) as [number, string[]];
       return done;
     } catch (error) {
-      if (!lockFaults.has(codeOf(error) ?? '')) {
-        warnings.forEach(warn);
-        throw error;
-      }
+      if (!lockFaults.has(codeOf(error) ?? '')) throw error;
       if (isFirst) say('A table is in use, by an import or a pg_dump perhaps; waiting, and letting others go first.');
       await sleep(againMs);
     }

@@ -103,7 +103,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
   }
 
   function forgetIdle(shopId: number, line: Line): void {
-    if (line.inHand === 0 && !hasWaitingOrCalled(line) && lines.get(shopId) === line) lines.delete(shopId);
+    if (line.inHand === 0 && !hasWaitingOrCalled(line)) lines.delete(shopId);
   }
 
   function look(): void {

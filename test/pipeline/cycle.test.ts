@@ -61,6 +61,33 @@ describe('a cycle that takes more than one transaction', () => {
     expect(await harness.jobs(ref(), 'wait')).to.deep.equal([]);
   });
 
+  it('answers what one of them did before it begins the next', async () => {
+    const operations = large();
+    await harness.add(ref(), { operations });
+    await harness.add(ref(), { operations: [book(-1)] });
+    const answered: number[] = [];
+    const told = await messagesDuring(async (toldSoFar) => {
+      await cycle(async () => void answered.push((await toldSoFar()).length));
+    });
+    expect([answered[0], answered.at(-1)], 'messages before the first and the last').to.deep.equal([0, 1]);
+    expect(told[0]?.map(([id]) => id)).to.have.members(operations.map(({ id }) => id));
+  });
+
+  it('begins no other once Redis has not taken the answers of one', async () => {
+    const [first, next] = [large(), [book(-1)]];
+    for (const operations of [first, next]) await harness.add(ref(), { operations });
+    const redis = new Proxy(harness.redis, {
+      get: (target, name) =>
+        name === 'publish'
+          ? () => Promise.reject(new Error('Connection is closed.'))
+          : (Reflect.get(target, name) as unknown),
+    });
+    const fault: unknown = await cycle(() => Promise.resolve(), redis).catch((error: unknown) => error);
+    expect(fault).to.have.property('message', 'Connection is closed.');
+    expect(new Set(await recorded(first))).to.deep.equal(new Set(['executed']));
+    expect(await recorded(next)).to.deep.equal([undefined]);
+  });
+
   it('takes fewer field updates into one, since each answers with the whole material', async () => {
     const updates = (count: number) =>
       Array.from({ length: count }, (_, index) =>
@@ -126,23 +153,26 @@ describe('a cycle that takes more than one transaction', () => {
   });
 
   /** What the API process that waits is told meanwhile. */
-  async function messagesDuring(act: () => Promise<void>): Promise<Replies[]> {
+  async function messagesDuring(act: (soFar: () => Promise<Replies[]>) => Promise<void>): Promise<Replies[]> {
     const told: Replies[] = [];
     const listener = new Redis(harness.server.url);
     try {
       await listener.subscribe(replyChannel('test'));
       listener.on('message', (_channel: string, message: string) => told.push(decodeReplies(message)));
-      await act();
-      // An answer on this connection comes after all that was published before.
-      await listener.ping();
-      return told;
+      const soFar = async () => {
+        // An answer on this connection comes after all that was published before.
+        await listener.ping();
+        return told;
+      };
+      await act(soFar);
+      return await soFar();
     } finally {
       listener.disconnect();
     }
   }
 
   /** Runs a cycle over all that is ready; calls `before` with the number of each transaction. Returns their count. */
-  async function cycle(before: (number: number) => Promise<void>): Promise<number> {
+  async function cycle(before: (number: number) => Promise<void>, redis = harness.redis): Promise<number> {
     let transactions = 0;
     const client = postgres.database.client as { acquireConnection: () => Promise<unknown> };
     const acquireConnection = async () => {
@@ -152,7 +182,7 @@ describe('a cycle that takes more than one transaction', () => {
     };
     const presence = await createWorkerPresence(harness.redis);
     const deps: WorkerDeps = {
-      redis: harness.redis,
+      redis,
       presence,
       database: Object.create(postgres.database, {
         client: { value: Object.create(client, { acquireConnection: { value: acquireConnection } }) as unknown },

@@ -1,17 +1,14 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import type { Database } from '../../shared/database/connect.js';
-import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
+import { leaseMs } from '../../shared/queue/leases.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
-import { ServesAnotherDatabase, createWorkerPresence } from '../../shared/queue/worker-presence.js';
+import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import type { WorkerDeps } from '../../worker/deps.js';
 import { startLane } from '../../worker/lane.js';
-import { createWorkerMetrics } from '../../worker/worker-metrics.js';
-import { totalOf } from '../support/shop/change.js';
 import { useDatabase } from '../support/database/database.js';
+import { databaseWhose, depsOf, wakeful } from '../support/redis/lane-deps.js';
 import { useQueueHarness } from '../support/redis/queue-harness.js';
-import type { QueueHarness } from '../support/redis/queue-harness.js';
 import { createTestShop, operationOf } from '../support/shop/shop.js';
 import { until } from '../support/time/until.js';
 
@@ -58,6 +55,25 @@ describe('a lane whose Postgres does not answer, or refuses', () => {
       await addJob();
       await untilRenewed();
     });
+  });
+
+  it('renews them several times in the time of a lease, since one renewal may fail', async () => {
+    await addJob();
+    const renewedAtMs: number[] = [];
+    const redis = new Proxy(harness.redis, {
+      get(target, name) {
+        if (name === 'rmRenew') renewedAtMs.push(now());
+        return Reflect.get(target, name) as unknown;
+      },
+    });
+    const isSoonAgain = () => renewedAtMs.some((atMs, index) => atMs - (renewedAtMs[index - 1] ?? 0) < leaseMs / 2);
+    // A process that stands still renews late, but never early.
+    await withLane(
+      async () => {
+        await until(isSoonAgain, { deadlineMs: soonMsMax, what: 'two renewals' });
+      },
+      { redis },
+    );
   });
 
   for (const [what, code, counted] of [
@@ -188,36 +204,6 @@ describe('a lane whose Redis became a replica', () => {
   });
 });
 
-describe('a lane whose worker is of another database than those who are alive', () => {
-  const harness = useQueueHarness();
-  const postgres = useDatabase({ poolMax: 3, pipeline: true });
-
-  it('takes nothing until they are gone, gives back what it held, and counts no delivery', async () => {
-    const shop = await createTestShop(postgres.database);
-    const ref = { shopId: shop.shopId, materialId: shop.materialIds[0] ?? '' };
-    const row = { locationId: shop.locationIds[0] ?? '', delta: 1 };
-    const id = await harness.add(ref, { operations: [operationOf({ kind: 'adjust', rows: [row] })] });
-    let asked = 0;
-    let isShutOut = true;
-    const presence = {
-      ...(await createWorkerPresence(harness.redis)),
-      assertServes: () => {
-        asked += 1;
-        if (isShutOut) throw new ServesAnotherDatabase();
-      },
-    };
-    const lane = startLane(await depsOf(harness, { database: postgres.database, presence }), wakeful);
-    await until(() => asked > 3, { deadlineMs: soonMsMax, what: 'the lane to look again' });
-    expect(await harness.jobs(ref, 'wait')).to.deep.equal([id]);
-    expect(await harness.redis.hlen(keys.leases)).to.equal(0);
-    expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${id}`, 'ats')).to.equal(null);
-    isShutOut = false;
-    await until(async () => (await totalOf(postgres.database, shop)) > 0, { deadlineMs: soonMsMax, what: 'the job' });
-    lane.stop();
-    await lane.done;
-  });
-});
-
 describe('a lane that is stopped', () => {
   const harness = useQueueHarness();
   const postgres = useDatabase({ poolMax: 3, pipeline: true });
@@ -267,28 +253,3 @@ describe('a lane that is stopped while Postgres fails it', () => {
     expect(begun).to.equal(1);
   });
 });
-
-/** Nobody has to wake its lane. */
-const wakeful = { wait: () => Promise.resolve(), close: () => undefined };
-
-/** A Postgres that takes writes. */
-function databaseWhose(acquireConnection: () => Promise<never>): Database {
-  const database = { client: { acquireConnection }, raw: () => Promise.resolve({ rows: [] }) };
-  return database as unknown as Database;
-}
-
-async function depsOf(
-  harness: QueueHarness,
-  own: Pick<WorkerDeps, 'database'> & Partial<WorkerDeps>,
-): Promise<WorkerDeps> {
-  return {
-    redis: harness.redis,
-    presence: await createWorkerPresence(harness.redis),
-    logger: pino({ level: 'silent' }),
-    keyMemoryMs: keyMemoryMsDefault,
-    metrics: createWorkerMetrics(),
-    ledgerWatch: { changed: () => undefined, stop: () => Promise.resolve() },
-    watchLeftOut: () => undefined,
-    ...own,
-  };
-}

@@ -72,4 +72,16 @@ describe('the background check of the ledger', () => {
     await untilChecked(2, checkedBefore);
     expect((await ofWorker()).sum(mismatches)).to.equal(2);
   });
+
+  it('counts each material that differs, though another has differed in the same way', async () => {
+    const shop = await createTestShop(database, { materials: 2 });
+    const atFirst = (await ofWorker()).sum(checked, { what: 'materials' });
+    await changeEach(shop);
+    await untilChecked(2, atFirst);
+    await database.raw('UPDATE levels SET quantity = quantity + 1 WHERE shop_id = ?', [shop.shopId]);
+    const wrongTotals = async () => (await ofWorker()).sum(mismatches, { kind: 'total-not-sum' });
+    const before = await wrongTotals();
+    await changeEach(shop);
+    await until(async () => (await wrongTotals()) === before + 2, { deadlineMs: soonMsMax, what: 'two mismatches' });
+  });
 });

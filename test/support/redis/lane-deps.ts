@@ -1,0 +1,33 @@
+import { pino } from 'pino';
+import type { Database } from '../../../shared/database/connect.js';
+import { keyMemoryMsDefault } from '../../../shared/inventory/time-limits.js';
+import { createWorkerPresence } from '../../../shared/queue/worker-presence.js';
+import type { WorkerDeps } from '../../../worker/deps.js';
+import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
+import type { QueueHarness } from './queue-harness.js';
+
+/** Nobody has to wake its lane. */
+export const wakeful = { wait: () => Promise.resolve(), close: () => undefined };
+
+/** A Postgres that takes writes. */
+export function databaseWhose(acquireConnection: () => Promise<never>): Database {
+  const database = { client: { acquireConnection }, raw: () => Promise.resolve({ rows: [] }) };
+  return database as unknown as Database;
+}
+
+/** What a lane needs, with a worker of its own. */
+export async function depsOf(
+  harness: QueueHarness,
+  own: Pick<WorkerDeps, 'database'> & Partial<WorkerDeps>,
+): Promise<WorkerDeps> {
+  return {
+    redis: harness.redis,
+    presence: await createWorkerPresence(harness.redis),
+    logger: pino({ level: 'silent' }),
+    keyMemoryMs: keyMemoryMsDefault,
+    metrics: createWorkerMetrics(),
+    ledgerWatch: { changed: () => undefined, stop: () => Promise.resolve() },
+    watchLeftOut: () => undefined,
+    ...own,
+  };
+}

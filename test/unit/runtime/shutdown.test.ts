@@ -211,12 +211,14 @@ describe('shutdown', () => {
     const body = `
       const shutdown = create(300);
       shutdown.register('database', () => {});
+      shutdown.register('redis', () => {});
       shutdown.register('queue', () => new Promise(() => {}));
+      shutdown.register('server', () => {});
       shutdown.run('test');`;
     const ended = await runProcess(body);
     ended.expectCode(1);
     expect(ended.lines.at(-1)).to.include({ closer: 'queue', msg: 'queue did not close: forced to exit' });
-    expect(ended.lines.at(-1)!.notClosed).to.deep.equal(['database']);
+    expect(ended.lines.at(-1)!.notClosed, 'in the order of their turns').to.deep.equal(['redis', 'database']);
   });
 
   it('an end that was not a process’s own leaves no timer behind that could force it later', async () => {
@@ -229,9 +231,14 @@ describe('shutdown', () => {
   });
 
   it('something that no closer knew of and that stays open is reported, and the process forced to exit 1', async () => {
-    const ended = await runProcess(`stayOpen(); create(300).run('test');`);
+    const ended = await runProcess(`
+      stayOpen();
+      const shutdown = create(300);
+      shutdown.register('database', () => {});
+      shutdown.run('test');`);
     ended.expectCode(1);
-    expect(ended.lines.at(-1)!.msg).to.contain('something was left open');
+    expect(ended.lines.at(-1)!.msg).to.equal('all was closed, but something was left open: forced to exit');
+    expect(ended.lines.at(-1)!).not.to.have.property('closer');
     expect(ended.lines.at(-1)!.stillOpen).to.include('Timeout');
   });
 

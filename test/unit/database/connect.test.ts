@@ -1,3 +1,7 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { connectDatabase, untilReachable } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
@@ -48,8 +52,14 @@ describe('a process that starts', () => {
       poolMax: 1,
       applicationName: 'test',
     });
-    const refused = await untilReachable(() => nobody.raw('SELECT 1')).catch((error: unknown) => error);
+    let asked = 0;
+    const ask = () => {
+      asked += 1;
+      return nobody.raw('SELECT 1');
+    };
+    const refused = await untilReachable(ask).catch((error: unknown) => error);
     await nobody.destroy();
+    expect(asked).to.equal(1);
     expect(refused).to.be.instanceOf(Unavailable).and.have.nested.property('cause.code', '3D000');
   });
 });
@@ -90,6 +100,28 @@ describe('a pool whose server was lost without a word', () => {
     await proxy.heal();
     // The pool may hand out a connection once more before it has heard that it ended; never after that.
     expect(await untilTold()).to.not.include.oneOf(lost);
+  });
+});
+
+describe('a pool whose server accepts connections and does not say a word', () => {
+  it('says so within seconds to who waits for one, and leaves no socket open', async () => {
+    const heard: Socket[] = [];
+    const silent = createServer((socket) => heard.push(socket.resume())).listen(0, '127.0.0.1');
+    await once(silent, 'listening');
+    const { port } = silent.address() as AddressInfo;
+    const url = `postgres://nobody:none@127.0.0.1:${String(port)}/none`;
+    const database = connectDatabase({ url, poolMax: 1, applicationName: 'test' });
+    try {
+      const asked = database.raw('SELECT 1').catch((error: unknown) => error);
+      const fault: unknown = await Promise.race([asked, delay(2 * soonMsMax, 'still waiting')]);
+      expect(String(fault)).to.match(/timeout/i);
+      await until(() => heard.every(({ closed }) => closed), { deadlineMs: soonMsMax, what: 'the sockets to close' });
+      expect(heard).to.have.length.above(0);
+    } finally {
+      for (const socket of heard) socket.destroy();
+      silent.close();
+      await database.destroy();
+    }
   });
 });
 

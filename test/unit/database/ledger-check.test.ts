@@ -131,6 +131,14 @@ describe('the check of the ledger', () => {
     expect((await checkLedger(database)).mismatchCount).to.equal(9);
   });
 
+  it('finds entries of a shop whose level is of another, with either', async () => {
+    await database.raw(`UPDATE ledger SET shop_id = ? WHERE level_id = ${of}`, [otherShopId]);
+    const kinds = async (id: number) =>
+      (await checkLedger(database, { shopId: id })).mismatches.map(({ kind }) => kind);
+    expect(await kinds(otherShopId)).to.deep.equal(['level-missing']);
+    expect(await kinds(shopId)).to.deep.equal(['level-not-sum', 'last-sequence']);
+  });
+
   it('goes over batch borders without leaving out or counting twice', async () => {
     const many = Array.from({ length: 1_100 }, (_, index) => `VMAT-m${index}`);
     for (const part of [many.slice(0, 600), many.slice(600)]) {

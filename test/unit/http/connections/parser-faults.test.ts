@@ -1,10 +1,12 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { Duplex, duplexPair, PassThrough } from 'node:stream';
 import { mock } from 'node:test';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { answerParserFault } from '../../../../api/http/connections/parser-faults.js';
 import { cpuMsOf } from '../../../support/time/cpu-time.js';
 
+const mib = 1_048_576;
 const allowedMethods = () => 'GET';
 
 function fault(code: string, rawPacket?: string) {
@@ -69,6 +71,34 @@ describe("what Node's parser refuses", () => {
       expect(socket.destroyed).to.equal(true);
     } finally {
       mock.timers.reset();
+    }
+  });
+
+  it('is refused once: what comes later on a connection that is being ended does not take its answer away', () => {
+    const socket = new Duplex({ read: () => undefined, write: () => undefined });
+    answerParserFault(fault('HPE_INVALID_CONSTANT'), socket, deps);
+    answerParserFault(fault('ERR_HTTP_REQUEST_TIMEOUT'), socket, deps);
+    expect(socket.destroyed).to.equal(false);
+    expect(refused).to.deep.equal([400]);
+    socket.destroy();
+  });
+
+  it('and whose client sends on all the same is heard out for 16 MiB and no longer', async () => {
+    const [socket, client] = duplexPair();
+    client.resume();
+    mock.timers.enable({ apis: ['setTimeout', 'setInterval'] });
+    try {
+      answerParserFault(fault('HPE_INVALID_CONSTANT'), socket, deps);
+      await nextTurn();
+      for (let sent = 0; sent < 16; sent += 1) await new Promise((resolve) => client.write(Buffer.alloc(mib), resolve));
+      await nextTurn();
+      expect(socket.destroyed).to.equal(false);
+      client.write('x');
+      await nextTurn();
+      expect(socket.destroyed).to.equal(true);
+    } finally {
+      mock.timers.reset();
+      socket.destroy();
     }
   });
 

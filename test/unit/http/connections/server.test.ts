@@ -119,6 +119,26 @@ describe('the server of the API, of the answers that it has given', () => {
   });
 });
 
+describe('the server of the API, of a body that turns out to be no HTTP', () => {
+  it('tells whoever reads it that no more will come', async () => {
+    let [isBegun, isAborted] = [false, false];
+    const server = createBareServer((req) => {
+      isBegun = true;
+      req.once('aborted', () => (isAborted = true)).resume();
+    });
+    const socket = connect({ port: await server.listen(0, '127.0.0.1'), host: '127.0.0.1' });
+    try {
+      const closed = textUntilClosed(socket);
+      socket.write('PATCH / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n');
+      expect(await closed).to.match(/^HTTP\/1\.1 400 /);
+      expect({ isBegun, isAborted }).to.deep.equal({ isBegun: true, isAborted: true });
+    } finally {
+      socket.destroy();
+      await server.close();
+    }
+  });
+});
+
 describe('the server of the API, while it closes', () => {
   let server: ApiServer;
   let port: number;
@@ -134,9 +154,9 @@ describe('the server of the API, while it closes', () => {
     await server.close();
   });
 
-  async function listen(lingerMs: number): Promise<void> {
-    const timeouts = { lingerMs, arrivalMs: lingerMs };
-    server = createBareServer((_, res) => answers.push(res), { timeouts });
+  async function listen(lingerMs: number, arrivalMs = lingerMs): Promise<void> {
+    const timeouts = { lingerMs, arrivalMs };
+    server = createBareServer((_, res) => answers.push(res), { timeouts, connectionsMax: 100 });
     port = await server.listen(0, '127.0.0.1');
   }
 
@@ -161,6 +181,27 @@ describe('the server of the API, while it closes', () => {
     expect(await part.closed).to.equal('');
     answers[0]?.end('{}');
     expect(await whole.closed).to.match(/\{\}$/);
+    await closing;
+  });
+
+  it('waits no longer for a connection that has never sent a byte than for any idle one', async () => {
+    await listen(50, 60_000);
+    const { closed } = await send('');
+    await server.close();
+    expect(await closed).to.equal('');
+  });
+
+  it('answers on the connections, too, that it has not accepted yet, of which the kernel hands over one a turn', async () => {
+    await listen(1_000);
+    sockets = Array.from({ length: 30 }, () => connect({ port, host: '127.0.0.1' }));
+    for (const socket of sockets) socket.write(request);
+    const closed = sockets.map(textUntilClosed);
+    // By then all have connected, in their own next ticks, and this process has had no turn to accept one.
+    await new Promise((resolve) => process.nextTick(resolve));
+    const closing = server.close();
+    await begun(sockets.length);
+    for (const answer of answers) answer.end('{}');
+    for (const text of await Promise.all(closed)) expect(text).to.match(/\{\}$/);
     await closing;
   });
 

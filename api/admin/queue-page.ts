@@ -25,15 +25,10 @@ const queuePagePath = '/queues';
  */
 export function createQueuePage({ token, redisUrl, logger }: QueuePageDeps): QueuePage {
   let opening: Promise<QueueBoard> | undefined;
-  let isClosed = false;
 
   const open = () => {
     opening ??= import('./queue-board.js')
       .then(({ openQueueBoard }) => openQueueBoard({ redisUrl, basePath: queuePagePath, logger }))
-      .then((board) => {
-        if (isClosed) board.close();
-        return board;
-      })
       .catch((error: unknown) => {
         // So that the next request tries again.
         opening = undefined;
@@ -63,7 +58,6 @@ export function createQueuePage({ token, redisUrl, logger }: QueuePageDeps): Que
       return true;
     },
     close() {
-      isClosed = true;
       opening?.then(
         (board) => board.close(),
         () => undefined,

@@ -8,7 +8,7 @@ import tseslint from 'typescript-eslint';
 const types = { projectService: true, tsconfigRootDir: new URL('../..', import.meta.url).pathname };
 
 export default defineConfig(
-  globalIgnores(['dist/', 'coverage/', '.data/']),
+  globalIgnores(['dist/', 'coverage/', '.data/', '.stryker-tmp/']),
   { linterOptions: { reportUnusedDisableDirectives: 'error' } },
   eslint.configs.recommended,
   {

@@ -35,7 +35,7 @@ describe('T14: an API that is told to stop', () => {
 
   it('answers every connection that the kernel had taken for it by then', async () => {
     const shop = await createTestShop(http.database);
-    await http.withApi({}, async ({ port, proc }) => {
+    await http.withApiProcess({}, async ({ port, proc }) => {
       // While stopped it takes nothing: connections wait in the queue of its port, and the SIGTERM waits as well.
       proc.kill('SIGSTOP');
       const peers = Array.from({ length: 100 }, () => open(port));
@@ -59,7 +59,7 @@ describe('T14: an API that is told to stop', () => {
     // Again where it let go of the idle one before this process came to use it: nothing was asked of it then.
     for (let isInTime = false; !isInTime;) {
       const shop = await createTestShop(http.database);
-      isInTime = await http.withApi({}, (api) => stopBesideIdle(api, shop));
+      isInTime = await http.withApiProcess({}, (api) => stopBesideIdle(api, shop));
       expect(await totalOf(http.database, shop)).to.equal(1);
     }
   });
@@ -107,7 +107,7 @@ describe('T14: an API that is told to stop', () => {
     it(`answers all ${what} that came on one connection before it`, async () => {
       const shop = await createTestShop(http.database);
       const count = 30;
-      await http.withApi({}, async ({ port, proc }) => {
+      await http.withApiProcess({}, async ({ port, proc }) => {
         const peer = open(port);
         const warm = open(port);
         await until(() => warm.socket.readyState === 'open', { deadlineMs: soonMsMax, what: 'a connection' });
@@ -127,7 +127,7 @@ describe('T14: an API that is told to stop', () => {
   it('does not wait for requests that drip: what cannot be answered in time any more is cut, and the end is clean', async () => {
     const shop = await createTestShop(http.database);
     const env = { WAIT_MS: '1000', SHUTDOWN_TIMEOUT_MS: '5000' };
-    await http.withApi(env, async ({ port, proc }) => {
+    await http.withApiProcess(env, async ({ port, proc }) => {
       const drips = [
         'GET /v1/raw-materials HTTP/1.1\r\nHost: x\r\n',
         `PATCH ${listPath}/VMAT-x/inventory HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n` +

@@ -18,7 +18,7 @@ describe('GET /v1/raw-materials: 503', () => {
   it('what was searched for is in no line about it', async () => {
     const shop = await createTestShop(http.database);
     const asked = { path: `${listPath}?search=conf1dential&vendorFilter=conf1dential`, key: shop.readKey };
-    await http.withApi({ READ_TIMEOUT_MS: '300' }, async ({ baseUrl, proc }) => {
+    await http.withApiProcess({ READ_TIMEOUT_MS: '300' }, async ({ baseUrl, proc }) => {
       await withLockedTable(http.database, 'materials', async () => {
         expectError(await ask(baseUrl, asked), 'SERVICE_UNAVAILABLE');
       });

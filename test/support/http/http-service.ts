@@ -1,5 +1,6 @@
 import { Redis } from 'ioredis';
 import type { Database } from '../../../shared/database/connect.js';
+import { startApiInProcess } from '../processes/api-in-process.js';
 import { rememberOpen } from '../processes/cleanup.js';
 import { connectForTest } from '../database/database.js';
 import { closeConnections, request } from './http.js';
@@ -20,8 +21,13 @@ export interface HttpService {
   readonly service: Service;
   /** Sends a request and checks what holds of every reply, whatever it says (`checkReply`). */
   ask(asked: Asked): Promise<Answer>;
-  /** Another API process with settings of its own on the same data, for one test; it is stopped when `use` is done. */
-  withApi<T>(env: Env, use: (api: { baseUrl: string; port: number; proc: Proc }) => Promise<T>): Promise<T>;
+  /**
+   * Another API with settings of its own on the same data, for one test; it is stopped when `use` is done. It runs in
+   * the process of the test.
+   */
+  withApi<T>(env: Env, use: (api: { baseUrl: string; port: number }) => Promise<T>): Promise<T>;
+  /** As `withApi`, in a process of its own, for a test of how it ends or of what it logs. */
+  withApiProcess<T>(env: Env, use: (api: { baseUrl: string; port: number; proc: Proc }) => Promise<T>): Promise<T>;
 }
 
 interface Running {
@@ -104,6 +110,14 @@ function viewOf(running: () => Running): HttpService {
     },
     ask: (asked) => ask(api().baseUrl, asked),
     async withApi(env, use) {
+      const api = await startApiInProcess(running().service, { PLATFORM_ALLOW_LOOPBACK: 'true', ...env });
+      try {
+        return await use(api);
+      } finally {
+        await api.stop();
+      }
+    },
+    async withApiProcess(env, use) {
       const proc = await running().service.startApi(env);
       try {
         return await use({ baseUrl: proc.baseUrl ?? '', port: proc.port ?? 0, proc });

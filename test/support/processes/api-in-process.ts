@@ -10,17 +10,26 @@ import { createLogger } from '../../../shared/runtime/logger.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
 import { closeConnections } from '../http/http.js';
 import { platformTokenKey } from '../shop/platform.js';
+import type { Env } from './service-process.js';
 import type { Service } from './service.js';
 
+export interface ApiInProcess {
+  baseUrl: string;
+  port: number;
+  stop(): Promise<void>;
+}
+
 /**
- * The API of `api/main.ts` in the process of the test, so that what it asks of the network can be seen there. It is the
- * real one: real Postgres, real Redis, and the workers of a running service behind it.
+ * The API of `api/main.ts` in the process of the test, with settings of its own. What it asks of the network can be
+ * seen there, and it is started without the second of CPU that a process takes to load its modules. It is the real
+ * one: real Postgres, real Redis, and the workers of a running service behind it.
  */
-export async function startApiInProcess({
-  databaseUrl,
-  redisUrl,
-}: Pick<Service, 'databaseUrl' | 'redisUrl'>): Promise<{ baseUrl: string; stop(): Promise<void> }> {
-  const read = readSettings(declared, { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, LOG_LEVEL: 'silent' });
+export async function startApiInProcess(
+  { databaseUrl, redisUrl }: Pick<Service, 'databaseUrl' | 'redisUrl'>,
+  env: Env = {},
+): Promise<ApiInProcess> {
+  const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl };
+  const read = readSettings(declared, { ...stores, LOG_LEVEL: 'silent', ...env });
   if (!read.ok) throw new Error(read.problems.join('\n'));
   const settings = read.values;
   const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL, nodeEnv: settings.NODE_ENV });
@@ -30,7 +39,7 @@ export async function startApiInProcess({
   await untilReady(limiterRedis);
   const metrics = createApiMetrics();
   const dispatch = await createDispatch({ redisUrl, database, logger, settings, metrics: metrics.dispatch });
-  const platform = createShopifyPlatform({ allowLoopback: false });
+  const platform = createShopifyPlatform({ allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK });
   const tokenCipher = createTokenCipher(platformTokenKey);
   const server = createServer({
     settings,
@@ -43,9 +52,11 @@ export async function startApiInProcess({
     platform,
     tokenCipher,
   });
-  const baseUrl = `http://127.0.0.1:${String(await server.listen(0, '127.0.0.1'))}`;
+  const port = await server.listen(0, '127.0.0.1');
+  const baseUrl = `http://127.0.0.1:${String(port)}`;
   return {
     baseUrl,
+    port,
     async stop() {
       closeConnections(baseUrl);
       await server.close();

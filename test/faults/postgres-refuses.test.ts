@@ -10,6 +10,7 @@ import { inventoryPath } from '../support/http/material-paths.js';
 import { openQueueHarness } from '../support/redis/queue-harness.js';
 import { startService, untilServing } from '../support/processes/service.js';
 import { stopProcess } from '../support/processes/service-process.js';
+import type { Proc } from '../support/processes/service-process.js';
 import type { Service } from '../support/processes/service.js';
 import { createTestShop } from '../support/shop/shop.js';
 import type { TestShop } from '../support/shop/shop.js';
@@ -24,19 +25,29 @@ describe('a Postgres that answers, and refuses what is written', () => {
   let service: Service;
   let database: Database;
   let shop: TestShop;
+  /** What the processes have said since the test began. */
+  let lines: string[] = [];
+  const listenTo = (proc: Proc) => {
+    proc.onLine((line) => lines.push(line));
+    return proc;
+  };
 
-  beforeEach(async () => {
+  before(async () => {
     service = await startService({ apiEnv: { WAIT_MS: String(waitMs), SHUTDOWN_TIMEOUT_MS: String(2 * waitMs) } });
     database = connectForTest(service.databaseUrl);
+    [...service.apis, ...service.workers].forEach(listenTo);
+  });
+  beforeEach(async () => {
+    lines = [];
     shop = await createTestShop(database, { materials: 1 });
   });
-  afterEach(async () => {
+  after(async () => {
     await database.destroy();
     await service.stop();
   });
 
   const baseUrl = () => service.baseUrls[0] ?? '';
-  const said = () => [...service.apis, ...service.workers].flatMap((each) => each.logs()).join('\n');
+  const said = () => lines.join('\n');
   /** Holds for new sessions; those of the processes are ended, so that they have new ones as well. */
   const setReadOnly = async (value: 'on' | 'off') => {
     await database.transaction(async (transaction) => {
@@ -83,7 +94,7 @@ describe('a Postgres that answers, and refuses what is written', () => {
       const answer = await sendAtLastDelivery();
       const cycles = () => said().split('A cycle met a fault of Redis or Postgres').length - 1;
       await until(() => cycles() > 3, { deadlineMs: soonMsMax, what: 'more deliveries than the job may have' });
-      await database.raw('DROP TRIGGER refuse ON operations');
+      await database.raw('DROP FUNCTION refuse CASCADE');
       expect(await answer.heard).to.include({ status: 200 });
       await expectSound(1);
     });
@@ -145,7 +156,7 @@ describe('a Postgres that answers, and refuses what is written', () => {
     afterEach(() => database.raw('DROP ROLE ??', [role()]));
 
     it('of an API, whose password was changed, is away, and no fault of ours, until it has the new one', async () => {
-      const api = await service.startApi({ DATABASE_URL: url() });
+      const api = listenTo(await service.startApi({ DATABASE_URL: url() }));
       const read = () => request(api.baseUrl ?? '', { path: '/v1/raw-materials', key: shop.writeKey });
       await untilServing(service);
       expect((await read()).status).to.equal(200);
@@ -161,6 +172,7 @@ describe('a Postgres that answers, and refuses what is written', () => {
       await until(async () => statuses.add((await read()).status).has(200), { deadlineMs: soonMsMax, what: 'a 200' });
       expect([...statuses]).to.have.members([503, 200]);
       await expectSound(0);
+      await stopProcess(api);
     });
 
     /** Whether a change of the shop would be executed; a dry run is, and books nothing. */
@@ -170,9 +182,10 @@ describe('a Postgres that answers, and refuses what is written', () => {
       return (await request(baseUrl(), { method: 'PATCH', path, key: shop.writeKey, body })).status === 200;
     };
 
+    // The last: it leaves no worker whose role there is.
     it('of a worker is no fault of the operation: it waits, and is applied', async () => {
       await Promise.all(service.workers.splice(0).map(stopProcess));
-      await service.startWorker({ DATABASE_URL: url() });
+      listenTo(await service.startWorker({ DATABASE_URL: url() }));
       await untilServing(service);
       await setPassword('new');
       const statuses: number[] = [];

@@ -1,6 +1,7 @@
 import { existsSync, statSync } from 'node:fs';
 import { chmod, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
+import type { AddressInfo } from 'node:net';
 import { delimiter, join } from 'node:path';
 import { expect } from 'chai';
 import { isAlive } from '../../shared/standalone/processes.js';
@@ -118,135 +119,137 @@ describe('T19: npm start', () => {
   countCases('T19', 'starts');
   let folder: { path: string; remove(): Promise<void> };
   let dataDir: string;
-  let running: Started | undefined;
+  let running: Started;
 
   before(async () => {
     folder = await temporaryFolder();
     dataDir = join(folder.path, 'data');
   });
 
-  afterEach(async () => {
-    running?.kill('SIGTERM');
-    await running?.exited;
-    running = undefined;
-  });
-
   after(() => folder.remove());
 
-  it('serves on another port when its own is busy, answers what it prints, and leaves no process on SIGTERM', async () => {
-    const squatter = createServer();
-    await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
-    const { port } = squatter.address() as { port: number };
-    try {
+  const end = async () => {
+    running.kill('SIGTERM');
+    await running.exited;
+  };
+
+  describe('whose port is busy', () => {
+    let port: number;
+    before(async () => {
+      const squatter = createServer();
+      await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
+      ({ port } = squatter.address() as AddressInfo);
       running = npmStart(dataDir, { PORT: String(port) });
+      await running.ready().finally(() => squatter.close());
+    });
+    after(end);
+
+    it('serves on another port, and answers what it prints', async () => {
       const demo = await running.ready();
       expect(new URL(demo.baseUrl).port).not.to.equal(String(port));
       expect(await adjust(demo)).to.equal(200);
-      const started = running;
-      await until(() => started.output().includes('Ctrl-C stops all'), { deadlineMs: 5_000, what: 'the last line' });
-      expect(started.output()).to.include(`-H 'Authorization: Bearer ${demo.readKey}'`);
-      expect(started.output()).to.include('-X PATCH');
-    } finally {
-      squatter.close();
-    }
-    await stopsClean(running, 'SIGTERM');
+      await until(() => running.output().includes('Ctrl-C stops all'), { deadlineMs: 5_000, what: 'the last line' });
+      expect(running.output()).to.include(`-H 'Authorization: Bearer ${demo.readKey}'`);
+      expect(running.output()).to.include('-X PATCH');
+    });
+
+    it('has the metrics of every process, and the page of the queues, where demo.json says', async () => {
+      const { adminUrl, adminToken, metricsUrls } = await running.ready();
+      const metrics = await Promise.all(metricsUrls.map(async (url) => (await fetch(url)).text()));
+      expect(metrics.map((text) => /^raw_materials_limiter_decisions_total/m.test(text))).to.deep.equal([
+        true,
+        false,
+        false,
+      ]);
+      expect(metrics.map((text) => /^raw_materials_rows_total/m.test(text))).to.deep.equal([false, true, true]);
+      const page = async (token: string) =>
+        (await fetch(`${adminUrl}/queues`, { headers: { authorization: `Bearer ${token}` } })).status;
+      expect([await page(adminToken), await page('another')]).to.deep.equal([200, 401]);
+    });
+
+    it('starts an API again that was killed, on the same port', async () => {
+      const demo = await running.ready();
+      const api = await newestPidIn(join(dataDir, 'logs', 'api.log'));
+      closeConnections(demo.baseUrl);
+      process.kill(api, 'SIGKILL');
+      const answers = () => levelOf(demo).then(Boolean, () => false);
+      await until(async () => !isAlive(api) && (await answers()), { deadlineMs: 15_000, what: 'the next API' });
+    });
+
+    it('starts its Postgres and its Redis again, and on SIGTERM leaves no process, of those neither', async () => {
+      const demo = await running.ready();
+      const level = await levelOf(demo);
+      const { servers } = await processesOf(dataDir);
+      for (const server of servers) process.kill(server, 'SIGKILL');
+      const works = async () => (await adjust(demo)) === 200;
+      await until(works, { deadlineMs: 60_000, what: () => `a change; npm start said:\n${running.output()}` });
+      expect(await levelOf(demo)).to.be.at.least(level + 5);
+      const { servers: next } = await processesOf(dataDir);
+      expect(next.map((pid, index) => isAlive(pid) && pid !== servers[index])).to.deep.equal([true, true]);
+      await stopsClean(running, 'SIGTERM');
+    });
   });
 
-  it('has the metrics of every process, and the page of the queues, where demo.json says', async () => {
-    running = npmStart(dataDir);
-    const { adminUrl, adminToken, metricsUrls } = await running.ready();
-    const metrics = await Promise.all(metricsUrls.map(async (url) => (await fetch(url)).text()));
-    expect(metrics.map((text) => /^raw_materials_limiter_decisions_total/m.test(text))).to.deep.equal([
-      true,
-      false,
-      false,
-    ]);
-    expect(metrics.map((text) => /^raw_materials_rows_total/m.test(text))).to.deep.equal([false, true, true]);
-    const page = async (token: string) =>
-      (await fetch(`${adminUrl}/queues`, { headers: { authorization: `Bearer ${token}` } })).status;
-    expect([await page(adminToken), await page('another')]).to.deep.equal([200, 401]);
-    await stopsClean(running, 'SIGTERM');
-  });
+  describe('again and again', () => {
+    afterEach(end);
 
-  it('keeps data and keys, and says that it is running to a second one on the same folder', async () => {
-    running = npmStart(dataDir);
-    const demo = await running.ready();
-    const level = await levelOf(demo);
-    const second = await refusal(npmStart(dataDir));
-    expect(second.code).to.equal(75);
-    expect(second.output)
-      .to.include(`process ${String(running.pid)}`)
-      .and.to.include(demo.baseUrl);
-    expect(await adjust(demo)).to.equal(200);
-    expect(await levelOf(demo)).to.equal(level + 5);
-    await stopsClean(running, 'SIGINT');
+    it('keeps data and keys, and says that it is running to a second one on the same folder', async () => {
+      running = npmStart(dataDir);
+      const demo = await running.ready();
+      const level = await levelOf(demo);
+      const second = await refusal(npmStart(dataDir));
+      expect(second.code).to.equal(75);
+      expect(second.output)
+        .to.include(`process ${String(running.pid)}`)
+        .and.to.include(demo.baseUrl);
+      expect(await adjust(demo)).to.equal(200);
+      expect(await levelOf(demo)).to.equal(level + 5);
+      await stopsClean(running, 'SIGINT');
 
-    running = npmStart(dataDir);
-    const again = await running.ready();
-    expect(again.readKey).to.equal(demo.readKey);
-    expect(await levelOf(again)).to.equal(level + 5);
-  });
+      running = npmStart(dataDir);
+      const again = await running.ready();
+      expect(again.readKey).to.equal(demo.readKey);
+      expect(await levelOf(again)).to.equal(level + 5);
+      await stopsClean(running, 'SIGTERM');
+    });
 
-  it('takes over what a kill −9 left: the servers go on, the API and the workers have ended by themselves', async () => {
-    running = npmStart(dataDir);
-    const demo = await running.ready();
-    const level = await levelOf(demo);
-    const { servers, service } = await processesOf(dataDir);
-    closeConnections(demo.baseUrl);
-    running.kill('SIGKILL');
-    await running.exited;
-    await until(() => !service.some(isAlive), { deadlineMs: 30_000, what: 'the API and the workers to end' });
-    expect(servers.every(isAlive)).to.equal(true);
+    it('takes over what a kill −9 left: the servers go on, the API and the workers have ended by themselves', async () => {
+      running = npmStart(dataDir);
+      const demo = await running.ready();
+      const level = await levelOf(demo);
+      const { servers, service } = await processesOf(dataDir);
+      closeConnections(demo.baseUrl);
+      running.kill('SIGKILL');
+      await running.exited;
+      await until(() => !service.some(isAlive), { deadlineMs: 30_000, what: 'the API and the workers to end' });
+      expect(servers.every(isAlive)).to.equal(true);
 
-    const demoFile = join(dataDir, 'demo.json');
-    const writtenMs = () => statSync(demoFile, { throwIfNoEntry: false })?.mtimeMs;
-    const staleMs = writtenMs();
-    expect(staleMs).to.be.a('number');
-    running = npmStart(dataDir);
-    // It may be there again before this process looks.
-    await until(() => writtenMs() !== staleMs, { deadlineMs: 10_000, what: 'the stale demo.json to go' });
-    const again = await running.ready();
-    expect(running.output())
-      .to.match(/Postgres: taking over/)
-      .and.to.match(/Redis: taking over/);
-    expect(await levelOf(again)).to.equal(level);
-    await stopsClean(running, 'SIGTERM');
-    expect(servers.some(isAlive)).to.equal(false);
-  });
+      const demoFile = join(dataDir, 'demo.json');
+      const writtenMs = () => statSync(demoFile, { throwIfNoEntry: false })?.mtimeMs;
+      const staleMs = writtenMs();
+      expect(staleMs).to.be.a('number');
+      running = npmStart(dataDir);
+      // It may be there again before this process looks.
+      await until(() => writtenMs() !== staleMs, { deadlineMs: 10_000, what: 'the stale demo.json to go' });
+      const again = await running.ready();
+      expect(running.output())
+        .to.match(/Postgres: taking over/)
+        .and.to.match(/Redis: taking over/);
+      expect(await levelOf(again)).to.equal(level);
+      await stopsClean(running, 'SIGTERM');
+      expect(servers.some(isAlive)).to.equal(false);
+    });
 
-  it('ends with npm, which hands a SIGTERM on to nobody but its shell', async () => {
-    running = npmStartBehindShell(dataDir);
-    const demo = await running.ready();
-    const { servers, service } = await processesOf(dataDir);
-    closeConnections(demo.baseUrl);
-    running.kill('SIGTERM');
-    await running.exited;
-    await until(() => !existsSync(join(dataDir, 'start.lock')), { deadlineMs: 30_000, what: 'the end of all' });
-    expect([...servers, ...service].filter(isAlive)).to.deep.equal([]);
-  });
-
-  it('starts an API again that was killed, on the same port', async () => {
-    running = npmStart(dataDir);
-    const demo = await running.ready();
-    const api = await newestPidIn(join(dataDir, 'logs', 'api.log'));
-    closeConnections(demo.baseUrl);
-    process.kill(api, 'SIGKILL');
-    const answers = () => levelOf(demo).then(Boolean, () => false);
-    await until(async () => !isAlive(api) && (await answers()), { deadlineMs: 15_000, what: 'the next API' });
-  });
-
-  it('starts its Postgres and its Redis again, and ends those as well', async () => {
-    running = npmStart(dataDir);
-    const demo = await running.ready();
-    const level = await levelOf(demo);
-    const { servers } = await processesOf(dataDir);
-    for (const server of servers) process.kill(server, 'SIGKILL');
-    const works = async () => (await adjust(demo)) === 200;
-    await until(works, { deadlineMs: 60_000, what: () => `a change; npm start said:\n${running?.output()}` });
-    expect(await levelOf(demo)).to.be.at.least(level + 5);
-    const { servers: next } = await processesOf(dataDir);
-    expect(next.map((pid, index) => isAlive(pid) && pid !== servers[index])).to.deep.equal([true, true]);
-    await stopsClean(running, 'SIGTERM');
+    it('ends with npm, which hands a SIGTERM on to nobody but its shell', async () => {
+      running = npmStartBehindShell(dataDir);
+      const demo = await running.ready();
+      const { servers, service } = await processesOf(dataDir);
+      closeConnections(demo.baseUrl);
+      running.kill('SIGTERM');
+      await running.exited;
+      await until(() => !existsSync(join(dataDir, 'start.lock')), { deadlineMs: 30_000, what: 'the end of all' });
+      expect([...servers, ...service].filter(isAlive)).to.deep.equal([]);
+    });
   });
 
   async function stopsClean(started: Started, signal: NodeJS.Signals): Promise<void> {

@@ -47,12 +47,10 @@ export function request(baseUrl: string, asked: Asked): Promise<Answer> {
     ...asked.headers,
   };
   return new Promise((resolve, reject) => {
-    const abort = new AbortController();
-    const { signal } = abort;
     const takeBack = afterOwnTime(deadlineMs, () => {
-      abort.abort();
+      sent.destroy(new Error(`${method} ${path}: no answer within ${String(deadlineMs)} ms`));
     });
-    const sent = nodeRequest({ agent: agentOf(origin), hostname, port, method, path, headers, signal }, (response) => {
+    const sent = nodeRequest({ agent: agentOf(origin), hostname, port, method, path, headers }, (response) => {
       const chunks: Buffer[] = [];
       response.on('data', (chunk: Buffer) => chunks.push(chunk));
       response.once('error', reject);
@@ -63,9 +61,7 @@ export function request(baseUrl: string, asked: Asked): Promise<Answer> {
       });
     });
     sent.once('close', takeBack);
-    sent.once('error', (error) => {
-      reject(signal.aborted ? new Error(`${method} ${path}: no answer within ${String(deadlineMs)} ms`) : error);
-    });
+    sent.once('error', reject);
     sent.end(payload);
   });
 }

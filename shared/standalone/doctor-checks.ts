@@ -3,10 +3,18 @@ import { createRequire } from 'node:module';
 import { join, resolve } from 'node:path';
 import { databaseAddress, rateLimitSettings, redisAddress } from '../runtime/process-settings.js';
 import { readSettings } from '../runtime/settings.js';
+import { readClusterIdentity } from './cluster-identity.js';
 import { lookAtDataFolder } from './data-folder.js';
 import { bad, good, note } from './finding.js';
 import type { Finding } from './finding.js';
-import { checkGivenPostgres, checkGivenRedis, checkLimits, checkSchema, checkWorkers } from './given-servers.js';
+import {
+  checkGivenPostgres,
+  checkGivenRedis,
+  checkLimits,
+  checkSchema,
+  checkWorkers,
+  identityOf,
+} from './given-servers.js';
 import { holderOf, lockPath } from './instance-lock.js';
 import { portOrFree } from './ports.js';
 import { findPostgresBinaries } from './postgres-binaries.js';
@@ -80,12 +88,15 @@ function givenPostgresChecks(url: string, { env, isForStart }: Checked): Check[]
   ];
 }
 
-function givenRedisChecks(url: string, { env, isForStart }: Checked): Check[] {
+function givenRedisChecks(url: string, { env, dataDir, isForStart }: Checked): Check[] {
   const problem = redisAddress(url);
   if (problem !== undefined) return [notAnAddress('Redis', `REDIS_URL ${problem}.`)];
+  const { DATABASE_URL: databaseUrl } = env;
+  const own = async () =>
+    databaseUrl ? await identityOf(databaseUrl) : readClusterIdentity(resolve(dataDir, 'postgres'));
   return [
     { name: 'Redis', check: () => checkGivenRedis(url) },
-    { name: 'Workers', check: () => checkWorkers(url, { databaseUrl: env['DATABASE_URL'], isForStart }) },
+    { name: 'Workers', check: () => checkWorkers(url, { own, isForStart }) },
   ];
 }
 

@@ -18,6 +18,7 @@ import { listShops } from '../database/shops.js';
 import { keys } from '../queue/names.js';
 import type { rateLimitSettings } from '../runtime/process-settings.js';
 import type { SettingsValues } from '../runtime/settings.js';
+import type { OwnIdentity } from './cluster-identity.js';
 import { bad, good, note } from './finding.js';
 import type { Finding } from './finding.js';
 import { askRedis, checkRedis } from './redis-check.js';
@@ -175,10 +176,12 @@ export async function checkGivenRedis(url: string): Promise<Finding> {
 /**
  * Whether any worker beats: without one, or with those of another database, the API refuses every write. `npm start`
  * brings its own.
+ *
+ * @param own which database ours is; its value is undefined where that is not to be compared
  */
 export async function checkWorkers(
   url: string,
-  { databaseUrl, isForStart }: { databaseUrl: string | undefined; isForStart: boolean },
+  { own, isForStart }: { own: () => OwnIdentity; isForStart: boolean },
 ): Promise<Finding> {
   const live = await askRedis(url, async (redis) => {
     const [seconds] = await redis.time();
@@ -190,8 +193,14 @@ export async function checkWorkers(
   });
   if (!live.ok) return bad('unknown: Redis cannot be asked');
   const { workers, databases } = live.value;
-  const own = databaseUrl && (await identityOf(databaseUrl));
-  if (own && databases.some((other) => other !== own)) {
+  const ours = await own();
+  if (!ours.ok && databases.length > 0) {
+    return bad(
+      `${workers} alive, and whether they write to the database of npm start cannot be told: ${ours.problem}.\n` +
+        'npm start refuses unless it is theirs.',
+    );
+  }
+  if (ours.ok && ours.value !== undefined && databases.some((other) => other !== ours.value)) {
     return bad(
       `${workers} alive, writing to another database, so the API refuses every write.\n` +
         'Give each installation a Redis of its own, or another number of its databases (REDIS_URL).',
@@ -202,9 +211,10 @@ export async function checkWorkers(
   return bad('none is alive, so the API refuses every write. Run: npm run worker');
 }
 
-/** Undefined if the database cannot be asked: the check of Postgres says why. */
-function identityOf(url: string): Promise<string | undefined> {
-  return withDatabase(optionsFor(url), readDatabaseIdentity).catch(() => undefined);
+/** The value is undefined if the database cannot be asked: the check of Postgres says why. */
+export async function identityOf(url: string): OwnIdentity {
+  const asked = withDatabase(optionsFor(url), readDatabaseIdentity).catch(() => undefined);
+  return { ok: true, value: await asked };
 }
 
 /**

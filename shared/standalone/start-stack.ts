@@ -12,7 +12,7 @@ import type { Shutdown } from '../runtime/shutdown.js';
 import { keepPlatformTokenKey } from './data-folder.js';
 import { seedDemo } from './demo-data.js';
 import type { Demo, DemoAddresses } from './demo-file.js';
-import { checkGivenPostgres, checkWorkers } from './given-servers.js';
+import { checkGivenPostgres, checkWorkers, identityOf } from './given-servers.js';
 import { keepServer } from './keep-server.js';
 import type { KeptServer } from './keep-server.js';
 import { freePorts, portOrFree } from './ports.js';
@@ -63,7 +63,7 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   abort.throwIfAborted();
 
   // Our own Redis has no workers yet. With those of another database alive, ours would wait, and nothing become ready.
-  const workers = await checkWorkers(redis.value, { databaseUrl: database.value, isForStart: true });
+  const workers = await checkWorkers(redis.value, { own: () => identityOf(database.value), isForStart: true });
   if (workers.verdict === 'bad') return failed(`The workers on this Redis: ${workers.text}`);
   abort.throwIfAborted();
 

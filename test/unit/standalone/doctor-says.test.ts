@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { cp, symlink, writeFile } from 'node:fs/promises';
+import { cp, mkdir, symlink, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -118,6 +118,51 @@ describe('what npm run doctor says', () => {
       redis.disconnect();
       await database.destroy();
       await service.stop();
+    }
+  });
+
+  it('of workers, where npm start would run the Postgres: whether theirs is that one, also while it does not run', async () => {
+    const service = await startService({ apis: 0, workers: 0 });
+    const folder = await temporaryFolder();
+    const database = connectForTest(Object.assign(new URL(service.databaseUrl), { pathname: 'postgres' }).href);
+    const redis = new Redis(service.redisUrl);
+    const data = join(folder.path, 'data');
+    const start = { REDIS_URL: service.redisUrl, DATA_DIR: data, HOME: process.env.HOME };
+    const alive = async (names: string[]) => {
+      await redis.del(keys.workers, keys.databases);
+      for (const key of [keys.workers, keys.databases])
+        await redis.zadd(key, ...names.flatMap((name) => [Date.now() + 3_600_000, name]));
+    };
+    try {
+      await alive(['another']);
+      const first = await doctor(start);
+      expect(first.lines.get('Workers')).to.match(/^NO 1 alive, writing to another database, so /);
+      expect(first.output).to.not.contain('All is there');
+      expect(first.code).to.equal(1);
+      // As an earlier start leaves it, with the cluster of a server that a start would find here.
+      const own = (await readDatabaseIdentity(database)) ?? '';
+      const { rows } = await database.raw<{ rows: { path: string }[] }>(
+        "SELECT current_setting('data_directory') AS path",
+      );
+      const control = 'global/pg_control';
+      const cluster = join(data, 'postgres/cluster');
+      await mkdir(join(cluster, 'global'), { recursive: true });
+      const unknown = await doctor(start);
+      expect(unknown.lines.get('Workers')).to.match(/^NO 1 alive, and whether they write to .* cannot be told: ENOENT/);
+      expect(unknown.output).to.contain('npm start refuses unless it is theirs.');
+      await cp(join(rows[0]?.path ?? '', control), join(cluster, control));
+      expect((await doctor(start)).lines.get('Workers')).to.match(/^NO 1 alive, writing to another database, /);
+      await alive([own]);
+      const theirs = await doctor(start);
+      expect(theirs.lines.get('Workers')).to.equal('ok 1 alive');
+      expect(theirs.code).to.equal(0);
+      await alive([own, 'another']);
+      expect((await doctor(start)).lines.get('Workers')).to.match(/^NO 2 alive, writing to another database, /);
+    } finally {
+      redis.disconnect();
+      await database.destroy();
+      await service.stop();
+      await folder.remove();
     }
   });
 

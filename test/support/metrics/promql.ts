@@ -32,22 +32,31 @@ export function groupedBy(expression: string): string[] {
   return [...expression.matchAll(/\bby \(([^)]*)\)/g)].flatMap(([, names = '']) => names.split(/, */));
 }
 
-/** The expressions of the alert rules, found behind `expr`: their file needs no more of YAML. */
-export function alertExpressions(): string[] {
-  const lines = read('shared/metrics/alerts.yml').split('\n');
-  return lines.flatMap((line, index) => {
-    const [, indent, first = ''] = /^( *)expr: (.*)$/.exec(line) ?? [];
-    if (indent === undefined) return [];
-    if (first !== '>-') return [first];
-    const rest = lines.slice(index + 1);
-    const end = rest.findIndex((each) => each.search(/\S/) <= indent.length);
-    return [
-      rest
-        .slice(0, end)
-        .map((each) => each.trim())
-        .join(' '),
-    ];
+export interface AlertRule {
+  name: string;
+  expression: string;
+  /** Its `for`. */
+  lasts: string | undefined;
+}
+
+/** The alert rules, found by their keys: their file needs no more of YAML. */
+export function alertRules(): AlertRule[] {
+  const [, ...rules] = read('shared/metrics/alerts.yml').split(/^ *- alert: /m);
+  return rules.map((rule) => {
+    const [, indent = '', first = ''] = /^( *)expr: (.*)$/m.exec(rule) ?? [];
+    const folded = rule.split(/expr: .*\n/)[1]?.split('\n') ?? [];
+    const end = folded.findIndex((line) => line.search(/\S/) <= indent.length);
+    const lines = first === '>-' ? folded.slice(0, end) : [first];
+    return {
+      name: rule.slice(0, rule.indexOf('\n')),
+      expression: lines.map((line) => line.trim()).join(' '),
+      lasts: /^ *for: (.*)$/m.exec(rule)?.[1],
+    };
   });
+}
+
+export function alertExpressions(): string[] {
+  return alertRules().map(({ expression }) => expression);
 }
 
 export function dashboardExpressions(): string[] {

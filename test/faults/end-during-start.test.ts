@@ -23,6 +23,9 @@ describe('npm start that is ended while it starts', () => {
   /** `npm start` as it waits for a Redis that does not answer, beside a Postgres that is there. */
   async function startHalf() {
     const dataDir = join(folder.path, 'data');
+    await mkdir(dataDir);
+    // As a kill −9 leaves it: whoever waits for it would find nothing there.
+    await writeFile(join(dataDir, 'demo.json'), '{}');
     const pidFile = join(folder.path, 'redis.pid');
     const start = npmStart(dataDir, { PATH: await pathWithDeafRedis(folder.path, pidFile) });
     await until(() => existsSync(pidFile) && start.output().includes('Postgres: 18.'), {
@@ -31,6 +34,7 @@ describe('npm start that is ended while it starts', () => {
     });
     // As the server tells it; the npm package that it comes in is a beta.
     expect(start.output()).to.match(/ Postgres: 18\.\d+ on port \d+$/m);
+    expect(existsSync(join(dataDir, 'demo.json')), 'demo.json').to.equal(false);
     redisPid = Number(await readFile(pidFile, 'utf8'));
     return { start, dataDir, lock: join(dataDir, 'start.lock'), pid: redisPid };
   }
@@ -61,6 +65,16 @@ describe('npm start that is ended while it starts', () => {
     start.kill('SIGHUP');
     await delay(noEchoMs);
     expect(existsSync(lock)).to.equal(true);
+    signal(pid, 'SIGKILL');
+    expect(await start.exited).to.deep.equal({ code: 0, signal: null });
+    expect(existsSync(lock)).to.equal(false);
+  });
+
+  it('closes what it has opened also on a Ctrl-\\, which would dump it', async () => {
+    const { start, lock, pid } = await startHalf();
+
+    start.kill('SIGQUIT');
+    await until(() => start.output().includes('SIGQUIT: stopping'), { deadlineMs: 5_000, what: 'it to be heard' });
     signal(pid, 'SIGKILL');
     expect(await start.exited).to.deep.equal({ code: 0, signal: null });
     expect(existsSync(lock)).to.equal(false);

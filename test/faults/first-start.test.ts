@@ -139,7 +139,8 @@ describe('T19: npm start', () => {
       const squatter = createServer();
       await new Promise<void>((resolve) => squatter.listen(0, '127.0.0.1', resolve));
       ({ port } = squatter.address() as AddressInfo);
-      running = npmStart(dataDir, { PORT: String(port) });
+      // The addresses are for processes that run by themselves.
+      running = npmStart(dataDir, { PORT: String(port), HOST: '0.0.0.0', ADMIN_HOST: '0.0.0.0' });
       await running.ready().finally(() => squatter.close());
     });
     after(end);
@@ -151,6 +152,19 @@ describe('T19: npm start', () => {
       await until(() => running.output().includes('Ctrl-C stops all'), { deadlineMs: 5_000, what: 'the last line' });
       expect(running.output()).to.include(`-H 'Authorization: Bearer ${demo.readKey}'`);
       expect(running.output()).to.include('-X PATCH');
+    });
+
+    it('is for this machine alone, whatever the environment has for HOST and ADMIN_HOST', async () => {
+      const { baseUrl, metricsUrls } = await running.ready();
+      for (const url of [baseUrl, ...metricsUrls]) {
+        expect((await fetch(url)).status, url).to.be.below(500);
+        const elsewhere = url.replace('127.0.0.1', '127.0.0.2');
+        const reached = await fetch(elsewhere).then(
+          () => elsewhere,
+          () => 'nobody',
+        );
+        expect(reached).to.equal('nobody');
+      }
     });
 
     it('has the metrics of every process, and the page of the queues, where demo.json says', async () => {

@@ -1,3 +1,6 @@
+import { once } from 'node:events';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
 import { freePort } from '../../shared/standalone/ports.js';
 import { useDatabase } from '../support/database/database.js';
@@ -38,6 +41,19 @@ describe('a process that starts without one of its servers', () => {
     });
   }
 
+  // Until the limiter's is there, it would count in memory, and admit more than the limit.
+  for (const [kind, name] of [
+    ['api', 'limiter'],
+    ['worker', 'wake'],
+  ] as const) {
+    it(`ends with 69 where Redis is there, but not for its connection ${name}: ${kind}`, async () => {
+      const without = await redisWithout(redis, `raw-materials-${name}`);
+      const said = await endOf(kind, { REDIS_URL: without.url });
+      await without.close();
+      expectUnavailable(said, 'Redis did not answer within 5000 ms: ');
+    });
+  }
+
   for (const kind of ['api', 'worker'] as const) {
     it(`ends with 0, and with no fault, where it is told to stop meanwhile: ${kind}`, async () => {
       const env = { DATABASE_URL: `postgres://x@${nowhere}/x`, REDIS_URL: `redis://${nowhere}`, PORT: '0' };
@@ -63,3 +79,25 @@ describe('a process that starts without one of its servers', () => {
     expect(said).not.to.include(stranger.password);
   });
 });
+
+/** Leads to that Redis, except for connections of this name, which are ended as soon as they tell it. */
+async function redisWithout({ url }: TestRedis, name: string): Promise<{ url: string; close(): Promise<void> }> {
+  const { hostname, port } = new URL(url);
+  const sockets: Socket[] = [];
+  const proxy = createServer((client) => {
+    const server = connect(Number(port), hostname);
+    const end = () => [client, server].forEach((socket) => socket.destroy());
+    for (const socket of [client, server]) sockets.push(socket.on('error', end).on('close', end));
+    client.on('data', (data) => (data.includes(name) ? end() : server.write(data)));
+    server.pipe(client);
+  }).listen(0, '127.0.0.1');
+  await once(proxy, 'listening');
+  return {
+    url: Object.assign(new URL(url), { host: `127.0.0.1:${(proxy.address() as AddressInfo).port}` }).href,
+    async close() {
+      for (const socket of sockets) socket.destroy();
+      proxy.close();
+      await once(proxy, 'close');
+    },
+  };
+}

@@ -9,7 +9,7 @@ const soonMsMax = 10_000;
 const batchSize = 2_000;
 const facetBatchSize = 1_000;
 
-type Answer = (after: unknown) => Promise<unknown>;
+type Answer = (after: unknown, ages: { keptMs?: number; restMs?: number }) => Promise<unknown>;
 
 const none = { rows: [{ count: '0', last: null }] };
 
@@ -26,7 +26,8 @@ describe('the pruning of a worker', () => {
       if (sql.includes('prune_facets')) return facets;
       return sql.includes('ahead') ? ahead : operations;
     };
-    const raw = (sql: string, { after }: { after: unknown }) => answerOf(sql)?.(after) ?? Promise.resolve(none);
+    const raw = (sql: string, { after, ...ages }: { after: unknown }) =>
+      answerOf(sql)?.(after, ages) ?? Promise.resolve(none);
     const transaction = (work: (own: object) => unknown) => Promise.resolve(work({ raw }));
     const database = { transaction } as unknown as Database;
     const pruning = startPruning({ database, logger: pino({ level: 'silent' }) });
@@ -60,6 +61,20 @@ describe('the pruning of a worker', () => {
     await until(() => asked.length === 4, { deadlineMs: soonMsMax, what: 'four batches' });
     const nil = '00000000-0000-0000-0000-000000000000';
     expect(asked).to.deep.equal([`old ${nil}`, `ahead ${nil}`, 'ahead f190', 'ahead f191']);
+  });
+
+  it('keeps operations for two days, twice as long as a key is remembered, and unused facets for an hour', async () => {
+    const asked = new Map<string, number | undefined>();
+    const kept = (what: string): Answer => {
+      return (_after, { keptMs, restMs }) => {
+        asked.set(what, keptMs ?? restMs);
+        return Promise.resolve(none);
+      };
+    };
+    start({ operations: kept('operations'), ahead: kept('ahead'), facets: kept('facets') });
+    await until(() => asked.size === 3, { deadlineMs: soonMsMax, what: 'a batch of each' });
+    const hourMs = 3_600_000;
+    expect(Object.fromEntries(asked)).to.deep.equal({ operations: 48 * hourMs, ahead: 48 * hourMs, facets: hourMs });
   });
 
   it('looks at facets from its start on, batch by batch, each from where the one before ended', async () => {

@@ -26,7 +26,7 @@ export function createWaker(redis: Redis): Waker {
 
   async function pop(): Promise<void> {
     isPopping = true;
-    while (waiting.length > 0 && !isClosed) {
+    while (waiting.length > 0) {
       const popped = await redis.blpop(keys.wake, waitSecondsMax).catch(() => undefined);
       if (popped === undefined) {
         await sleep(lookMs, undefined, { ref: false });

@@ -9,6 +9,7 @@ import { expect } from 'chai';
 import type { ApiServer } from '../../../../api/http/connections/server.js';
 import { createBareServer } from '../../../support/http/bare-server.js';
 import { textUntilClosed } from '../../../support/http/raw-exchange.js';
+import { resetSocket } from '../../../support/http/reset-socket.js';
 import { standStill } from '../../../support/processes/stand-still.js';
 import { until } from '../../../support/time/until.js';
 
@@ -108,6 +109,33 @@ describe('the server of the API, of the answers that it has given', () => {
     } finally {
       socket.destroy();
     }
+  });
+
+  it('gives one to nobody, and is none the worse, where a tunnel was asked for behind it and the client is gone', async () => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    socket.write(`${read}CONNECT x:1 HTTP/1.1\r\nHost: x\r\n\r\n`);
+    await until(() => answers.length === 1, { deadlineMs: soonMsMax, what: 'the request' });
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    resetSocket(socket);
+    await closed;
+    answerNext();
+    await expectNoneKept();
+  });
+
+  it('goes on with one that it has begun when it is closed, which cannot say any more that it is the last', async () => {
+    const begun = createBareServer((_, res) => {
+      res.write('{');
+      answerNext = () => res.end('}');
+    });
+    const socket = connect({ port: await begun.listen(0, '127.0.0.1'), host: '127.0.0.1' });
+    let text = '';
+    socket.setEncoding('latin1').on('data', (chunk: string) => (text += chunk));
+    socket.write(read);
+    await until(() => text.includes('{'), { deadlineMs: soonMsMax, what: 'the begin' });
+    const closed = begun.close();
+    answerNext();
+    await closed;
+    expect(text).to.match(/^HTTP\/1\.1 200 .*\}\r\n0\r\n\r\n$/s);
   });
 
   it('says of a 417 too, while it closes, that it is the last of its connection', async () => {

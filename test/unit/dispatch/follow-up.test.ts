@@ -111,6 +111,18 @@ describe('the follow-up of writes that hear nothing', () => {
     expect(new Set(sent)).to.deep.equal(new Set([lost.job]));
   });
 
+  it('adds no job again whose cancellation has begun while Postgres was asked', async () => {
+    const [given, lost] = [wait(), wait()];
+    for (const waiter of [given, lost]) waiter.job?.open.add(waiter);
+    cancel = () => new Promise(() => undefined);
+    lookUp = () => {
+      followUp.cancelAtOnce([given]);
+      return Promise.resolve({ rows: [] });
+    };
+    await until(() => sent.length > 0, { deadlineMs: soonMsMax, what: 'a job to be added again' });
+    expect(sent).to.deep.equal([lost.job]);
+  });
+
   it('cancels at once what may not have been queued, again after a failure, and looks up no more', async () => {
     // Slows the clock, or on a machine that stands still the grace could be over before the third try.
     const startMs = now();
@@ -186,10 +198,11 @@ describe('the follow-up of writes that hear nothing', () => {
     expect(outcomes.get(id)).to.have.property('status', 'not-applied');
   });
 
-  it('leaves open what could not be cancelled within the grace, and not before', async () => {
+  it('leaves open what could not be cancelled within the grace, and not before, however often that is asked for', async () => {
     let attempts = 0;
     cancel = () => {
       attempts += 1;
+      followUp.cancelAtOnce(waiters.values());
       return Promise.reject(new Error('Connection terminated'));
     };
     const startedMs = performance.now();

@@ -91,11 +91,16 @@ describe('what the API knows of the pipeline behind it', () => {
     }
   });
 
-  it('is asked for at once behind a new connection', async () => {
-    await start();
+  it('is asked for at once behind a new connection, and not once nobody wants to know', async () => {
+    const started = await start();
     let asked = 0;
     const count = () => (asked += 1);
     Reflect.set(redis, 'rmStatus', count);
+    redis.emit('ready');
+    expect(asked).to.equal(1);
+    started.stop();
+    // The question under way ends: one at a time is asked.
+    await new Promise(setImmediate);
     redis.emit('ready');
     expect(asked).to.equal(1);
   });
@@ -131,6 +136,7 @@ describe('what the API knows of the pipeline behind it', () => {
     await until(() => refusal(1) === undefined, { deadlineMs: soonMsMax, what: 'the worker to be seen' });
     await server.kill();
     await until(() => refusal(1)?.includes('queue'), { deadlineMs: soonMsMax, what: 'Redis to be seen away' });
+    expect(started.pipeline(), 'nobody knows what is queued').to.equal(undefined);
     await server.restart();
   });
 

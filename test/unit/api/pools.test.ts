@@ -28,8 +28,27 @@ describe('the pools of an API process', () => {
     expect(pools.use()).to.deep.equal({ used: 0, free: DATABASE_POOL_MAX, waiting: 0 });
   });
 
+  it('count as waiting also who waits for a turn to read, and has asked neither pool for anything yet', async () => {
+    pools = createPools({ DATABASE_URL: databaseOf.url, DATABASE_POOL_MAX: 2, READ_TIMEOUT_MS: 5_000 });
+    const { reads, use } = pools;
+    let end: () => void = () => undefined;
+    const first = reads.ask(1, () => new Promise<void>((resolve) => (end = resolve)));
+    const second = reads.ask(1, () => Promise.resolve());
+    await new Promise(setImmediate);
+    expect(use().waiting).to.equal(1);
+    end();
+    await Promise.all([first, second]);
+    expect(use().waiting).to.equal(0);
+  });
+
   it('give up a question of its own that Postgres does not answer, however long a read may take', async () => {
     expect(await sleep(60, 3_600_000)).to.contain('Query read timeout');
+  });
+
+  it('give up a read after its own time', async () => {
+    pools = createPools({ DATABASE_URL: databaseOf.url, DATABASE_POOL_MAX: 4, READ_TIMEOUT_MS: 100 });
+    const read = pools.reads.ask(1, (database) => database.raw('SELECT pg_sleep(2)')).catch(String);
+    expect(await read).to.contain('Query read timeout');
   });
 
   it('wait for one longer than for a read that may take no time', async () => {

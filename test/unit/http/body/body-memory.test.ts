@@ -48,6 +48,7 @@ describe('the memory for bodies', () => {
     const memory = memoryOf();
     const held = await entered(memory.enter(one, 60));
     held.shrinkTo(70);
+    await entered(memory.enter(other, 40));
     held.shrinkTo(10);
     held.leave();
     held.leave();

@@ -72,10 +72,10 @@ export function signal(pid: number, name: NodeJS.Signals): void {
 }
 
 /** Returns a function that signals this process later, but does nothing if it is gone, even if its pid was reused. */
-export function signalLater(pid: number, name: NodeJS.Signals): () => void {
-  const start = startOf(pid);
+export function signalLater(pid: number, name: NodeJS.Signals, startNow = startOf): () => void {
+  const start = startNow(pid);
   return () => {
-    if (start !== undefined && startOf(pid) === start) signal(pid, name);
+    if (start !== undefined && startNow(pid) === start) signal(pid, name);
   };
 }
 

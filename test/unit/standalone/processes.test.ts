@@ -2,7 +2,14 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { expect } from 'chai';
-import { commandLine, endProcess, isAlive, runCommand, startOf } from '../../../shared/standalone/processes.js';
+import {
+  commandLine,
+  endProcess,
+  isAlive,
+  runCommand,
+  signalLater,
+  startOf,
+} from '../../../shared/standalone/processes.js';
 import { until } from '../../support/time/until.js';
 
 const sleeps = 'setInterval(() => {}, 1000); console.log("here")';
@@ -43,6 +50,20 @@ describe('processes', () => {
       await exited;
     });
   }
+
+  it('are signalled later only where they are the ones that were meant', async () => {
+    const child = spawn(process.execPath, ['-e', sleeps], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const exited = once(child, 'exit');
+    await once(child.stdout, 'data');
+    const pid = child.pid ?? 0;
+    const meant = signalLater(pid, 'SIGTERM');
+    // As the number of one that has ended by then, which another got.
+    const starts = ['before', 'after'];
+    signalLater(pid, 'SIGKILL', () => starts.shift())();
+    meant();
+    expect((await exited)[1]).to.equal('SIGTERM');
+    expect(meant).to.not.throw();
+  });
 
   it('that ignore SIGTERM are ended all the same', async () => {
     const child = spawn(process.execPath, ['-e', `process.on('SIGTERM', () => {}); ${sleeps}`], {

@@ -1,15 +1,16 @@
-import { chmod, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdir, readFile, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import type { Outcome } from '../../../shared/runtime/outcome.js';
 import { isAlive } from '../../../shared/standalone/processes.js';
-import { checkRedis } from '../../../shared/standalone/redis-check.js';
+import { checkRedis, readRedisFacts } from '../../../shared/standalone/redis-check.js';
 import { isNewEnough } from '../../../shared/standalone/redis-version.js';
 import { startRedis } from '../../../shared/standalone/redis.js';
 import type { RedisServer } from '../../../shared/standalone/redis.js';
 import { leaveBehind } from '../../support/processes/leave-behind.js';
+import { loadingRedis } from '../../support/redis/loading-redis.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/time/until.js';
 
@@ -29,7 +30,7 @@ describe('the private Redis', () => {
 
   after(() => folder.remove());
 
-  async function start(options: { port?: number } = {}): Promise<RedisServer> {
+  async function start(options: { port?: number; dir?: string } = {}): Promise<RedisServer> {
     const outcome = await startRedis({ dir, say: () => undefined, env: process.env, ...options });
     if (!outcome.ok) throw new Error(outcome.problem);
     running.push(outcome.value);
@@ -96,6 +97,15 @@ describe('the private Redis', () => {
     expect(server.adopted).to.equal(false);
     expect(isAlive(left.pid)).to.equal(false);
     expect(await ask(server.url, (redis) => redis.get('kept'))).to.equal('42');
+  });
+
+  it('is left alone by a start on a copy of its folder', async () => {
+    const first = await start();
+    const copy = join(folder.path, 'copy');
+    await cp(dir, copy, { recursive: true });
+    const second = await start({ dir: copy });
+    expect(second.adopted).to.equal(false);
+    expect(isAlive(first.pid)).to.equal(true);
   });
 
   it('comes back on the same port right after a kill −9', async () => {
@@ -213,6 +223,17 @@ describe('where a Redis comes from', () => {
     const ports = (await readFile(join(dir, 'ports'), 'utf8')).trimEnd().split('\n');
     expect(ports).to.have.length(5);
     expect(new Set(ports)).to.have.property('size', 5);
+  });
+
+  it('is not used before it has read its file, though it answers', async () => {
+    const script = join(folder.path, 'loading.cjs');
+    await writeFile(script, loadingRedis);
+    const bin = await program('loading', 'redis-server', `exec '${process.execPath}' '${script}' "$@"`);
+    const dir = join(folder.path, 'loading-data');
+    const outcome = await startRedis({ dir, say: () => undefined, env: { PATH: bin } });
+    if (!outcome.ok) throw new Error(outcome.problem);
+    expect(await readRedisFacts(outcome.value.url)).to.have.nested.property('value.loading', false);
+    await outcome.value.stop();
   });
 
   it('says why a download failed, and what to do', async () => {

@@ -125,6 +125,20 @@ describe('a pool whose server accepts connections and does not say a word', () =
   });
 });
 
+describe('a pool whose connections are all at work', () => {
+  it('says so within seconds to who waits for one', async () => {
+    const { url } = await testPostgres();
+    const database = connectDatabase({ url, poolMax: 1, applicationName: 'test' });
+    const fault: unknown = await database.transaction(async (atWork) => {
+      await atWork.raw('SELECT 1');
+      const asked = database.raw('SELECT 1').catch((error: unknown) => error);
+      return Promise.race([asked, delay(2 * soonMsMax, 'still waiting', { ref: false })]);
+    });
+    await database.destroy();
+    expect(String(fault)).to.match(/timeout/i);
+  });
+});
+
 describe('a pool whose driver ends a connection, since a statement overstayed its time', () => {
   let database: Database;
   before(async () => {

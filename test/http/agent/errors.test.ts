@@ -1,5 +1,9 @@
 import { ProtocolError } from '@modelcontextprotocol/client';
 import { expect } from 'chai';
+import { pino } from 'pino';
+import { createAgentSurface } from '../../../api/agent/agent-surface.js';
+import type { AgentSurfaceDeps } from '../../../api/agent/agent-surface.js';
+import type { Caller } from '../../../api/caller.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { withLockedMaterial, withLockedTable, withoutTable } from '../../support/database/broken-storage.js';
 import { expectUntouched } from '../../support/shop/footprint.js';
@@ -168,6 +172,30 @@ describe('POST /mcp: what is refused', () => {
       expect(error.message).not.to.match(/bills|relation|select/i);
       await dataOf(client, 'get_raw_material', args);
     });
+  });
+
+  it('a fault that the library of the protocol would answer by itself is told as any other, with its cause', async () => {
+    const fault = new Error('ours');
+    // The library builds the server of a message, and answers 500 where that fails.
+    const caller = Object.defineProperty({ requestId: 'x' }, 'scope', {
+      get: () => {
+        throw fault;
+      },
+    });
+    const services = { logger: pino({ level: 'silent' }) };
+    const surface = createAgentSurface({ services } as unknown as AgentSurfaceDeps);
+    const revision = '2026-07-28';
+    const _meta = {
+      'io.modelcontextprotocol/protocolVersion': revision,
+      'io.modelcontextprotocol/clientInfo': { name: 'x', version: '1' },
+      'io.modelcontextprotocol/clientCapabilities': {},
+    };
+    const told = await surface({
+      caller: caller as unknown as Caller,
+      message: { jsonrpc: '2.0', id: 1, method: 'tools/list', params: { _meta } },
+      headers: { 'mcp-protocol-version': revision, 'mcp-method': 'tools/list' },
+    }).catch((error: unknown) => error);
+    expect(told).to.be.instanceOf(Error).with.property('cause', fault);
   });
 
   it('Postgres that does not answer is SERVICE_UNAVAILABLE with the time to wait', async () => {

@@ -42,14 +42,19 @@ describe('npm run migrate', () => {
     // One that can be run again.
     await database.raw(`DELETE FROM knex_migrations WHERE name = '0007-cheaper-id-form'`);
     const read = (by: Database) => by.raw('SELECT 1 FROM materials');
+    const startedMs = performance.now();
     const migrated = await database.transaction(async (dump) => {
       await read(dump);
       const running = runMigrate(testDatabase.url);
       await until(() => isWaiting(database), { deadlineMs: 20_000, what: 'the migration to wait' });
+      // Behind the migration, which gives way after two seconds.
+      await database.raw(`SET statement_timeout = '15s'`);
       await read(database);
       return { running };
     });
     const { code, stdout, stderr } = await migrated.running;
+    // Two seconds of waiting, and three in which others come first.
+    expect(performance.now() - startedMs).to.be.at.least(5_000);
     expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
     expect(stdout).to.match(/^A table is in use.*\nMigrated: 0007-cheaper-id-form\.\n$/);
     await database.destroy();

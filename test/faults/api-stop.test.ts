@@ -60,7 +60,7 @@ describe('an API process', () => {
       // Again where it let go of the idle one before this process came to use it: nothing was asked of it then.
       for (let isInTime = false; !isInTime;) {
         const shop = await createTestShop(http.database);
-        isInTime = await http.withApiProcess({}, (api) => stopBesideIdle(api, shop));
+        isInTime = await http.withApiProcess({ ADMIN_PORT: '0' }, (api) => stopBesideIdle(api, shop));
         expect(await totalOf(http.database, shop)).to.equal(1);
       }
     });
@@ -94,6 +94,7 @@ describe('an API process', () => {
         expect(idle.text().match(/^Connection: close\r$/gm)).to.have.length(1);
       }
       expect(proc.hasExited(), 'before the change is answered').to.equal(false);
+      expect((await fetch(`${proc.adminUrl ?? ''}/metrics`)).status, 'so that a stop can be watched').to.equal(200);
       worker?.kill('SIGCONT');
       const answer = await asked;
       expect([answer.status, answer.headers['connection']]).to.deep.equal([200, 'close']);

@@ -7,6 +7,7 @@ import { keys } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/shop/change.js';
 import { runFaultRounds } from '../support/faults/fault-rounds.js';
 import type { FaultRound } from '../support/faults/fault-rounds.js';
+import { withLockedTable } from '../support/database/broken-storage.js';
 import { connectForTest } from '../support/database/database.js';
 import { startFaultRun } from '../support/faults/fault-run.js';
 import { closeConnections, hasIdleConnection } from '../support/http/http.js';
@@ -109,7 +110,7 @@ describe('T14: a worker that is told to stop', () => {
     await service.stop();
   });
 
-  it('finishes its cycle and leaves no lease behind that anybody would wait for', async () => {
+  it('finishes its cycle, is off the list of workers, and leaves no lease behind that anybody would wait for', async () => {
     const run = await startFaultRun({ title: 'T14 worker', service, database });
     for (let restart = 0; restart < 5; restart += 1) {
       await run.progress(50 + run.dice.below(100));
@@ -117,10 +118,44 @@ describe('T14: a worker that is told to stop', () => {
       worker.kill('SIGTERM');
       expect(await worker.exited).to.deep.equal(cleanEnd);
       expect(await redis.hgetall(keys.leases)).to.deep.equal({});
+      // Or the APIs would queue, for three seconds more, what nobody is there to apply.
+      expect(await redis.zrange(keys.workers, '0', '-1')).to.deep.equal([]);
       await service.startWorker();
     }
     await run.progress(50);
     await run.judge();
+  });
+
+  it('and deletes what is old waits for the batch under way, and is on the list of workers until then', async () => {
+    const [other] = service.workers;
+    other?.kill('SIGSTOP');
+    const listed = () => redis.zrange(keys.workers, '0', '-1');
+    const others = new Set(await listed());
+    const isWaiting = async () => {
+      const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+      return (await database.raw<{ rows: unknown[] }>(waiting)).rows.length > 0;
+    };
+    const { worker, id } = await withLockedTable(database, 'operations', async () => {
+      const pruning = await service.startWorker();
+      const [id = 'none'] = (await listed()).filter((each) => !others.has(each));
+      await until(isWaiting, { deadlineMs: answeredMsMax, what: 'the batch to wait' });
+      pruning.kill('SIGTERM');
+      await until(() => pruning.logs().join('\n').includes('"closing"'), {
+        deadlineMs: answeredMsMax,
+        what: 'the signal to be heard',
+      });
+      // For longer than all else takes to end. The batch itself is given up after five seconds.
+      for (let look = 0; look < 10; look += 1) {
+        const isListed = (await listed()).includes(id);
+        if (await isWaiting()) expect(isListed, 'on the list').to.equal(true);
+        await delay(50);
+      }
+      return { worker: pruning, id };
+    });
+    expect(await worker.exited).to.deep.equal(cleanEnd);
+    expect(await listed()).to.not.include(id);
+    forget(service, worker);
+    other?.kill('SIGCONT');
   });
 
   it('in the middle of a transaction still commits it, and the client has its answer from that worker', async () => {

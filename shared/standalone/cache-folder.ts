@@ -12,11 +12,20 @@ import type { ServerUser } from './server-user.js';
 export function cacheFolder(env: NodeJS.ProcessEnv, user?: ServerUser): string | undefined {
   const uid = process.getuid?.() ?? 0;
   const candidates = [
-    env.XDG_CACHE_HOME ? join(env.XDG_CACHE_HOME, 'raw-materials') : join(homedir(), '.cache', 'raw-materials'),
+    ...(env.XDG_CACHE_HOME ? [join(env.XDG_CACHE_HOME, 'raw-materials')] : cacheAtHome()),
     ...(uid === 0 ? ['/var/cache/raw-materials'] : []),
     join(tmpdir(), `raw-materials-${uid}`),
   ];
   return candidates.find((folder) => isUsable(folder, uid) && !closedDirectory(folder, user));
+}
+
+/** None without HOME for a user who is a bare number: Node then asks the password file, and throws. */
+function cacheAtHome(): string[] {
+  try {
+    return [join(homedir(), '.cache', 'raw-materials')];
+  } catch {
+    return [];
+  }
 }
 
 function isUsable(folder: string, uid: number): boolean {

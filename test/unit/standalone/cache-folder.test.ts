@@ -1,10 +1,14 @@
+import { execFile } from 'node:child_process';
 import { chmod, chown, mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { cacheFolder } from '../../../shared/standalone/cache-folder.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const nobody = { uid: 65_534, gid: 65_534, name: 'nobody' };
+/** A user without an entry in the password file. */
+const nobodyKnown = 54_321;
 
 describe('the folder of programs that are fetched or copied', () => {
   let folder: { path: string; remove(): Promise<void> };
@@ -42,6 +46,27 @@ describe('the folder of programs that are fetched or copied', () => {
       await mkdir(own);
       await chown(own, nobody.uid, nobody.gid);
       expect(found()).to.not.equal(own);
+    });
+
+    it('is among the temporary files where the user has no home', async () => {
+      await chmod(folder.path, 0o777);
+      const module = new URL('../../../shared/standalone/cache-folder.ts', import.meta.url).href;
+      // The module is read first: the user may not be let into this folder.
+      const script = `
+        import { cacheFolder } from '${module}';
+        process.setgid(${nobodyKnown});
+        process.setuid(${nobodyKnown});
+        delete process.env.HOME;
+        process.env.TMPDIR = '${folder.path}';
+        console.log(cacheFolder({}));`;
+      const { stdout } = await promisify(execFile)(process.execPath, [
+        '--import',
+        'tsx',
+        '--input-type=module',
+        '--eval',
+        script,
+      ]);
+      expect(stdout.trim()).to.equal(join(folder.path, `raw-materials-${nobodyKnown}`));
     });
   }
 });

@@ -142,11 +142,13 @@ describe('the metrics', () => {
         deadlineMs: soonMsMax,
         what: 'the write to be in flight',
       });
+      // The client ends its half, and waits for the API to end the other one: a client that destroys its socket does not
+      // learn when the API has seen that, and a busy API takes up a question that came later at the same moment.
       const closed = new Promise((resolve) => sent.once('close', resolve));
-      sent.destroy();
+      sent.socket?.end();
       await closed;
-      // The end of the connection has reached the API before this question does, so it is seen before this is answered;
-      // otherwise a worker that goes on could be quicker, and the request have an answer.
+      // It tells its answers in the turn of its event loop in which it ends its half, so before the next question is
+      // answered and a worker goes on; otherwise that could be quicker, and the request have an answer.
       await ofApi();
     });
     let patches: Sample[] = [];

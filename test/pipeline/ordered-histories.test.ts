@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { counting } from '../support/long-run/counting.js';
 import { createDice } from '../support/dice.js';
-import { countStatuses } from '../support/history/history.js';
+import { countStatuses, refusalsOf } from '../support/history/history.js';
 import { checkHistory } from '../support/history/ledger-checker.js';
 import { startRecordedLoad } from '../support/history/recorded-load.js';
 import { isLongRun, sizeOf } from '../support/long-run/long-run.js';
@@ -37,7 +37,7 @@ describe('T11: histories of 16 clients over two API and two worker processes', (
         expect(verdict.faults.join('\n'), `TEST_SEED=${String(dice.seed)}`).to.equal('');
         const { '503': refused = 0, ...executed } = countStatuses(load.history);
         // What was refused was sent again until it was executed.
-        expectNoRefusal(refused);
+        await expectNoRefusal(refused, refusalsOf(load.history));
         expect(['200', '400', '404'], 'every other answer is of an execution').to.include.members(
           Object.keys(executed),
         );

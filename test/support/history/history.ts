@@ -58,6 +58,14 @@ export function countStatuses({ intents }: History): Record<string, number> {
   return counts;
 }
 
+/** What each refusal (503) said of its reason. */
+export function refusalsOf({ intents }: History): string[] {
+  const answers = intents.flatMap(({ attempts }) => attempts).map(({ answer }) => answer);
+  return answers
+    .filter((answer) => answer?.status === 503)
+    .map((answer) => (answer?.body as { error: { message: string } }).error.message);
+}
+
 /** Answers of an execution: the change was made, or refused by its own rules, and is on record (contract §7). */
 export function isExecuted({ status }: Answer): boolean {
   return status === 200 || status === 404 || status === 400;

@@ -47,6 +47,8 @@ describe('the programs of the embedded Postgres', () => {
     const path = join(folder.path, 'closed');
     expect(closedDirectory(join(path, 'a', 'b'), user)).to.equal(undefined);
     await mkdir(join(path, 'a', 'b'), { recursive: true });
+    // Open, whatever the umask is.
+    await chmod(path, 0o755);
     await chmod(join(path, 'a'), 0o700);
     expect(closedDirectory(join(path, 'a', 'b'), user)).to.equal(join(path, 'a'));
     expect(closedDirectory(join(path, 'a', 'b'), undefined)).to.equal(undefined);

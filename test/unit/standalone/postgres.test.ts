@@ -192,6 +192,8 @@ describe('the embedded Postgres', () => {
       const lines = (await readFile(file, 'utf8')).split('\n');
       await first.stop();
       await writeFile(file, [String(pid), ...lines.slice(1)].join('\n'));
+      // As root this test is another user than Postgres, who is to read the file whatever the umask is.
+      await chmod(file, 0o644);
       const second = await start();
       expect(second.adopted).to.equal(false);
       expect(isAlive(pid)).to.equal(pid === process.pid);

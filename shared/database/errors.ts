@@ -54,14 +54,23 @@ const socketFailure = new Set([
   'EAI_AGAIN',
 ]);
 
-/** A server without TLS, or whose certificate fails (node:tls). Nothing was asked yet, and somebody can mend it. */
-const tlsFailure = /^(?:CERT_|ERR_TLS_|ERR_SSL_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_)/;
+/**
+ * A server without TLS, or whose certificate or ours fails (node:tls). Nothing was asked yet, and somebody can mend it.
+ */
+const tlsFailure = /^(?:CERT_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|SELF_SIGNED_CERT|DEPTH_ZERO_|UNABLE_TO_)/;
+
+/**
+ * A file that the address names could not be read for a new connection. It was there when the process started
+ * (`databaseAddress`), so somebody is replacing it: nothing was asked, and none of the requests is to blame.
+ */
+export class CertificateFault extends Error {}
 
 /**
  * Whether the same may succeed when it is tried again: the fault lies with the infrastructure, not with the request.
  */
 export function isInfrastructureError(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
+  if (error instanceof CertificateFault) return true;
   const code = codeOf(error);
   if (code !== undefined) {
     if (transientStates.has(code) || socketFailure.has(code) || tlsFailure.test(code)) return true;

@@ -1,5 +1,6 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
+import { CertificateFault } from './errors.js';
 import { endOnFault, streamOf } from './raw-connection.js';
 
 /** How node-postgres opens a session, which it does not type. */
@@ -17,9 +18,17 @@ class SessionClient extends pg.Client implements Opening {
   /**
    * If the driver cannot log in, it gives up the session but leaves its socket open. When Postgres asked for a password
    * and the address had none, an API took every connection that Postgres allows within 20 s, each for a minute.
+   *
+   * @throws CertificateFault
    */
   constructor(config?: string | pg.ClientConfig) {
-    super(config);
+    try {
+      super(config);
+    } catch (error) {
+      // What it opens here are the files that the address names (sslrootcert, sslcert, sslkey), and nothing else.
+      if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
+      throw new CertificateFault((error as Error).message, { cause: error });
+    }
     endOnFault(this);
   }
 

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
 import { OpenCommit } from '../database/decided-transaction.js';
-import { isInfrastructureError, outageSentence, reasonOf } from '../database/errors.js';
+import { isInfrastructureError, outageSentence } from '../database/errors.js';
 import { isMissingSchema } from '../database/schema-state.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { failed } from '../runtime/outcome.js';
@@ -150,12 +150,7 @@ function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; plat
 
 /** Away, closed to us, or without our tables: nothing was learned of what is in it. */
 function cannotBeAsked(error: unknown): boolean {
-  return isInfrastructureError(error) || isMissingSchema(error) || isClosedFile(error);
-}
-
-/** The address names a certificate file that cannot be opened. */
-function isClosedFile(error: unknown): boolean {
-  return (error as NodeJS.ErrnoException).syscall === 'open';
+  return isInfrastructureError(error) || isMissingSchema(error);
 }
 
 /** A sentence for what an operator can mend; anything else is our own fault and is rethrown with its stack. */
@@ -165,7 +160,6 @@ function sentenceOf(error: unknown): string {
     return 'The database went away while the change was being committed: it may be done. Look before you do it again.';
   }
   if (isMissingSchema(error)) return 'The database does not have the schema of this version. Run: npm run migrate';
-  if (isClosedFile(error)) return `The database could not be reached: ${reasonOf(error)}.`;
   throw error;
 }
 

@@ -1,8 +1,39 @@
+import { readFileSync } from 'node:fs';
+import { createSecureContext } from 'node:tls';
+import type { SecureContextOptions } from 'node:tls';
 import { addressOf } from './settings.js';
 import type { SettingsDeclaration } from './settings.js';
 
-/** The checks of the two addresses, the same for all who read them. */
-export const databaseAddress = addressOf('postgres', 'postgresql');
+/**
+ * The checks of the two addresses, the same for all who read them. The files that an address of Postgres names are
+ * looked at as well: the driver opens them at each connection, also with `sslmode=disable`.
+ */
+export function databaseAddress(value: string): string | undefined {
+  return anyDatabaseAddress(value) ?? certificateProblem(new URL(value).searchParams);
+}
+
+const anyDatabaseAddress = addressOf('postgres', 'postgresql');
+
+/** By the name of their parameter, what is in them, as node:tls calls it. */
+const certificateFiles: Readonly<Record<string, keyof SecureContextOptions>> = {
+  sslrootcert: 'ca',
+  sslcert: 'cert',
+  sslkey: 'key',
+};
+
+function certificateProblem(parameters: URLSearchParams): string | undefined {
+  for (const [name, content] of Object.entries(certificateFiles)) {
+    // Of a name that is given twice, the driver takes the last.
+    const path = parameters.getAll(name).at(-1);
+    if (path === undefined || path === '') continue;
+    try {
+      createSecureContext({ [content]: readFileSync(path) });
+    } catch (error) {
+      return `names in ${name} the file ${path}, which cannot be used: ${(error as Error).message}`;
+    }
+  }
+  return undefined;
+}
 
 export function redisAddress(value: string): string | undefined {
   const problem = anyRedisAddress(value);

@@ -29,8 +29,8 @@ interface StringSetting extends Described {
   readonly default?: string;
   readonly enum?: readonly string[];
   /**
-   * The end of a sentence ("must be a postgres:// address") for a bad value, `undefined` for a good one; names no
-   * value.
+   * The end of a sentence ("must be a postgres:// address") for a bad value, `undefined` for a good one; tells nothing
+   * of a value that is secret.
    */
   readonly check?: (value: string) => string | undefined;
 }

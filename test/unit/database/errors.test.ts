@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isInfrastructureError, outageSentence } from '../../../shared/database/errors.js';
+import { CertificateFault, isInfrastructureError, outageSentence } from '../../../shared/database/errors.js';
 
 const withCode = (code: string, constraint?: string) => Object.assign(new Error('from Postgres'), { code, constraint });
 
@@ -26,6 +26,8 @@ describe('an error of the database', () => {
     ['a server without TLS', new Error('The server does not support SSL connections')],
     ['a certificate that has ended', withCode('CERT_HAS_EXPIRED')],
     ['a certificate of nobody known', withCode('DEPTH_ZERO_SELF_SIGNED_CERT')],
+    ['a certificate of ours that is half written', withCode('ERR_OSSL_PEM_NO_START_LINE')],
+    ['one that cannot be opened', new CertificateFault('ENOENT: no such file or directory')],
     ['a process without files to open', withCode('EMFILE')],
     ['an operation that is on record already', withCode('23505', 'operations_pkey')],
     ['a connection that ended', new Error('Connection terminated unexpectedly')],

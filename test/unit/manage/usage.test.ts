@@ -131,13 +131,6 @@ describe('npm run manage', () => {
       expect(gone).to.deep.equal({ code: 69, stdout: '', stderr });
     });
 
-    // With 1, a gate would report differences here too.
-    it('an address with a certificate that cannot be opened is one clear sentence, and 69', async () => {
-      const url = `${databaseUrl}?sslmode=verify-full&sslrootcert=/nowhere.pem`;
-      const stderr = "The database could not be reached: ENOENT: no such file or directory, open '/nowhere.pem'.\n";
-      expect(await cli.run(['verify'], { DATABASE_URL: url })).to.deep.equal({ code: 69, stdout: '', stderr });
-    });
-
     it('an address that is none of Postgres ends with 78 and says so', async () => {
       const bad = { DATABASE_URL: 'u:p4ss@127.0.0.1:1/x' };
       const { code, stdout, stderr } = await runManage(['shops', 'list', '--json'], bad);

@@ -1,8 +1,11 @@
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { databaseAddress, redisAddress } from '../../../shared/runtime/process-settings.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
 import type { SettingsDeclaration } from '../../../shared/runtime/settings.js';
 import { runShipped, shipped } from '../../support/processes/run-shipped.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const declared = {
   PORT: { type: 'integer', default: 3000, minimum: 0, maximum: 65535, description: 'Where to listen.' },
@@ -84,6 +87,27 @@ describe('settings', () => {
     ]) {
       expect(databaseAddress(url), url).to.match(/^must be an address that begins with postgres:\/\//);
     }
+  });
+
+  it('an address names certificate files that can be used, each looked at as what it is to be', async () => {
+    const folder = await temporaryFolder();
+    const path = join(folder.path, 'a file.pem');
+    await writeFile(path, 'no certificate');
+    const problemOf = (name: string, file: string) =>
+      databaseAddress(`postgres://host/name?sslmode=disable&${name}=${encodeURIComponent(file)}`);
+    // What is trusted may be any text, in which Node finds no certificate; the server's is refused then.
+    expect(problemOf('sslrootcert', path)).to.equal(undefined);
+    for (const [name, file, reason] of [
+      ['sslrootcert', `${path}.not`, 'ENOENT'],
+      ['sslrootcert', folder.path, 'EISDIR'],
+      ['sslcert', path, 'error:'],
+      ['sslkey', path, 'error:'],
+    ] as const) {
+      expect(problemOf(name, file)).to.match(
+        new RegExp(`^names in ${name} the file ${file}, which cannot be used: ${reason}`),
+      );
+    }
+    await folder.remove();
   });
 
   it('an address of Redis ends with a database as a number, or the driver would ask for another', () => {

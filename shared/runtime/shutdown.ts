@@ -18,7 +18,7 @@ export interface Shutdown {
   /** Closes everything once, last opened first; later calls await the same end. Never rejects. */
   run(reason: string): Promise<void>;
   /**
-   * Lets SIGINT, SIGTERM and faults nobody caught start the end. For a process's entry, once.
+   * Lets SIGINT, SIGTERM, SIGHUP and faults nobody caught start the end. For a process's entry, once.
    *
    * @param options.untilStarted until `started()`, what is still being opened is not waited for: if the end comes
    *   before, the process exits 0 as soon as all is closed
@@ -43,7 +43,9 @@ interface State {
  * `forceMs` bounds all of it, and after `listen()` a leak too: then the closer that hangs is logged and the process
  * exits 1, or after a fault with its code.
  * A second signal of the same kind exits at once with 130 (SIGINT) or 143 (SIGTERM). Another kind does not: Ctrl-C
- * under a supervisor sends SIGINT from the terminal and then SIGTERM from the parent, and that is one wish.
+ * under a supervisor sends SIGINT from the terminal and then SIGTERM from the parent, and that is one wish. Nor does a
+ * second SIGHUP: a closing terminal may send two, since its shell passes it on, and the kernel repeats it when the shell
+ * ends.
  * A fault that nobody caught is logged as fatal, everything is closed, and the process exits 70; 69 if it cannot
  * listen, or if a server that it needs is not there.
  */
@@ -126,6 +128,7 @@ function listenToSignals(logger: Logger, run: (reason: string) => Promise<void>)
   };
   process.on('SIGINT', onSignal);
   process.on('SIGTERM', onSignal);
+  process.on('SIGHUP', (signal) => void run(signal));
 }
 
 function listenToFaults(logger: Logger, state: State, run: (reason: string) => Promise<void>): void {

@@ -63,13 +63,10 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
     process.once(name, () => {
       terminal.say(`${name}: stopping everything`);
       abort.abort();
-      // The shutdown handles the first two itself; the others are a closed terminal and Ctrl-\.
-      if (name === 'SIGHUP' || name === 'SIGQUIT') void shutdown.run(name);
+      // The shutdown handles the others itself; this one is Ctrl-\.
+      if (name === 'SIGQUIT') void shutdown.run(name);
     });
   }
-  // A closing terminal may send SIGHUP twice: its shell passes it on, and the kernel repeats it when the shell ends.
-  // Without a listener the second would kill this process on the spot, and leave the servers and the lock behind.
-  process.on('SIGHUP', () => undefined);
   shutdown.listen();
   whenNpmEnds(() => {
     terminal.say('npm has ended: stopping everything');

@@ -34,27 +34,30 @@ describe('an API process', () => {
   const http = useOwnHttpService({ apis: 1, workers: 1 });
 
   describe('T14: an API that is told to stop', () => {
-    it('answers every connection that the kernel had taken for it by then', async () => {
-      const shop = await createTestShop(http.database);
-      await http.withApiProcess({}, async ({ port, proc }) => {
-        // While stopped it takes nothing: connections wait in the queue of its port, and the SIGTERM waits as well.
-        proc.kill('SIGSTOP');
-        const peers = Array.from({ length: 100 }, () => open(port));
-        await until(() => peers.every(({ socket }) => socket.readyState === 'open'), {
-          deadlineMs: soonMsMax,
-          what: 'the connections',
+    // The second is that of a terminal that closes.
+    for (const signal of ['SIGTERM', 'SIGHUP'] as const) {
+      it(`answers every connection that the kernel had taken for it by then: ${signal}`, async () => {
+        const shop = await createTestShop(http.database);
+        await http.withApiProcess({}, async ({ port, proc }) => {
+          // While stopped it takes nothing: connections wait in the queue of its port, and the signal waits as well.
+          proc.kill('SIGSTOP');
+          const peers = Array.from({ length: 100 }, () => open(port));
+          await until(() => peers.every(({ socket }) => socket.readyState === 'open'), {
+            deadlineMs: soonMsMax,
+            what: 'the connections',
+          });
+          for (const { socket } of peers) socket.write(getList(shop));
+          proc.kill(signal);
+          proc.kill('SIGCONT');
+          await untilOver(peers);
+          for (const peer of peers) {
+            const { status, headers } = parseAnswer(peer.text());
+            expect([status, headers['connection']]).to.deep.equal([200, 'close']);
+          }
+          expect(await proc.exited).to.deep.equal(cleanEnd);
         });
-        for (const { socket } of peers) socket.write(getList(shop));
-        proc.kill('SIGTERM');
-        proc.kill('SIGCONT');
-        await untilOver(peers);
-        for (const peer of peers) {
-          const { status, headers } = parseAnswer(peer.text());
-          expect([status, headers['connection']]).to.deep.equal([200, 'close']);
-        }
-        expect(await proc.exited).to.deep.equal(cleanEnd);
       });
-    });
+    }
 
     it('takes no new connection, answers what is under way with Connection: close, and lets go of idle connections', async () => {
       // Again where it let go of the idle one before this process came to use it: nothing was asked of it then.

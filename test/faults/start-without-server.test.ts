@@ -54,13 +54,19 @@ describe('a process that starts without one of its servers', () => {
     });
   }
 
-  for (const kind of ['api', 'worker'] as const) {
-    it(`ends with 0, and with no fault, where it is told to stop meanwhile: ${kind}`, async () => {
+  for (const [kind, signal] of [
+    ['api', 'SIGTERM'],
+    ['worker', 'SIGTERM'],
+    // Of a terminal that closes.
+    ['api', 'SIGHUP'],
+    ['worker', 'SIGHUP'],
+  ] as const) {
+    it(`ends with 0, and with no fault, where it is told to stop meanwhile: ${kind}, ${signal}`, async () => {
       const env = { DATABASE_URL: `postgres://x@${nowhere}/x`, REDIS_URL: `redis://${nowhere}`, PORT: '0' };
       const ended = await runShipped(`await import('${shipped(`${kind}/main.js`)}');`, {
         env,
         // The first thing it has to say is that Redis is not there.
-        onLine: (_line, child) => child.kill('SIGTERM'),
+        onLine: (_line, child) => child.kill(signal),
       });
       expect(ended.code, ended.stdout.join('\n')).to.equal(0);
       expect(ended.stdout.at(-1)).to.include('"closed"');

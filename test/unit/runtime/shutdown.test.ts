@@ -147,7 +147,7 @@ describe('shutdown', () => {
     expect(ended.messages).to.include('a fault that nobody caught');
   });
 
-  for (const signal of ['SIGINT', 'SIGTERM'] as const) {
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     it(`on ${signal} the process closes and then ends by itself with 0`, async () => {
       const body = `create(20_000).register('timer', stayOpen()); logger.info('ready');`;
       const ended = await runProcess(body, stopWhenReady(signal));
@@ -174,19 +174,26 @@ describe('shutdown', () => {
     ended.expectCode(0);
   });
 
-  it('SIGTERM from a supervisor after the terminal’s SIGINT is not a second wish', async () => {
-    // 600 ms: past the time in which a second signal could be taken for an echo.
-    const body = `
-      let close;
-      create(20_000).register('server', () => new Promise((resolve) => { close = resolve; }));
-      const open = stayOpen();
-      process.once('SIGINT', () => setTimeout(() => process.kill(process.pid, 'SIGTERM'), 600));
-      process.once('SIGTERM', () => { logger.info('drained'); open(); close(); });
-      logger.info('ready');`;
-    const ended = await runProcess(body, stopWhenReady('SIGINT'));
-    expect(ended.messages).to.include('drained');
-    ended.expectCode(0);
-  });
+  for (const [what, first, second] of [
+    ['SIGTERM from a supervisor after the terminal’s SIGINT', 'SIGINT', 'SIGTERM'],
+    ['the second SIGHUP of a terminal that closes', 'SIGHUP', 'SIGHUP'],
+  ] as const) {
+    it(`${what} is not a second wish`, async () => {
+      // 600 ms: past the time in which a second signal could be taken for an echo.
+      const body = `
+        let close;
+        create(20_000).register('server', () => new Promise((resolve) => { close = resolve; }));
+        const open = stayOpen();
+        process.once('${first}', () => setTimeout(() => {
+          process.once('${second}', () => { logger.info('drained'); open(); close(); });
+          process.kill(process.pid, '${second}');
+        }, 600));
+        logger.info('ready');`;
+      const ended = await runProcess(body, stopWhenReady(first));
+      expect(ended.messages).to.include('drained');
+      ended.expectCode(0);
+    });
+  }
 
   for (const [signal, code] of [
     ['SIGINT', 130],

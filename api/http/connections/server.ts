@@ -7,6 +7,7 @@ import type { Refusal } from '../../../shared/domain/errors.js';
 import type { Logger } from '../../../shared/runtime/logger.js';
 import { sendReply } from '../envelope.js';
 import { newRequestId } from '../request-id.js';
+import { refuseAmbiguousHeader } from './ambiguous-header.js';
 import { createAnswerLimit } from './answer-limit.js';
 import type { AnswerLimit } from './answer-limit.js';
 import { closeLingering } from './close-lingering.js';
@@ -93,8 +94,9 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
     follow(req, res, open);
     beginAfter(before, res, () => {
       if (!announcesBody(req)) sendContinue(res);
-      const [unknownHost, unknownCoding] = [refuseHost(req), refuseTransferCoding(req)];
-      if (unknownHost !== undefined) refuse(deps, res, unknownHost);
+      const badHeader = refuseHost(req) ?? refuseAmbiguousHeader(req);
+      const unknownCoding = refuseTransferCoding(req);
+      if (badHeader !== undefined) refuse(deps, res, badHeader);
       // Client and server may disagree where this body ends, so no request may follow it.
       else if (unknownCoding !== undefined) refuse(deps, res, unknownCoding, { lastOfConnection: true });
       else deps.handle(req, res);

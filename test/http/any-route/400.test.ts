@@ -218,4 +218,26 @@ describe('every path: 400', () => {
       expectData(await ask([host]), 'status');
     }
   });
+
+  // Node takes the first, and a proxy in front may have judged the last.
+  it('two Authorization or Content-Type headers that differ are refused, two that are equal are taken', async () => {
+    const path = inventoryPath(shop.materialIds[0]!);
+    const body = '{"updates":[{"locationId":"1001","delta":1}]}';
+    const ask = async (...headers: string[]) => {
+      const head = [`PATCH ${path} HTTP/1.1`, 'Host: x', ...headers, `Content-Length: ${body.length}`];
+      return parseAnswer(await raw(http.port, `${head.join('\r\n')}\r\n\r\n${body}`));
+    };
+    const key = `Authorization: Bearer ${shop.writeKey}`;
+    const type = 'Content-Type: application/json';
+    const refused: [name: string, headers: string[]][] = [
+      ['Authorization', [key, type, `aUTHORIZATION: Bearer ${shop.readKey}`]],
+      ['Authorization', [`Authorization: Basic dTpw`, type, key]],
+      ['Content-Type', [type, key, 'content-type: text/plain']],
+    ];
+    for (const [name, headers] of refused) {
+      const reply = await expectUntouched(http, shop.shopId, () => ask(...headers));
+      expect(expectFaults(reply, [name])[0]?.message).to.equal(`There are two ${name} headers, and they differ.`);
+    }
+    expectData(await ask(key, type, key, type), 'batch');
+  });
 });

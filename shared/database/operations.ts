@@ -1,5 +1,5 @@
 import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
-import { toOutcome } from './outcome-rows.js';
+import { readOutcome } from './outcome-rows.js';
 import type { Database } from './connect.js';
 import { runReadCommitted } from './read-committed.js';
 import { readRows } from './read-rows.js';
@@ -19,7 +19,10 @@ export interface Recorded {
 
 const recordTimeoutMs = 2_000;
 
-/** What Postgres has on record for these operations. One that is absent has not been decided. */
+/**
+ * What Postgres has on record for these operations. One that is absent has not been decided, or in words that only a
+ * later version knows (`readOutcome`): then it stays open, and is answered as such, but keeps no other from its answer.
+ */
 export async function findOutcomes(database: Database, operationIds: string[]): Promise<Map<string, OperationOutcome>> {
   const rows = await readRows<OutcomeRow>(
     database,
@@ -29,7 +32,12 @@ export async function findOutcomes(database: Database, operationIds: string[]): 
      WHERE operations.op_id = ANY (CAST(:operationIds AS uuid[]))`,
     { operationIds },
   );
-  return new Map(rows.map(({ op_id: id, status, result }) => [id, toOutcome(status, result)]));
+  const outcomes = new Map<string, OperationOutcome>();
+  for (const { op_id: id, status, result } of rows) {
+    const outcome = readOutcome(status, result);
+    if (outcome !== undefined) outcomes.set(id, outcome);
+  }
+  return outcomes;
 }
 
 /**

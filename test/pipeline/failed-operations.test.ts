@@ -29,3 +29,33 @@ describe('operations whose deliveries are exhausted', () => {
     expect(await metrics.registry.metrics()).to.match(/^raw_materials_operations_total\{outcome="failed"\} 1$/m);
   });
 });
+
+describe('an operation that is on record in words of a later version, beside which this one runs', () => {
+  const postgres = useDatabase({ poolMax: 2, pipeline: true });
+
+  it('is neither applied nor answered, and keeps no other operation from either', async () => {
+    const { database } = postgres;
+    const { shopId, materialIds, locationIds } = await createTestShop(database);
+    const ref = { shopId, materialId: materialIds[0] ?? '' };
+    const book = () => operationOf({ kind: 'adjust', rows: [{ locationId: locationIds[0] ?? '', delta: 1 }] });
+    const [unknown, applied, open] = [book(), book(), book()];
+    // As a later migration would let it.
+    await database.raw('ALTER TABLE operations DROP CONSTRAINT operations_status_known');
+    await database.raw(
+      `INSERT INTO operations (op_id, shop_id, material_id, status, recorded_at) VALUES (?, ?, ?, 'merged', now())`,
+      [unknown.id, shopId, ref.materialId],
+    );
+
+    const { outcomes, leftOut } = await applyAsLane(database, [{ ...ref, operations: [unknown, applied] }]);
+    expect([...outcomes.keys()]).to.deep.equal([applied.id]);
+    expect([...leftOut], 'or its material would wait for as long as the row is there').to.deep.equal([]);
+    const { rows } = await database.raw<{ rows: object[] }>('SELECT op_id FROM ledger WHERE shop_id = ?', [shopId]);
+    expect(rows).to.deep.equal([{ op_id: applied.id }]);
+
+    const cancelled = await cancelOperations(
+      database,
+      [unknown, open].map(({ id }) => ({ ...ref, id })),
+    );
+    expect([...cancelled.outcomes]).to.deep.equal([[open.id, { status: 'cancelled' }]]);
+  });
+});

@@ -55,7 +55,10 @@ async function sync(context: CommandContext, options: SyncCommandOptions): Promi
   const platform = createShopifyPlatform({ allowLoopback });
   const deps: SyncDeps = { database, platform, tokenCipher: createTokenCipher(key) };
   const reports: SyncReport[] = [];
-  for (const { id } of shops.value) {
+  // Of many shops, each done within a second, nothing else would be said for minutes.
+  const say = onceASecond(context.progress);
+  for (const [index, { id }] of shops.value.entries()) {
+    say(() => `${index} of ${shops.value.length} shops`);
     const synced = await syncWhenFree(context, deps, id, { removeGone: options.removeGone === true });
     if (synced !== undefined) reports.push(reportOf(synced.shop, synced.outcome));
   }

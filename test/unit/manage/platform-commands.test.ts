@@ -194,8 +194,9 @@ describe('npm run manage -- platform sync', () => {
     await sync(held);
     await postgres.database.transaction(async (holder) => {
       await holder.raw('SELECT 1 FROM materials WHERE shop_id = ? LIMIT 1 FOR UPDATE', [held]);
-      const { code, stdout } = await cli.run(['platform', 'sync', '--json']);
+      const { code, stdout, stderr } = await cli.run(['platform', 'sync', '--json']);
       expect(code).to.equal(75);
+      expect(stderr, 'how far it is').to.match(/^1 of 2 shops$/m);
       const reports = new Map((JSON.parse(stdout) as Answer).shops.map((report) => [report.shopId, report]));
       expect(reports.get(held)).to.include({ status: 'failed' }).and.have.nested.property('problem.code', 'held-up');
       expect(reports.get(free)).to.include({ status: 'complete' });

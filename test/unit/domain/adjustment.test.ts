@@ -191,8 +191,12 @@ describe('an adjustment', () => {
           : { locationId: 'a', absolute: Math.abs(value) };
         const outcome = adjustLevel(row, { level, total, allowNegative });
         const wanted = oracle(row, BigInt(level), BigInt(total), allowNegative);
-        if (wanted === undefined) expect(outcome.ok).to.equal(false);
-        else expect(outcome).to.include({ ok: true, level: Number(wanted), applied: Number(wanted) - level });
+        const agrees =
+          wanted === undefined
+            ? !outcome.ok
+            : outcome.ok && outcome.level === Number(wanted) && outcome.applied === Number(wanted) - level;
+        // Not by chai: of the 10 s of CPU that this file took, 8 went into its agreeing with 200,000 rows.
+        if (!agrees) throw new Error(`${JSON.stringify(outcome)}, where the oracle has ${wanted ?? 'a refusal'}`);
       },
     );
     const dice = createDice('T1');

@@ -131,7 +131,7 @@ describe('a pool whose connections are all at work', () => {
     const database = connectDatabase({ url, poolMax: 1, applicationName: 'test' });
     const fault: unknown = await database.transaction(async (atWork) => {
       await atWork.raw('SELECT 1');
-      const asked = database.raw('SELECT 1').catch((error: unknown) => error);
+      const asked: Promise<unknown> = database.raw('SELECT 1').catch((error: unknown) => error);
       return Promise.race([asked, delay(2 * soonMsMax, 'still waiting', { ref: false })]);
     });
     await database.destroy();

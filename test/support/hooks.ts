@@ -8,6 +8,15 @@ import { openExitProblems, throwExitProblems } from './processes/exit-problems.j
  * tests.
  */
 export const mochaHooks = {
+  /**
+   * Before each file, after which mocha takes away all listeners. A rejection that nobody hears ends a process of the
+   * service; mocha alone would let it pass.
+   */
+  beforeAll(): void {
+    process.on('unhandledRejection', (reason) => {
+      throw reason;
+    });
+  },
   /** After each file if mocha runs them in processes of their own (`npm test`), otherwise once at the end. */
   async afterAll(): Promise<void> {
     await closeLeaks();

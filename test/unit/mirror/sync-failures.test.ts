@@ -240,10 +240,14 @@ describe('a mirror whose platform fails', () => {
       expect(recorded).to.equal(undefined);
     });
 
-    it('a page that waits long is still held: the lease is renewed meanwhile', async () => {
+    it('a page that waits long is still held: the lease is renewed meanwhile, also after a renewal that failed', async () => {
       const shop = await createConnectedShop(postgres.database);
-      const { run } = createSync(postgres.database);
+      let failuresLeft = 0;
+      const transaction = (work: (own: Database) => Promise<unknown>) =>
+        failuresLeft-- > 0 ? Promise.reject(new Error('away')) : postgres.database.transaction(work);
+      const { run } = createSync(Object.create(postgres.database, { transaction: { value: transaction } }) as Database);
       const renewed = async () => {
+        failuresLeft = 1;
         const first = await leaseOf(postgres.database, shop.id);
         await until(async () => (await leaseOf(postgres.database, shop.id))! > first!, {
           what: 'a renewal',

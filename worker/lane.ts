@@ -56,9 +56,12 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     steppedAtMs = performance.now();
     deps.presence.assertServes();
     if (held.materials.length === 0) held = await takeMaterials(deps.redis, deps.presence, materialsPerCycleMax);
-    if (held.materials.length === 0) return waker.wait();
-    // fail-point: after-take
-    held = await runCycle(deps, held, () => isStopping);
+    if (held.materials.length > 0) {
+      // fail-point: after-take
+      held = await runCycle(deps, held, () => isStopping);
+    }
+    // The take or the end of the cycle has found nothing ready; what was announced since has left a wake-up.
+    if (held.materials.length === 0) await waker.wait();
   }
 
   async function recoverFrom(error: unknown): Promise<void> {

@@ -1,7 +1,13 @@
 import { expect } from 'chai';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { runScript } from '../../shared/queue/run-script.js';
+import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
+import { startLane } from '../../worker/lane.js';
+import { useDatabase } from '../support/database/database.js';
+import { depsOf } from '../support/redis/lane-deps.js';
 import { useQueueHarness } from '../support/redis/queue-harness.js';
+import { totalOf } from '../support/shop/change.js';
+import { createTestShop, operationOf } from '../support/shop/shop.js';
 
 describe('an idle lane', () => {
   const harness = useQueueHarness();
@@ -57,4 +63,39 @@ describe('an idle lane', () => {
   function run(name: Parameters<typeof runScript>[1], ...args: (string | number)[]): Promise<unknown> {
     return runScript(harness.redis, name, ...args);
   }
+});
+
+describe('a lane that has done all there was', () => {
+  const harness = useQueueHarness();
+  const postgres = useDatabase({ poolMax: 1, pipeline: true });
+
+  it('waits without another look, since the end of its cycle was one', async () => {
+    const shop = await createTestShop(postgres.database);
+    const row = { locationId: shop.locationIds[0] ?? '', delta: 1_000_000 };
+    const operations = [operationOf({ kind: 'adjust', rows: [row] })];
+    await harness.add({ shopId: shop.shopId, materialId: shop.materialIds[0] ?? '' }, { operations });
+    const presence = await createWorkerPresence(harness.redis);
+    let looks = 0;
+    const newToken = () => {
+      looks += 1;
+      return presence.newToken();
+    };
+    const deps = await depsOf(harness, { database: postgres.database, presence: { ...presence, newToken } });
+    let wake: () => void = () => undefined;
+    const looksBeforeItWaited = await new Promise<number>((resolve) => {
+      const wait = () => {
+        resolve(looks);
+        return new Promise<void>((woken) => (wake = woken));
+      };
+      const lane = startLane(deps, { wait, close: () => undefined });
+      after(() => {
+        lane.stop();
+        wake();
+        return lane.done;
+      });
+    });
+    expect(await totalOf(postgres.database, shop)).to.equal(1);
+    // The take that found the job, and what ended its cycle.
+    expect(looksBeforeItWaited).to.equal(2);
+  });
 });

@@ -44,8 +44,8 @@ interface State {
  * exits 1, or after a fault with its code.
  * A second signal of the same kind exits at once with 130 (SIGINT) or 143 (SIGTERM). Another kind does not: Ctrl-C
  * under a supervisor sends SIGINT from the terminal and then SIGTERM from the parent, and that is one wish. Nor does a
- * second SIGHUP: a closing terminal may send two, since its shell passes it on, and the kernel repeats it when the shell
- * ends.
+ * second SIGHUP: a closing terminal may send two, since its shell passes it on, and the kernel repeats it when the
+ * shell ends.
  * A fault that nobody caught is logged as fatal, everything is closed, and the process exits 70; 69 if it cannot
  * listen, or if a server that it needs is not there.
  */

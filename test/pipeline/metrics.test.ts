@@ -142,8 +142,8 @@ describe('the metrics', () => {
         deadlineMs: soonMsMax,
         what: 'the write to be in flight',
       });
-      // The client ends its half, and waits for the API to end the other one: a client that destroys its socket does not
-      // learn when the API has seen that, and a busy API takes up a question that came later at the same moment.
+      // The client ends its half, and waits for the API to end the other one: a client that destroys its socket does
+      // not learn when the API has seen that, and a busy API takes up a question that came later at the same moment.
       const closed = new Promise((resolve) => sent.once('close', resolve));
       sent.socket?.end();
       await closed;

@@ -13,7 +13,7 @@ describe('a worker that is stopped beside a Postgres that says nothing', () => {
     proxied = await startProxiedService({
       apis: 1,
       workers: 1,
-      env: { WAIT_MS: '60000', SHUTDOWN_TIMEOUT_MS: '70000' },
+      env: { WAIT_MS: '30000', SHUTDOWN_TIMEOUT_MS: '40000' },
     });
   });
   after(() => proxied.stop());

@@ -90,7 +90,7 @@ describe('npm run load', () => {
     const report = JSON.parse(readFileSync(json, 'utf8')) as LoadReport;
     const { '200': executed = 0, '503': refused = 0, ...others } = report.summary.statuses;
     expect(others).to.deep.equal({});
-    await expectNoRefusal(refused);
+    expectNoRefusal(refused);
     expect(executed + refused).to.equal(400);
     expect(report.summary.sent).to.equal(400);
     expect(report.levels).to.include({ wrong: 0, open: 0 });

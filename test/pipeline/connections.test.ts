@@ -4,7 +4,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { addOne } from '../support/shop/change.js';
 import { connectForTest } from '../support/database/database.js';
 import { pipelineKeys } from '../support/redis/redis-keys.js';
-import { askUnrefused, lacksCpu } from '../support/http/refusals.js';
+import { lacksCpu } from '../support/http/refusals.js';
 import { startService } from '../support/processes/service.js';
 import type { Service } from '../support/processes/service.js';
 import { createTestShop } from '../support/shop/shop.js';
@@ -36,8 +36,8 @@ describe('a thousand materials', () => {
     const touch = async (client: number) => {
       for (let materialId = open.pop(); materialId !== undefined; materialId = open.pop()) {
         const ask = () => addOne(service.baseUrls[client % 2] ?? '', shop, { materialId });
-        let answer = await askUnrefused(ask);
-        while (lacksCpu() && answer.status === 503) answer = await askUnrefused(ask);
+        let answer = await ask();
+        while (lacksCpu() && answer.status === 503) answer = await ask();
         expect(answer.status, answer.text).to.equal(200);
       }
     };

@@ -31,7 +31,7 @@ describe('two API processes, two worker processes, 64 clients, one material', ()
       await load.finish();
       const { '503': refused = 0, ...executed } = countStatuses(load.history);
       // What was refused was sent again until it was executed.
-      await expectNoRefusal(refused, refusalsOf(load.history));
+      expectNoRefusal(refused, refusalsOf(load.history));
       expect(executed, 'every other answer is of an execution').to.have.all.keys('200', '400', '404');
       expect(load.history.reads.length).to.be.greaterThan(0);
       const verdict = await checkHistory(database, { ...shop, allowNegative }, load.history);

@@ -1,28 +1,23 @@
 import { expect } from 'chai';
 import { watchStolenMs } from '../time/machine-time.js';
-import { slownessSince } from '../time/own-time.js';
 
 /** Less than this does not keep a part of the service silent for long enough to be taken for away. */
 const stolenMsMin = 1_000;
 
-/**
- * Begins to watch; the result says whether the machine had its CPU since: its host took less than a second of it, and
- * its own programs leave so much that Node starts as fast as usual.
- */
-export function watchCpu(): () => Promise<boolean> {
-  const beganMs = performance.now();
+/** Begins to watch; the result says whether the machine had its CPU since: its host took less than a second of it. */
+export function watchCpu(): () => boolean {
   const stolenMs = watchStolenMs();
-  return async () => stolenMs() < stolenMsMin && (await slownessSince(beganMs)) === 1;
+  return () => stolenMs() < stolenMsMin;
 }
 
 /**
  * Begins to watch; what it returns expects that there was no refusal (503) since then. Only on a machine without its
  * CPU may there be some: parts of the service that stand still are taken for away.
  */
-export function watchRefusals(hadCpu = watchCpu()): (refused: number, texts?: readonly string[]) => Promise<void> {
-  return async (refused, texts = []) => {
-    if (refused === 0 || !(await hadCpu())) return;
-    expect(refused, ['refused, on a machine that had its CPU', ...new Set(texts)].join('\n')).to.equal(0);
+export function watchRefusals(hadCpu = watchCpu()): (refused: number, reasons?: readonly string[]) => void {
+  return (refused, reasons = []) => {
+    if (!hadCpu()) return;
+    expect(refused, ['refused, on a machine that had its CPU', ...new Set(reasons)].join('\n')).to.equal(0);
   };
 }
 
@@ -31,7 +26,7 @@ export async function askUnrefused<T extends { status: number }>(ask: () => Prom
   for (;;) {
     const hadCpu = watchCpu();
     const answer = await ask();
-    if (answer.status !== 503 || (await hadCpu())) return answer;
+    if (answer.status !== 503 || hadCpu()) return answer;
   }
 }
 

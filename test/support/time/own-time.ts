@@ -48,11 +48,7 @@ export function slownessOf(startMs: number): number {
 const measureEveryMs = 2_000;
 /** No deadline looks further back. */
 const measurementsMax = 100;
-interface Measurement {
-  beganMs: number;
-  slowness: number;
-}
-const measurements: Measurement[] = [];
+const measurements: { beganMs: number; slowness: number }[] = [];
 let measuring: Promise<void> | undefined;
 
 async function measure(): Promise<void> {
@@ -67,18 +63,10 @@ async function measure(): Promise<void> {
  * Not all hosts that are short of CPU say what they take: one had a worker start for more than 20 s that else takes
  * one, with no time stolen by its word.
  */
-export async function slownessSince(sinceMs: number): Promise<number> {
+async function slownessSince(sinceMs: number): Promise<number> {
   const last = measurements.at(-1)?.beganMs ?? -Infinity;
   if (performance.now() - last > measureEveryMs) await (measuring ??= measure());
-  return slowestSince(measurements, sinceMs);
-}
-
-/** A measurement stands for the time in which there is no other: a shorter deadline than that has none of its own. */
-export function slowestSince(measured: readonly Measurement[], sinceMs: number): number {
-  return Math.max(
-    1,
-    ...measured.filter(({ beganMs }) => beganMs >= sinceMs - measureEveryMs).map(({ slowness }) => slowness),
-  );
+  return Math.max(1, ...measurements.filter(({ beganMs }) => beganMs >= sinceMs).map(({ slowness }) => slowness));
 }
 
 /**

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { afterOwnTime, leftOf, ownPart, slowestSince, slownessOf, startOwnTime } from '../../support/time/own-time.js';
+import { afterOwnTime, leftOf, ownPart, slownessOf, startOwnTime } from '../../support/time/own-time.js';
 
 const at = (busyMs: number, stolenMs: number) => ({ busyMs, stolenMs });
 
@@ -32,16 +32,6 @@ describe('the time that a machine has to itself', () => {
     expect(await leftOf(1_000, 999)).to.be.at.least(1);
     expect(await leftOf(1_000, 20_001), 'however slow it is').to.equal(0);
     expect([10, 400, 1_600, 60_000].map(slownessOf)).to.deep.equal([1, 1, 4, 20]);
-  });
-
-  it('is more for a short deadline, too, which began after the machine was found slow and ends before the next look', () => {
-    const measured = [
-      { beganMs: 1_000, slowness: 9 },
-      { beganMs: 10_000, slowness: 3 },
-    ];
-    expect([500, 3_000, 3_001, 10_500, 12_000, 12_001].map((sinceMs) => slowestSince(measured, sinceMs))).to.deep.equal(
-      [9, 9, 3, 3, 3, 1],
-    );
   });
 
   it('can be taken back', async () => {

@@ -3,8 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { applyTimeoutMsMax } from '../shared/database/apply-settings.js';
 import { isRefusalOfAll, reasonOf } from '../shared/database/errors.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
-import { giveBack, leaseMs, renewLeases, takeMaterials } from '../shared/queue/leases.js';
-import type { Held } from '../shared/queue/leases.js';
+import { giveBack, leaseMs, nothingHeld, renewLeases, takeMaterials } from '../shared/queue/leases.js';
 import { keys } from '../shared/queue/names.js';
 import { ServesAnotherDatabase } from '../shared/queue/worker-presence.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
@@ -17,8 +16,6 @@ export interface Lane {
   done: Promise<void>;
   stop(): void;
 }
-
-const nothingHeld: Held = { nowMs: 0, sinceSentMs: () => 0, materials: [] };
 
 /** Pause before each attempt after a fault of Redis or Postgres; recovery may take five seconds (reliability §2 T5). */
 const faultPauseMs = 200;
@@ -61,7 +58,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
       held = await runCycle(deps, held, () => isStopping);
     }
     // The take or the end of the cycle has found nothing ready; what was announced since has left a wake-up.
-    if (held.materials.length === 0) await waker.wait();
+    if (held.materials.length === 0) held = await waker.take(deps.presence, materialsPerCycleMax);
   }
 
   async function recoverFrom(error: unknown): Promise<void> {

@@ -74,7 +74,7 @@ shutdown.register('waker', () => waker.close());
 
 const knownDatabase = createKnownDatabase(database);
 await Promise.all([untilReady(redis), untilReady(wakeRedis), untilReachable(() => knownDatabase.ask())]);
-defineScripts(redis);
+for (const connection of [redis, wakeRedis]) defineScripts(connection);
 
 const presence = await createWorkerPresence(redis, () => knownDatabase.now());
 const housekeeping = startHousekeeping({ redis, presence, logger });

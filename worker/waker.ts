@@ -1,12 +1,21 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import { advanceIn, nothingHeld, readAdvanced } from '../shared/queue/leases.js';
+import type { Held, Taker } from '../shared/queue/leases.js';
 import { keys } from '../shared/queue/names.js';
+import { createBatch } from '../shared/redis/batch.js';
+import type { Answer } from '../shared/redis/batch.js';
 
 /** Lets the idle lanes of a process wait for work on one blocking connection. */
 export interface Waker {
-  /** Resolves when there may be work: at an announcement, after a second at the latest, at once when closed. */
-  wait(): Promise<void>;
-  /** Wakes every lane, and from now on lets none wait. Calling it again does nothing. */
+  /**
+   * Waits for an announcement and takes what is ready then. Resolves with nothing if there may be work that it could
+   * not take: after a second at the latest, and at once when closed.
+   *
+   * @param max materials that are taken at most
+   */
+  take(taker: Taker, max: number): Promise<Held>;
+  /** Lets every lane go on, and from now on lets none wait. Calling it again does nothing. */
   close(): void;
 }
 
@@ -15,36 +24,69 @@ const waitSecondsMax = 1;
 /** How often lanes look for work while the connection that would wake them is away. */
 const lookMs = 100;
 
+interface WaitingLane {
+  taker: Taker;
+  max: number;
+  goOn: (held: Held) => void;
+}
+
+interface Woken {
+  held: Held;
+  /** Whether something was announced, and not only a second has passed. */
+  isAnnounced: boolean;
+  /** Whether the connection is away, or Redis refuses to wait. */
+  isRefused: boolean;
+}
+
 /**
- * The blocking pop only wakes; the take itself is a script, so a wake-up that is lost with its worker loses no
- * material: the next announcement, or the sweep, brings another (pipeline §2.4).
+ * The blocking pop only wakes; the take itself is a script (pipeline §2.4). It is sent right behind the pop, so Redis
+ * runs it the moment something is announced, a round trip earlier than if the worker had to ask for it. Until then it
+ * is not run, because Redis reads nothing of a connection that it blocks.
+ *
+ * What is taken for a worker that has died or stands still waits until its connection is seen to be gone or its lease
+ * runs out, as whatever it holds. A wake-up alone that is lost with its worker loses no material: the next
+ * announcement, or the sweep, brings another.
+ *
+ * @param redis a connection of its own that knows the scripts
  */
 export function createWaker(redis: Redis): Waker {
-  const waiting: (() => void)[] = [];
-  let isPopping = false;
+  const waiting: WaitingLane[] = [];
+  let isServing = false;
   let isClosed = false;
 
-  async function pop(): Promise<void> {
-    isPopping = true;
-    while (waiting.length > 0) {
-      const popped = await redis.blpop(keys.wake, waitSecondsMax).catch(() => undefined);
-      if (popped === undefined) {
-        await sleep(lookMs, undefined, { ref: false });
-        break;
-      }
-      if (popped !== null) waiting.shift()?.();
-      else break;
+  async function takeFor({ taker, max }: WaitingLane): Promise<Woken> {
+    const batch = createBatch(redis);
+    batch.add((connection) => connection.blpop(keys.wake, waitSecondsMax));
+    const sent = advanceIn(batch, taker, [], max);
+    const [[popError, popped], [takeError, taken]] = (await batch.send()) as [Answer, Answer];
+    // The lane then looks by itself, and meets the same fault.
+    const held = takeError === null ? readAdvanced(sent, [], taken) : nothingHeld;
+    return { held, isAnnounced: Array.isArray(popped), isRefused: popError !== null };
+  }
+
+  /** A lane for each announcement; if there is none for a second, all look by themselves. */
+  async function serve(): Promise<void> {
+    isServing = true;
+    for (let lane = waiting[0]; lane !== undefined; lane = waiting[0]) {
+      const { held, isAnnounced, isRefused } = await takeFor(lane);
+      if (isRefused) await sleep(lookMs, undefined, { ref: false });
+      waiting.shift()?.goOn(held);
+      if (!isAnnounced) break;
     }
-    isPopping = false;
-    for (const wake of waiting.splice(0)) wake();
+    isServing = false;
+    letGo();
+  }
+
+  function letGo(): void {
+    for (const { goOn } of waiting.splice(0)) goOn(nothingHeld);
   }
 
   return {
-    wait() {
-      if (isClosed) return Promise.resolve();
-      return new Promise((resolve) => {
-        waiting.push(resolve);
-        if (!isPopping) void pop();
+    take(taker, max) {
+      if (isClosed) return Promise.resolve(nothingHeld);
+      return new Promise((goOn) => {
+        waiting.push({ taker, max, goOn });
+        if (!isServing) void serve();
       });
     },
     close() {
@@ -52,7 +94,7 @@ export function createWaker(redis: Redis): Waker {
       // seconds.
       if (isClosed) return;
       isClosed = true;
-      for (const wake of waiting.splice(0)) wake();
+      letGo();
       redis.disconnect();
     },
   };

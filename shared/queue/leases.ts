@@ -31,6 +31,8 @@ export interface Held {
   materials: HeldMaterial[];
 }
 
+export const nothingHeld: Held = { nowMs: 0, sinceSentMs: () => 0, materials: [] };
+
 /** What names a lease. */
 type Lease = Pick<HeldMaterial, 'queue' | 'token'>;
 
@@ -53,7 +55,7 @@ const jobsPerMaterialMax = 64;
 const bytesMax = 8 * 1_024 * 1_024;
 
 /** Whoever takes. Every take has a token of its own. */
-type Taker = Pick<WorkerPresence, 'newToken'>;
+export type Taker = Pick<WorkerPresence, 'newToken'>;
 
 /** Takes up to `max` ready materials with their jobs, if there are any. */
 export async function takeMaterials(redis: Redis, taker: Taker, max: number): Promise<Held> {

@@ -21,7 +21,10 @@ export interface WorkerPresence {
   beat(): Promise<void>;
   /** Frees the leases of workers that are listed as live and whose connection is gone. */
   buryGone(): Promise<void>;
-  /** Removes this worker from the list. */
+  /**
+   * Removes this worker from the list, and frees what was taken for it and never reached it. Its lanes have ended, and
+   * hold nothing.
+   */
   leave(): Promise<void>;
 }
 
@@ -94,7 +97,8 @@ export async function createWorkerPresence(
       hasLeft = true;
       // A beat under way would put the worker on the list again.
       await lastBeat.catch(() => undefined);
-      if (id !== undefined) await runScript(redis, 'rmBeat', id, 0, '');
+      if (id === undefined) return;
+      await Promise.all([runScript(redis, 'rmBury', id), runScript(redis, 'rmBeat', id, 0, '')]);
     },
   };
 }

@@ -8,6 +8,7 @@ import { withLockedTable } from '../support/database/broken-storage.js';
 import { useOwnHttpService } from '../support/http/http-service.js';
 import { inventoryPath, listPath } from '../support/http/material-paths.js';
 import { parseAnswer, parseAnswers } from '../support/http/raw-exchange.js';
+import { freezeWorkers } from '../support/processes/hold-workers.js';
 import type { Proc } from '../support/processes/service-process.js';
 import { createTestShop } from '../support/shop/shop.js';
 import type { TestShop } from '../support/shop/shop.js';
@@ -78,7 +79,7 @@ describe('an API process', () => {
         deadlineMs: soonMsMax,
         what: 'an answer',
       });
-      worker?.kill('SIGSTOP');
+      await freezeWorkers(http.service, http.service.workers);
       const asked = addOne(baseUrl, shop);
       await until(async () => (await http.redis.keys('*:wait')).length > 0, {
         deadlineMs: soonMsMax,

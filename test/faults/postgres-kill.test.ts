@@ -7,6 +7,7 @@ import { connectForTest } from '../support/database/database.js';
 import type { FaultRun } from '../support/faults/fault-run.js';
 import { request } from '../support/http/http.js';
 import { sizeOf } from '../support/long-run/long-run.js';
+import { freezeWorkers } from '../support/processes/hold-workers.js';
 import { migrateTestDatabase, startTestPostgres } from '../support/processes/servers.js';
 import type { TestServer } from '../support/processes/servers.js';
 import { startService, untilServing } from '../support/processes/service.js';
@@ -109,7 +110,7 @@ describe('T6: Postgres killed with −9, and its sessions', () => {
       const shop = await createTestShop(database);
       const standing = [...service.workers];
       const slow = await service.startWorker({ FAIL_POINTS: `${place}=delay:300` });
-      for (const worker of standing) worker.kill('SIGSTOP');
+      await freezeWorkers(service, standing);
       const asked = addOne(service.baseUrls[0] ?? '', shop, { idempotencyKey: place });
       await slow.fired(place);
       await terminateSessions('raw-materials-worker');

@@ -8,6 +8,7 @@ import type { FaultRun } from '../support/faults/fault-run.js';
 import { request } from '../support/http/http.js';
 import { sizeOf } from '../support/long-run/long-run.js';
 import { timesFigures } from '../support/faults/recovery.js';
+import { freezeWorkers } from '../support/processes/hold-workers.js';
 import { startTestRedis } from '../support/processes/servers.js';
 import type { TestRedis } from '../support/processes/servers.js';
 import { startService, untilServing } from '../support/processes/service.js';
@@ -90,7 +91,7 @@ describe('T5: Redis killed with −9, and flushed', () => {
 
   it('while requests wait for a worker: they are queued again, and answered within the wait', async () => {
     const shop = await createTestShop(database, { materials: 5 });
-    for (const worker of service.workers) worker.kill('SIGSTOP');
+    await freezeWorkers(service, service.workers);
     const asked = shop.materialIds.map((materialId, index) =>
       addOne(service.baseUrls[index % 2] ?? '', shop, { materialId }),
     );

@@ -14,6 +14,7 @@ import { openQueueHarness } from '../support/redis/queue-harness.js';
 import type { QueueHarness } from '../support/redis/queue-harness.js';
 import { pipelineKeys } from '../support/redis/redis-keys.js';
 import { askUnrefused, watchCpu } from '../support/http/refusals.js';
+import { freezeWorkers } from '../support/processes/hold-workers.js';
 import { startTestRedis } from '../support/processes/servers.js';
 import type { TestRedis } from '../support/processes/servers.js';
 import { startService, untilServing } from '../support/processes/service.js';
@@ -118,7 +119,7 @@ describe('a store that was restored to an earlier moment', () => {
         });
       }
       const [worker] = service.workers;
-      worker?.kill('SIGSTOP');
+      await freezeWorkers(service, service.workers);
       const change = (materialId: string) => addOne(baseUrl(), shop, { materialId, idempotencyKey: materialId });
       const asked = shop.materialIds.map(change);
       await until(async () => (await Promise.all(shop.materialIds.map(waiting))).every(({ length }) => length === 1), {
@@ -173,7 +174,7 @@ describe('a store that was restored to an earlier moment', () => {
       backUp = await backUpDatabase(service.databaseUrl);
       await service.startApi({ WAIT_MS: '1000' });
       await untilServing(service);
-      service.workers[0]?.kill('SIGSTOP');
+      await freezeWorkers(service, service.workers);
       const { refused, materialId } = await cancelled();
       expect(refused.status).to.equal(503);
       expect(await recordOf(database, String(refused.headers['x-request-id']))).to.equal('cancelled');

@@ -12,6 +12,7 @@ import { connectForTest } from '../support/database/database.js';
 import { startFaultRun } from '../support/faults/fault-run.js';
 import { closeConnections, hasIdleConnection } from '../support/http/http.js';
 import { sizeOf } from '../support/long-run/long-run.js';
+import { freezeWorkers } from '../support/processes/hold-workers.js';
 import { useService } from '../support/processes/use-service.js';
 import { startService, untilServing } from '../support/processes/service.js';
 import type { Service } from '../support/processes/service.js';
@@ -128,7 +129,7 @@ describe('T14: a worker that is told to stop', () => {
 
   it('and deletes what is old waits for the batch under way, and is on the list of workers until then', async () => {
     const [other] = service.workers;
-    other?.kill('SIGSTOP');
+    await freezeWorkers(service, service.workers.slice(0, 1));
     const listed = () => redis.zrange(keys.workers, '0', '-1');
     const others = new Set(await listed());
     const isWaiting = async () => {
@@ -163,7 +164,7 @@ describe('T14: a worker that is told to stop', () => {
     const other = service.workers[0]!;
     // It stands still there until it is told, because Postgres ends a transaction that is idle for two seconds.
     const slow = await service.startWorker({ FAIL_POINTS: 'before-commit=stop:1' });
-    other.kill('SIGSTOP');
+    await freezeWorkers(service, [other]);
     let isAnswered = false;
     const asked = addOne(service.baseUrls[0] ?? '', shop).finally(() => (isAnswered = true));
     await slow.fired('before-commit');
@@ -187,7 +188,7 @@ describe('T14: a worker that is told to stop', () => {
     const stuck = await service.startWorker({ FAIL_POINTS: 'before-commit=delay:600000' });
     // The worker of the test before was the only one that still said it lived.
     await untilServing(service);
-    other.kill('SIGSTOP');
+    await freezeWorkers(service, [other]);
     const asked = addOne(service.baseUrls[0] ?? '', shop);
     await stuck.fired('before-commit');
     other.kill('SIGCONT');

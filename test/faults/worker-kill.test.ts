@@ -6,6 +6,7 @@ import { runFaultRounds } from '../support/faults/fault-rounds.js';
 import type { FaultRound } from '../support/faults/fault-rounds.js';
 import { connectForTest } from '../support/database/database.js';
 import { sizeOf } from '../support/long-run/long-run.js';
+import { freezeWorkers } from '../support/processes/hold-workers.js';
 import { startService } from '../support/processes/service.js';
 import type { Service } from '../support/processes/service.js';
 import type { Proc } from '../support/processes/service-process.js';
@@ -90,7 +91,7 @@ describe('T3: workers killed with −9', () => {
     for (const place of ['before-commit', 'after-commit']) {
       const shop = await createTestShop(database);
       const doomed = await service.startWorker({ FAIL_POINTS: `${place}=kill:1` });
-      for (const worker of standing) worker.kill('SIGSTOP');
+      await freezeWorkers(service, [...standing]);
       const [baseUrl = ''] = service.baseUrls;
       const sentMs = performance.now();
       const asked = addOne(baseUrl, shop);

@@ -3,6 +3,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { runFaultRounds } from '../support/faults/fault-rounds.js';
 import type { FaultRun } from '../support/faults/fault-run.js';
 import { sizeOf } from '../support/long-run/long-run.js';
+import { freezeWorkers } from '../support/processes/hold-workers.js';
 import { useService } from '../support/processes/use-service.js';
 import type { Service } from '../support/processes/service.js';
 import { stopProcess } from '../support/processes/service-process.js';
@@ -49,7 +50,7 @@ describe('T7: workers stopped past their lease that go on afterwards', () => {
       const shop = await createTestShop(database);
       const standing = service.workers.filter((worker) => !worker.hasExited());
       const zombie = await service.startWorker({ FAIL_POINTS: `${place}=stop:1` });
-      for (const worker of standing) worker.kill('SIGSTOP');
+      await freezeWorkers(service, standing);
       const asked = addOne(service.baseUrls[0] ?? '', shop);
       await zombie.fired(place);
       for (const worker of standing) worker.kill('SIGCONT');

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { nothingHeld, takeMaterials } from '../../shared/queue/leases.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { ServesAnotherDatabase, createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import { startLane } from '../../worker/lane.js';
@@ -79,5 +80,36 @@ describe('a lane whose worker is of another database than those who are alive', 
     await lane.done;
     expect(await harness.jobs(ref, 'wait')).to.deep.equal([last]);
     expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${last}`, 'ats')).to.equal('0');
+  });
+
+  it('gives back what was taken for it while it waited, and counts no delivery of that either', async () => {
+    const shop = await createTestShop(postgres.database);
+    const ref = { shopId: shop.shopId, materialId: shop.materialIds[0] ?? '' };
+    const row = { locationId: shop.locationIds[0] ?? '', delta: 1 };
+    let isShutOut = false;
+    let id = '';
+    const presence = {
+      ...(await createWorkerPresence(harness.redis)),
+      assertServes: () => {
+        if (isShutOut) throw new ServesAnotherDatabase();
+      },
+    };
+    const take = async () => {
+      if (isShutOut) return nothingHeld;
+      isShutOut = true;
+      id = await harness.add(ref, { operations: [operationOf({ kind: 'adjust', rows: [row] })] });
+      return takeMaterials(harness.redis, presence, 1);
+    };
+    const deps = await depsOf(harness, { database: postgres.database, presence });
+    lane = startLane(deps, { take, close: () => undefined });
+    await until(async () => id !== '' && (await harness.redis.hlen(keys.leases)) === 0, {
+      deadlineMs: soonMsMax,
+      what: 'the lease to be given back, which nobody sweeps here',
+    });
+    lane.stop();
+    await lane.done;
+    expect(await harness.jobs(ref, 'wait')).to.deep.equal([id]);
+    expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${id}`, 'ats')).to.equal('0');
+    expect(await totalOf(postgres.database, shop)).to.equal(0);
   });
 });

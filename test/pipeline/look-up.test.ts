@@ -7,6 +7,7 @@ import type { Answer } from '../support/http/http.js';
 import { openQueueHarness } from '../support/redis/queue-harness.js';
 import type { QueueHarness } from '../support/redis/queue-harness.js';
 import { pipelineKeys } from '../support/redis/redis-keys.js';
+import { freezeWorkers } from '../support/processes/hold-workers.js';
 import { startService } from '../support/processes/service.js';
 import type { Service } from '../support/processes/service.js';
 import { createTestShop } from '../support/shop/shop.js';
@@ -35,7 +36,7 @@ describe('a request that hears nothing', () => {
   const ref = () => ({ shopId: shop.shopId, materialId: shop.materialIds[0] ?? '' });
   /** Sends requests while the worker stands still, and lets `happen` do something to what Redis holds of them. */
   const meanwhile = async (count: number, happen: (jobId: string) => Promise<unknown>): Promise<Answer[]> => {
-    service.workers[0]?.kill('SIGSTOP');
+    await freezeWorkers(service, service.workers);
     const asked = Array.from({ length: count }, () => addOne(service.baseUrls[0] ?? '', shop));
     const jobId = await until(async () => (await harness.jobs(ref(), 'wait'))[0], {
       deadlineMs: soonMsMax,
@@ -81,7 +82,7 @@ describe('a request that hears nothing', () => {
   it('since the reply was lost finds its answer on record, even with no worker left', async () => {
     const doomed = await service.startWorker({ FAIL_POINTS: 'after-commit=kill:1' });
     const [standing] = service.workers;
-    standing?.kill('SIGSTOP');
+    await freezeWorkers(service, standing ? [standing] : []);
     const asked = addOne(service.baseUrls[0] ?? '', shop);
     await doomed.fired('after-commit');
     await doomed.exited;

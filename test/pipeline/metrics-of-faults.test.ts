@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne } from '../support/shop/change.js';
 import { scrape } from '../support/metrics/exposition.js';
-import { whileHeld } from '../support/processes/hold-workers.js';
+import { freezeWorkers, whileHeld } from '../support/processes/hold-workers.js';
 import { request } from '../support/http/http.js';
 import { pipelineKeys } from '../support/redis/redis-keys.js';
 import { useService } from '../support/processes/use-service.js';
@@ -64,7 +64,7 @@ describe('the metrics of what is lost and made good', () => {
     const shop = await createTestShop(database);
     const api = () => scrape(service.apis[0]?.adminUrl);
     const worker = service.workers[0];
-    worker?.kill('SIGSTOP');
+    await freezeWorkers(service, service.workers);
     const lost = addOne(service.baseUrls[0] ?? '', shop);
     await until(async () => (await pipelineKeys(service.redisUrl)).length > 0, {
       deadlineMs: soonMsMax,
@@ -100,7 +100,7 @@ describe('the metrics of what is lost and made good', () => {
     const shop = await createTestShop(database);
     const [other] = service.workers;
     const late = await service.startWorker({ FAIL_POINTS: 'after-commit=stop:1' });
-    other?.kill('SIGSTOP');
+    await freezeWorkers(service, other ? [other] : []);
     const asked = addOne(service.baseUrls[0] ?? '', shop);
     await late.fired('after-commit');
     other?.kill('SIGCONT');

@@ -9,7 +9,7 @@ import type { OperationsJob } from '../../shared/queue/job-format.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, adjust, recordOf, totalOf } from '../support/shop/change.js';
 import { connectForTest } from '../support/database/database.js';
-import { holdWorkers } from '../support/processes/hold-workers.js';
+import { freezeWorkers, holdWorkers } from '../support/processes/hold-workers.js';
 import { openQueueHarness } from '../support/redis/queue-harness.js';
 import type { QueueHarness } from '../support/redis/queue-harness.js';
 import { pipelineKeys } from '../support/redis/redis-keys.js';
@@ -197,7 +197,7 @@ describe('an operation that cannot be applied', () => {
     await harness.add(ref(), { operations: [first] });
     expect(await recorded(first.id)).to.equal('executed');
     const id = randomUUID();
-    service.workers[0]?.kill('SIGSTOP');
+    await freezeWorkers(service, service.workers);
     await harness.add(ref(), { id, operations: [first, second], isAnnounced: false });
     await harness.redis.hset(`${queuePrefix}:${queueName(ref())}:${id}`, 'ats', 1_000);
     await harness.announce(ref());

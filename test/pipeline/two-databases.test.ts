@@ -6,6 +6,7 @@ import { connectForTest } from '../support/database/database.js';
 import { scrape } from '../support/metrics/exposition.js';
 import type { Answer } from '../support/http/http.js';
 import { npmStart } from '../support/processes/npm-start.js';
+import { freezeWorkers } from '../support/processes/hold-workers.js';
 import { createTestDatabase } from '../support/processes/servers.js';
 import type { TestDatabase } from '../support/processes/servers.js';
 import { startService, untilServing } from '../support/processes/service.js';
@@ -94,7 +95,7 @@ describe('two installations on one Redis, which is a mistake', () => {
 
   it('the later one serves by itself once the workers of the first are gone, and not what was queued for those', async () => {
     const workers = ours.service.workers.splice(0);
-    for (const worker of workers) worker.kill('SIGSTOP');
+    await freezeWorkers(ours.service, workers);
     let answer: Answer | undefined;
     void add(ours).then((answered) => (answer = answered));
     for (const worker of workers) worker.kill('SIGKILL');

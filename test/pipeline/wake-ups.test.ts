@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { nothingHeld, takeMaterials } from '../../shared/queue/leases.js';
+import type { Held } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { runScript } from '../../shared/queue/run-script.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
@@ -69,11 +71,15 @@ describe('a lane that has done all there was', () => {
   const harness = useQueueHarness();
   const postgres = useDatabase({ poolMax: 1, pipeline: true });
 
-  it('waits without another look, since the end of its cycle was one', async () => {
+  it('waits without another look, and works on what was taken for it without one before', async () => {
     const shop = await createTestShop(postgres.database);
     const row = { locationId: shop.locationIds[0] ?? '', delta: 1_000_000 };
-    const operations = [operationOf({ kind: 'adjust', rows: [row] })];
-    await harness.add({ shopId: shop.shopId, materialId: shop.materialIds[0] ?? '' }, { operations });
+    const addJob = () =>
+      harness.add(
+        { shopId: shop.shopId, materialId: shop.materialIds[0] ?? '' },
+        { operations: [operationOf({ kind: 'adjust', rows: [row] })] },
+      );
+    await addJob();
     const presence = await createWorkerPresence(harness.redis);
     let looks = 0;
     const newToken = () => {
@@ -81,21 +87,28 @@ describe('a lane that has done all there was', () => {
       return presence.newToken();
     };
     const deps = await depsOf(harness, { database: postgres.database, presence: { ...presence, newToken } });
-    let wake: () => void = () => undefined;
-    const looksBeforeItWaited = await new Promise<number>((resolve) => {
-      const wait = () => {
-        resolve(looks);
-        return new Promise<void>((woken) => (wake = woken));
+    /** How often the lane had looked when it waited for the first and the second time. */
+    const looksBefore: number[] = [];
+    let goOn: (held: Held) => void = () => undefined;
+    await new Promise<void>((resolve) => {
+      const take = async (): Promise<Held> => {
+        looksBefore.push(looks);
+        if (looksBefore.length === 1) {
+          await addJob();
+          return takeMaterials(harness.redis, presence, 1);
+        }
+        resolve();
+        return new Promise((goesOn) => (goOn = goesOn));
       };
-      const lane = startLane(deps, { wait, close: () => undefined });
+      const lane = startLane(deps, { take, close: () => undefined });
       after(() => {
         lane.stop();
-        wake();
+        goOn(nothingHeld);
         return lane.done;
       });
     });
-    expect(await totalOf(postgres.database, shop)).to.equal(1);
-    // The take that found the job, and what ended its cycle.
-    expect(looksBeforeItWaited).to.equal(2);
+    expect(await totalOf(postgres.database, shop)).to.equal(2);
+    // The take that found the first job, and what ended its cycle; then only what ended that of the second.
+    expect(looksBefore).to.deep.equal([2, 3]);
   });
 });

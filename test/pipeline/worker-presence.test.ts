@@ -67,6 +67,20 @@ describe('the presence of workers', () => {
     expect(await listed()).to.deep.equal([await idOf(one)]);
   });
 
+  it('frees as it leaves what was taken for it, and no other lease', async () => {
+    const one = await startWorker();
+    const two = await startWorker();
+    await harness.add(a);
+    await one.takeAll();
+    await harness.add(b);
+    await two.takeAll();
+    await harness.redis.del(keys.wake);
+    await two.presence.leave();
+    expect(await leased()).to.deep.equal([queueName(a)]);
+    expect(await harness.ready(b.shopId)).to.deep.equal([queueName(b)]);
+    expect(await harness.redis.llen(keys.wake)).to.equal(1);
+  });
+
   it('of those whose beats have run out, and that of their database, is off the list with the next beat', async () => {
     await harness.redis.zadd(keys.workers, 1, 'killed');
     await harness.redis.zadd(keys.databases, 1, 'theirs');

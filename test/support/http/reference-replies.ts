@@ -6,6 +6,7 @@ import type { Answer, Asked } from './http.js';
 import { ask } from './http-service.js';
 import type { HttpService } from './http-service.js';
 import { inventoryPath, listPath, materialPath } from './material-paths.js';
+import { freezeWorkers } from '../processes/hold-workers.js';
 import { connectPlatform, startScriptedPlatform } from '../shop/platform.js';
 import { parseAnswer } from './raw-exchange.js';
 import { createReferenceShop, glassJarId, waxBlendId } from './reference-shop.js';
@@ -122,7 +123,7 @@ function impatiently(http: HttpService, use: (send: (asked: Asked) => Promise<An
 }
 
 async function withStoppedWorker<T>({ service }: HttpService, use: () => Promise<T>): Promise<T> {
-  service.workers.forEach((worker) => worker.kill('SIGSTOP'));
+  await freezeWorkers(service, service.workers);
   try {
     return await use();
   } finally {

@@ -1,16 +1,35 @@
 import { Redis } from 'ioredis';
 import { keys, queueName } from '../../../shared/queue/names.js';
+import type { Proc } from './service-process.js';
 import type { Service } from './service.js';
 
 const hourMs = 3_600_000;
 
 /**
- * Lets the workers stand still (SIGSTOP), so that what is sent waits. Lists as alive one that takes nothing, or the API
- * would refuse what comes some seconds later: it has the number of this connection, so that nobody buries it. After
- * SIGCONT the workers' own beats say how long the list lasts.
+ * Lets workers stand still (SIGSTOP) that take nothing meanwhile. So the connections over which workers wait for work
+ * are closed: while one stands there, Redis takes what is announced next for its worker, even if that stands still. A
+ * worker that goes on connects anew.
  */
-export async function holdWorkers({ workers }: Service, redis: Redis): Promise<void> {
+export async function freezeWorkers({ redisUrl }: Service, workers: readonly Proc[]): Promise<void> {
   for (const worker of workers) worker.kill('SIGSTOP');
+  const redis = new Redis(redisUrl, { retryStrategy: () => null });
+  try {
+    for (const client of String(await redis.client('LIST')).split('\n')) {
+      const [, id] = /^id=(\d+) .* name=raw-materials-wake /.exec(client) ?? [];
+      if (id !== undefined) await redis.client('KILL', 'ID', id);
+    }
+  } finally {
+    redis.disconnect();
+  }
+}
+
+/**
+ * Lets all workers stand still, so that what is sent waits. Lists as alive one that takes nothing, or the API would
+ * refuse what comes some seconds later: it has the number of this connection, so that nobody buries it. After SIGCONT
+ * the workers' own beats say how long the list lasts.
+ */
+export async function holdWorkers(service: Service, redis: Redis): Promise<void> {
+  await freezeWorkers(service, service.workers);
   const id = String(await redis.client('ID'));
   await redis
     .multi()

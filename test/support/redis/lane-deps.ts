@@ -1,13 +1,15 @@
 import { pino } from 'pino';
 import type { Database } from '../../../shared/database/connect.js';
 import { keyMemoryMsDefault } from '../../../shared/inventory/time-limits.js';
+import { nothingHeld } from '../../../shared/queue/leases.js';
 import { createWorkerPresence } from '../../../shared/queue/worker-presence.js';
 import type { WorkerDeps } from '../../../worker/deps.js';
+import type { Waker } from '../../../worker/waker.js';
 import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
 import type { QueueHarness } from './queue-harness.js';
 
-/** Nobody has to wake its lane. */
-export const wakeful = { wait: () => Promise.resolve(), close: () => undefined };
+/** Nobody has to wake its lane, which looks by itself. */
+export const wakeful: Waker = { take: () => Promise.resolve(nothingHeld), close: () => undefined };
 
 /** A Postgres that takes writes. */
 export function databaseWhose(acquireConnection: () => Promise<never>): Database {

@@ -3,6 +3,7 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { keys } from '../../../shared/queue/names.js';
+import { defineScripts } from '../../../shared/queue/run-script.js';
 import { connectWakeRedis } from '../../../shared/redis/connections.js';
 import { freePort } from '../../../shared/standalone/ports.js';
 import { createWaker } from '../../../worker/waker.js';
@@ -11,6 +12,8 @@ import type { TestRedis } from '../../support/processes/servers.js';
 
 /** The pause of the waker, less what a timer may be early. */
 const pauseMsMin = 90;
+const taker = { newToken: () => 'of this take' };
+const max = 32;
 
 describe('the waker of a worker', () => {
   let server: TestRedis;
@@ -19,21 +22,21 @@ describe('the waker of a worker', () => {
 
   it('lets lanes look now and then while its connection is away, and not as fast as they can', async () => {
     const redis = connectWakeRedis(`redis://127.0.0.1:${String(await freePort())}`, () => undefined);
+    defineScripts(redis);
     const waker = createWaker(redis);
     for (let time = 0; time < 3; time += 1) {
       const beganMs = performance.now();
-      await waker.wait();
+      expect((await waker.take(taker, max)).materials).to.deep.equal([]);
       expect(performance.now() - beganMs).to.be.greaterThan(pauseMsMin);
     }
     waker.close();
   });
 
-  it('wakes one lane for one announcement, the one that has waited longest, and lets the others wait on', async () => {
-    const pops: ((popped: [string, string] | null) => void)[] = [];
-    const redis = { blpop: () => new Promise((resolve) => pops.push(resolve)), disconnect: () => undefined };
-    const waker = createWaker(redis as unknown as Redis);
+  it('takes for one lane at an announcement, for the one that has waited longest, and lets others wait on', async () => {
+    const { redis, pops } = pretendedRedis();
+    const waker = createWaker(redis);
     const woken: string[] = [];
-    for (const name of ['one', 'two', 'three', 'four']) void waker.wait().then(() => woken.push(name));
+    for (const name of ['one', 'two', 'three', 'four']) void waker.take(taker, max).then(() => woken.push(name));
     for (const expected of [['one'], ['one', 'two']]) {
       pops.shift()?.([keys.wake, '1']);
       await nextTurn();
@@ -48,17 +51,17 @@ describe('the waker of a worker', () => {
   });
 
   it('lets all go on when it is closed, and nobody wait after that, though its connection answers nothing', async () => {
-    const redis = { blpop: () => new Promise(() => undefined), disconnect: () => undefined };
-    const waker = createWaker(redis as unknown as Redis);
-    const waiting = [waker.wait(), waker.wait()];
+    const waker = createWaker(pretendedRedis().redis);
+    const waiting = [waker.take(taker, max), waker.take(taker, max)];
     waker.close();
-    await Promise.all([...waiting, waker.wait()]);
+    await Promise.all([...waiting, waker.take(taker, max)]);
   });
 
   it('keeps the process no longer when it is closed again, after its connection has ended', async () => {
     const redis = new Redis(server.url);
+    defineScripts(redis);
     const waker = createWaker(redis);
-    const woken = waker.wait();
+    const woken = waker.take(taker, max);
     await once(redis, 'ready');
     waker.close();
     await Promise.all([woken, once(redis, 'end')]);
@@ -68,3 +71,14 @@ describe('the waker of a worker', () => {
     expect(timers()).to.equal(before);
   });
 });
+
+/** It has nothing to take, and answers a pop when the test does. */
+function pretendedRedis() {
+  const pops: ((popped: [string, string] | null) => void)[] = [];
+  const redis = {
+    blpop: () => new Promise((resolve) => pops.push(resolve)),
+    rmAdvance: () => Promise.resolve([0, 0, 0]),
+    disconnect: () => undefined,
+  };
+  return { redis: redis as unknown as Redis, pops };
+}

@@ -1,0 +1,112 @@
+import { once } from 'node:events';
+import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import type { Held } from '../../shared/queue/leases.js';
+import { keys, queueName } from '../../shared/queue/names.js';
+import { defineScripts } from '../../shared/queue/run-script.js';
+import { connectWakeRedis, untilReady } from '../../shared/redis/connections.js';
+import { createWaker } from '../../worker/waker.js';
+import type { Waker } from '../../worker/waker.js';
+import { useQueueHarness } from '../support/redis/queue-harness.js';
+import { until } from '../support/time/until.js';
+
+const soonMsMax = 15_000;
+/** After so long without an announcement, the lanes look by themselves. */
+const waitMsMax = 1_000;
+/** The pause of the waker where Redis refuses it, less what a timer may be early. */
+const pauseMsMin = 90;
+const taker = { newToken: () => 'of this take' };
+
+describe('a lane that waits for work', () => {
+  const harness = useQueueHarness();
+  const ref = { shopId: 1, materialId: 'VMAT-VAR-a' };
+  const queue = queueName(ref);
+  let redis: Redis;
+  let waker: Waker;
+  beforeEach(async () => {
+    redis = connectWakeRedis(harness.server.url, () => undefined);
+    await untilReady(redis);
+    defineScripts(redis);
+    waker = createWaker(redis);
+  });
+  afterEach(async () => {
+    waker.close();
+    await untilNobodyWaits();
+  });
+
+  const isBlocked = async () => (await harness.redis.info('clients')).includes('blocked_clients:1\r\n');
+  const untilOneWaits = () => until(isBlocked, { deadlineMs: soonMsMax, what: 'the lane to wait' });
+  const untilNobodyWaits = () =>
+    until(async () => !(await isBlocked()), { deadlineMs: soonMsMax, what: 'Redis to see the end of the wait' });
+  const isTaken = async () => (await harness.redis.hget(keys.leases, queue)) === 'of this take';
+
+  /** What a lane has that waited when `act` was run; again with another where the machine stood still for a second. */
+  async function takeAt(act: () => Promise<unknown>): Promise<Held> {
+    for (;;) {
+      const beganMs = performance.now();
+      const taking = waker.take(taker, 32);
+      await untilOneWaits();
+      await act();
+      const held = await taking;
+      if (held.materials.length > 0 || performance.now() - beganMs < waitMsMax) return held;
+      await harness.redis.flushdb();
+    }
+  }
+
+  it('has what is announced with the announcement: under a lease, with its jobs, and their age', async () => {
+    let id = '';
+    const { materials, nowMs, sinceSentMs } = await takeAt(async () => (id = await harness.add(ref)));
+    expect(materials.map(({ jobs, ...lease }) => [lease, jobs.map((job) => job.id)])).to.deep.equal([
+      [{ queue, token: 'of this take' }, [id]],
+    ]);
+    expect(await isTaken()).to.equal(true);
+    const [seconds] = await harness.redis.time();
+    expect(nowMs + sinceSentMs()).to.be.greaterThan((Number(seconds) - 1) * 1_000);
+  });
+
+  it('has no more than it asks for, and another hears of the rest', async () => {
+    const second = { shopId: 1, materialId: 'VMAT-VAR-b' };
+    await harness.add(ref);
+    await harness.add(second);
+    const { materials } = await waker.take(taker, 1);
+    expect(materials.map((material) => material.queue)).to.deep.equal([queue]);
+    expect(await harness.redis.llen(keys.wake)).to.equal(1);
+  });
+
+  it('has it also from a Redis that has forgotten its scripts', async () => {
+    await waker.take(taker, 32);
+    const { materials } = await takeAt(async () => {
+      await harness.add(ref, { isAnnounced: false });
+      await harness.redis.script('FLUSH');
+      await harness.announce(ref);
+    });
+    expect(materials).to.have.lengthOf(1);
+    // A new connection sends them anew; within a transaction nothing else would.
+    const closed = once(harness.redis, 'close');
+    harness.redis.disconnect(true);
+    await closed;
+    await untilReady(harness.redis);
+  });
+
+  it('has what is ready, but only after a pause, where Redis refuses to wait', async () => {
+    await harness.add(ref);
+    await harness.redis.set(keys.wake, 'no list');
+    const found: number[] = [];
+    for (let time = 0; time < 3; time += 1) {
+      const beganMs = performance.now();
+      found.push((await waker.take(taker, 32)).materials.length);
+      expect(performance.now() - beganMs).to.be.greaterThan(pauseMsMin);
+    }
+    expect(found).to.deep.equal([1, 0, 0]);
+  });
+
+  it('goes on with nothing where its worker is closed', async () => {
+    const taking = waker.take(taker, 32);
+    await untilOneWaits();
+    waker.close();
+    expect((await taking).materials).to.deep.equal([]);
+    await untilNobodyWaits();
+    await harness.add(ref);
+    expect(await isTaken()).to.equal(false);
+  });
+});

@@ -8,6 +8,7 @@ import { withLockedTable } from '../support/database/broken-storage.js';
 import { useOwnHttpService } from '../support/http/http-service.js';
 import { inventoryPath, listPath } from '../support/http/material-paths.js';
 import { parseAnswer, parseAnswers } from '../support/http/raw-exchange.js';
+import { untilRefused } from '../support/http/until-refused.js';
 import { freezeWorkers } from '../support/processes/hold-workers.js';
 import type { Proc } from '../support/processes/service-process.js';
 import { createTestShop } from '../support/shop/shop.js';
@@ -87,7 +88,7 @@ describe('an API process', () => {
       });
       const toldMs = performance.now();
       proc.kill('SIGTERM');
-      await untilRefused(port);
+      await untilRefused(port, soonMsMax);
       // Whoever still sends on an open connection is answered, and told that it was the last time.
       idle.socket.write(getList(shop));
       const isInTime = performance.now() - toldMs < lingerMs;
@@ -248,17 +249,4 @@ async function untilOver(peers: Peer[]): Promise<void> {
     deadlineMs: endMsMax,
     what: () => `the ends of ${String(peers.filter(({ isOver }) => !isOver()).length)} connections`,
   });
-}
-
-async function untilRefused(port: number): Promise<void> {
-  const isRefused = () =>
-    new Promise<boolean>((resolve) => {
-      const socket = connect({ port, host: '127.0.0.1' });
-      socket.once('connect', () => {
-        socket.destroy();
-        resolve(false);
-      });
-      socket.once('error', ({ code }: NodeJS.ErrnoException) => resolve(code === 'ECONNREFUSED'));
-    });
-  await until(isRefused, { deadlineMs: soonMsMax, what: 'the port to be closed' });
 }

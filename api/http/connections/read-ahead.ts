@@ -15,7 +15,7 @@ const openMax = 100;
  */
 export function boundReadAhead(socket: Socket, open: { readonly length: number }): ReadAhead {
   let isAhead = false;
-  // The socket is also resumed by reading a body, and when it gets its turn (`connection-turns.ts`).
+  // The socket is also resumed by reading a body, and when it gets its turn (`../connection-turns.ts`).
   socket.on('resume', () => {
     if (isAhead) socket.pause();
   });

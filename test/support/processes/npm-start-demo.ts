@@ -2,7 +2,10 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Demo } from '../../../shared/standalone/demo-file.js';
 import { request } from '../http/http.js';
+import { untilRefused } from '../http/until-refused.js';
+import { scrape } from '../metrics/exposition.js';
 import { until } from '../time/until.js';
+import type { Started } from './npm-start.js';
 
 /** A change of the demo's first material; its status. */
 export async function adjust({ baseUrl, writeKey, virtualMaterialIds, locationIds }: Demo): Promise<number> {
@@ -39,4 +42,23 @@ export async function newestPidIn(log: string): Promise<number> {
   };
   await until(look, { deadlineMs: 10_000, what: `a line in ${log}` });
   return newest ?? NaN;
+}
+
+/**
+ * Stops it (SIGINT) while its workers stand still with as many changes; they go on once its API takes no more
+ * connections. Returns the statuses of the changes.
+ */
+export async function stopWithChangesInHand(started: Started, dataDir: string, count: number): Promise<number[]> {
+  const demo = await started.ready();
+  const workers = await Promise.all(
+    ['worker-1', 'worker-2'].map((name) => newestPidIn(join(dataDir, 'logs', `${name}.log`))),
+  );
+  for (const worker of workers) process.kill(worker, 'SIGSTOP');
+  const asked = Array.from({ length: count }, () => adjust(demo));
+  const inHand = async () => (await scrape(demo.adminUrl)).sum('raw_materials_writes_in_flight');
+  await until(async () => (await inHand()) === count, { deadlineMs: 5_000, what: 'the API to have the changes' });
+  started.kill('SIGINT');
+  await untilRefused(Number(new URL(demo.baseUrl).port), 5_000);
+  for (const worker of workers) process.kill(worker, 'SIGCONT');
+  return Promise.all(asked);
 }

@@ -41,7 +41,8 @@ interface Woken {
 /**
  * The blocking pop only wakes; the take itself is a script (pipeline §2.4). It is sent right behind the pop, so Redis
  * runs it the moment something is announced, a round trip earlier than if the worker had to ask for it. Until then it
- * is not run, because Redis reads nothing of a connection that it blocks.
+ * is not run, because Redis reads nothing of a connection that it blocks. What it takes counts as taken when the wait
+ * began, up to a second too early, and an operation has ten minutes until it expires.
  *
  * What is taken for a worker that has died or stands still waits until its connection is seen to be gone or its lease
  * runs out, as whatever it holds. A wake-up alone that is lost with its worker loses no material: the next

@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import type { Held } from '../../shared/queue/leases.js';
@@ -7,6 +8,7 @@ import { defineScripts } from '../../shared/queue/run-script.js';
 import { connectWakeRedis, untilReady } from '../../shared/redis/connections.js';
 import { createWaker } from '../../worker/waker.js';
 import type { Waker } from '../../worker/waker.js';
+import { standStill } from '../support/processes/stand-still.js';
 import { useQueueHarness } from '../support/redis/queue-harness.js';
 import { until } from '../support/time/until.js';
 
@@ -62,6 +64,17 @@ describe('a lane that waits for work', () => {
     expect(await isTaken()).to.equal(true);
     const [seconds] = await harness.redis.time();
     expect(nowMs + sinceSentMs()).to.be.greaterThan((Number(seconds) - 1) * 1_000);
+  });
+
+  it('reckons the age of that from before: the answer may lie unread in a process that stands still', async () => {
+    const { materials, sinceSentMs } = await takeAt(async () => {
+      await harness.add(ref, { isAnnounced: false });
+      void harness.announce(ref);
+      await nextTurn();
+      standStill(500);
+    });
+    expect(materials).to.have.lengthOf(1);
+    expect(sinceSentMs()).to.be.at.least(500);
   });
 
   it('has no more than it asks for, and another hears of the rest', async () => {

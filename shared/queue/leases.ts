@@ -123,6 +123,11 @@ export async function giveBack(
   if (held.length > 0) await runScript(redis, 'rmGiveBack', delayMs, delivery, ...pairs(held));
 }
 
+/** Adds to a batch that what was taken under these tokens is freed, because the answers to the takes were lost. */
+export function freeTakenIn(batch: Gathering, tokens: readonly string[]): void {
+  if (tokens.length > 0) addScript(batch, 'rmBury', ...tokens);
+}
+
 /** As `giveBack` with `uncounted`, in a batch. */
 export function giveBackUntriedIn(batch: Gathering, held: Lease[], delayMs: number): void {
   if (held.length > 0) addScript(batch, 'rmGiveBack', delayMs, 'uncounted', ...pairs(held));

@@ -94,8 +94,9 @@ const sweep = `${scheduling}
   return #late`;
 
 /**
- * KEYS: scheduled, ready, leases, since, wake, workers. ARGV: ids of workers whose connection is gone. Removes them
- * from the list of live workers, and makes ready what they held: the part of a token before the dot is its owner's id.
+ * KEYS: scheduled, ready, leases, since, wake, workers. ARGV: ids of workers whose connection is gone, or tokens of
+ * takes whose answer was lost. Removes these workers from the list of the living, and makes ready what was held by them
+ * or taken under these tokens: the part of a token before the dot is its owner's id.
  */
 const bury = `${scheduling}
   local gone = {}
@@ -105,7 +106,7 @@ const bury = `${scheduling}
   end
   local leased, freed = redis.call('HGETALL', KEYS[3]), {}
   for i = 1, #leased, 2 do
-    if gone[string.match(leased[i + 1], '^[^.]*')] then freed[#freed + 1] = leased[i] end
+    if gone[string.match(leased[i + 1], '^[^.]*')] or gone[leased[i + 1]] then freed[#freed + 1] = leased[i] end
   end
   if #freed > 0 then
     writeAll('HDEL', KEYS[3], freed)

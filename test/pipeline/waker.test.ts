@@ -113,6 +113,19 @@ describe('a lane that waits for work', () => {
     expect(found).to.deep.equal([1, 0, 0]);
   });
 
+  it('has it as soon as it waits again where the connection was lost after Redis had run the take', async () => {
+    const taking = waker.take(taker, 32);
+    await untilOneWaits();
+    redis.stream.pause();
+    await harness.add(ref);
+    await until(isTaken, { deadlineMs: soonMsMax, what: 'the take' });
+    redis.stream.destroy();
+    expect((await taking).materials).to.deep.equal([]);
+    await until(() => redis.status === 'ready', { deadlineMs: soonMsMax, what: 'the next connection' });
+    const { materials } = await waker.take({ newToken: () => 'of the next' }, 32);
+    expect(materials.map(({ token, jobs }) => [token, jobs.length])).to.deep.equal([['of the next', 1]]);
+  });
+
   it('goes on with nothing where its worker is closed', async () => {
     const taking = waker.take(taker, 32);
     await untilOneWaits();

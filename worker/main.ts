@@ -110,9 +110,10 @@ const deps = {
 const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker));
 shutdown.register('lanes, mirror, ledger watch and pruning', async () => {
   for (const lane of lanes) lane.stop();
-  waker.close();
-  // All at once: while Postgres is silent, each waits as long as its statement may take.
+  // All at once: while Postgres is silent, each waits as long as its statement may take. The waker as well, because
+  // what Redis took for this worker after it has left would wait for the end of its lease.
   await Promise.all([
+    waker.close(),
     mirror?.stop(),
     ledgerWatch.stop(),
     pruning.stop(),

@@ -15,8 +15,11 @@ export interface Waker {
    * @param max materials that are taken at most
    */
   take(taker: Taker, max: number): Promise<Held>;
-  /** Lets every lane go on, and from now on lets none wait. Calling it again does nothing. */
-  close(): void;
+  /**
+   * Lets every lane go on, and from now on lets none wait. Resolves once Redis cannot take anything for them any more:
+   * it has ended the connection, or two seconds have passed without a sign of it. Calling it again changes nothing.
+   */
+  close(): Promise<void>;
 }
 
 const waitSecondsMax = 1;
@@ -57,6 +60,7 @@ export function createWaker(redis: Redis): Waker {
   const waiting: WaitingLane[] = [];
   /** Of takes whose answer did not come. If Redis ran one before it was killed, its file may have the lease. */
   let lostTokens: string[] = [];
+  let lastTake: Promise<unknown> = Promise.resolve();
   let isServing = false;
   let isClosed = false;
 
@@ -78,7 +82,9 @@ export function createWaker(redis: Redis): Waker {
   async function serve(): Promise<void> {
     isServing = true;
     for (let lane = waiting[0]; lane !== undefined; lane = waiting[0]) {
-      const { held, isAnnounced, isRefused } = await takeFor(lane);
+      const take = takeFor(lane);
+      lastTake = take;
+      const { held, isAnnounced, isRefused } = await take;
       if (isRefused) await sleep(lookMs, undefined, { ref: false });
       waiting.shift()?.goOn(held);
       if (!isAnnounced) break;
@@ -99,13 +105,15 @@ export function createWaker(redis: Redis): Waker {
         if (!isServing) void serve();
       });
     },
-    close() {
+    async close() {
       // If the connection is closed already, ioredis' disconnect() would keep the process alive for another two
       // seconds.
-      if (isClosed) return;
-      isClosed = true;
-      letGo();
-      redis.disconnect();
+      if (!isClosed) {
+        isClosed = true;
+        letGo();
+        redis.disconnect();
+      }
+      await lastTake;
     },
   };
 }

@@ -101,7 +101,7 @@ describe('a lane whose worker is of another database than those who are alive', 
       return takeMaterials(harness.redis, presence, 1);
     };
     const deps = await depsOf(harness, { database: postgres.database, presence });
-    lane = startLane(deps, { take, close: () => undefined });
+    lane = startLane(deps, { take, close: () => Promise.resolve() });
     await until(async () => id !== '' && (await harness.redis.hlen(keys.leases)) === 0, {
       deadlineMs: soonMsMax,
       what: 'the lease to be given back, which nobody sweeps here',

@@ -100,7 +100,7 @@ describe('a lane that has done all there was', () => {
         resolve();
         return new Promise((goesOn) => (goOn = goesOn));
       };
-      const lane = startLane(deps, { take, close: () => undefined });
+      const lane = startLane(deps, { take, close: () => Promise.resolve() });
       after(() => {
         lane.stop();
         goOn(nothingHeld);

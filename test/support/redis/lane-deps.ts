@@ -9,7 +9,7 @@ import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
 import type { QueueHarness } from './queue-harness.js';
 
 /** Nobody has to wake its lane, which looks by itself. */
-export const wakeful: Waker = { take: () => Promise.resolve(nothingHeld), close: () => undefined };
+export const wakeful: Waker = { take: () => Promise.resolve(nothingHeld), close: () => Promise.resolve() };
 
 /** A Postgres that takes writes. */
 export function databaseWhose(acquireConnection: () => Promise<never>): Database {

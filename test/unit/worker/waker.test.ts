@@ -29,7 +29,7 @@ describe('the waker of a worker', () => {
       expect((await waker.take(taker, max)).materials).to.deep.equal([]);
       expect(performance.now() - beganMs).to.be.greaterThan(pauseMsMin);
     }
-    waker.close();
+    await waker.close();
   });
 
   it('takes for one lane at an announcement, for the one that has waited longest, and lets others wait on', async () => {
@@ -47,14 +47,28 @@ describe('the waker of a worker', () => {
     pops.shift()?.(null);
     await nextTurn();
     expect(woken).to.deep.equal(['one', 'two', 'three', 'four']);
-    waker.close();
+    await waker.close();
   });
 
   it('lets all go on when it is closed, and nobody wait after that, though its connection answers nothing', async () => {
     const waker = createWaker(pretendedRedis().redis);
     const waiting = [waker.take(taker, max), waker.take(taker, max)];
-    waker.close();
+    void waker.close();
     await Promise.all([...waiting, waker.take(taker, max)]);
+  });
+
+  // It was, and its worker left before Redis saw the end: for four seconds nobody had what Redis took for it after that.
+  it('is not closed, however often it is asked, while Redis may still take for it', async () => {
+    const { redis, pops } = pretendedRedis();
+    const waker = createWaker(redis);
+    void waker.take(taker, max);
+    let closed = 0;
+    const closes = [waker.close(), waker.close()].map((close) => close.then(() => (closed += 1)));
+    await nextTurn();
+    expect(closed).to.equal(0);
+    // As the end of the connection does, though with an error.
+    pops.shift()?.(null);
+    await Promise.all(closes);
   });
 
   it('keeps the process no longer when it is closed again, after its connection has ended', async () => {
@@ -63,11 +77,10 @@ describe('the waker of a worker', () => {
     const waker = createWaker(redis);
     const woken = waker.take(taker, max);
     await once(redis, 'ready');
-    waker.close();
-    await Promise.all([woken, once(redis, 'end')]);
+    await Promise.all([waker.close(), woken, once(redis, 'end')]);
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;
     const before = timers();
-    waker.close();
+    await waker.close();
     expect(timers()).to.equal(before);
   });
 });

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { gzipSync } from 'node:zlib';
+import { deflateSync, gzipSync } from 'node:zlib';
 import { expectUntouched } from '../../support/shop/footprint.js';
 import { raw } from '../../support/http/http.js';
 import { useHttpService } from '../../support/http/http-service.js';
@@ -57,6 +57,12 @@ const bodies: { title: string; body: string | Buffer; paths: string[]; encoding?
   { title: 'gzip cut short', body: gzipSync(`{${batch}}`).subarray(0, 20), encoding: 'gzip', paths: [''] },
   { title: 'gzip of an empty body', body: gzipSync(''), encoding: 'gzip', paths: [''] },
   { title: 'deflate of junk', body: 'this is no deflate', encoding: 'deflate', paths: [''] },
+  {
+    title: 'deflate with junk after its end',
+    body: Buffer.concat([deflateSync(`{${batch}}`), Buffer.from('{}')]),
+    encoding: 'deflate',
+    paths: [''],
+  },
   { title: 'br of junk', body: 'this is no brotli', encoding: 'br', paths: [''] },
 ];
 

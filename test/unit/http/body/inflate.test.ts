@@ -22,23 +22,30 @@ describe('what inflates a body', () => {
     }
   });
 
-  it('fails for what is none, or is cut short, and goes on', async () => {
-    const inflate = createInflate();
-    const faults = await Promise.all(
-      [Buffer.from('none'), gzipSync(text).subarray(0, 12)].map((bytes) =>
-        inflate(bytes, 'gzip', bytesMax).catch((error: unknown) => error),
-      ),
-    );
-    for (const fault of faults) expect(fault).to.be.an('error');
-    expect(String(await inflate(gzipSync(text), 'gzip', bytesMax))).to.equal(text);
-  });
+  const whole = { gzip: gzipSync(text), deflate: deflateSync(text), br: brotliCompressSync(text) };
+  for (const coding of ['gzip', 'deflate', 'br'] as const) {
+    it(`fails for what is no ${coding}, is cut short, or goes on after its end, and does the next`, async () => {
+      const inflate = createInflate();
+      const bytes = whole[coding];
+      const bad = [
+        Buffer.from('none'),
+        bytes.subarray(0, -1),
+        ...['x', 'JUNK', '\0\0'].map((more) => Buffer.concat([bytes, Buffer.from(more)])),
+      ];
+      for (const each of bad) {
+        const fault: unknown = await inflate(each, coding, bytesMax).catch((error: unknown) => error);
+        expect(fault, String(each)).to.be.an('error');
+      }
+      expect(String(await inflate(bytes, coding, bytesMax))).to.equal(text);
+    });
+  }
 
   it('does one after the other, whatever comes of each', async () => {
     const ends: ((error?: Error) => void)[] = [];
     const inflater = (bytes: Buffer) =>
-      new Promise<Buffer>((resolve, reject) =>
+      new Promise<{ buffer: Buffer; engine: { bytesWritten: number } }>((resolve, reject) =>
         ends.push((error) => {
-          if (error === undefined) resolve(bytes);
+          if (error === undefined) resolve({ buffer: bytes, engine: { bytesWritten: bytes.length } });
           else reject(error);
         }),
       );

@@ -13,10 +13,10 @@ const material = `${list}/:variantId`;
 const inventory = `${material}/inventory`;
 const history = `${inventory}/history`;
 /** Some encoders escape the colon and leave the slashes. */
-const gid = 'gid(?::|%3a)';
-const rawGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*$`, 'i');
+const gid = '[gG][iI][dD](?::|%3[aA])';
+const rawGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*$`);
 /** There is no PATCH of a history, whatever its id. */
-const changeableGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*(?<!/inventory/history)$`, 'i');
+const changeableGlobalId = new RegExp(`^${list}/${gid}[^/]*/.*(?<!/inventory/history)$`);
 
 /** A global id whose slashes are not escaped is a bad id, as the escaped form is, and no unknown path (contract §1). */
 const refuseRawGlobalId = () => ({ result: invalidId });

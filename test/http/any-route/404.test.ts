@@ -11,6 +11,7 @@ const paths = [
   '/raw-materials',
   '/V1/raw-materials',
   '/v1/Raw-Materials',
+  '/V1/Raw-Materials/gid://shopify/ProductVariant/1',
   '/v1/raw-materials/',
   '/v1/raw-material',
   '/v1/raw-materials//inventory',

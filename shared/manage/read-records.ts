@@ -52,7 +52,9 @@ function readJson(line: number, text: string): ImportRecord {
     const values: unknown = JSON.parse(text);
     if (!isJsonObject(values)) return { line, fault: 'The line is not a JSON object.' };
     const fault = findJsonFault(text);
-    return fault === undefined ? { line, values } : { line, fault: `${fault.path.slice(1)}: ${fault.message}` };
+    if (fault === undefined) return { line, values };
+    // The path is empty if it is the whole line that is at fault.
+    return { line, fault: fault.path === '' ? fault.message : `${fault.path.slice(1)}: ${fault.message}` };
   } catch {
     return { line, fault: 'The line is not valid JSON.' };
   }

@@ -2,7 +2,7 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readRecords } from '../../../shared/manage/read-records.js';
-import type { ImportRecord } from '../../../shared/manage/read-records.js';
+import type { FileFormat, ImportRecord } from '../../../shared/manage/read-records.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
 const knownFields = ['id', 'vendor'];
@@ -12,11 +12,11 @@ describe('the lines of a CSV file', () => {
   before(async () => (folder = await temporaryFolder()));
   after(() => folder.remove());
 
-  async function recordsOf(content: string | Buffer): Promise<ImportRecord[]> {
-    const path = join(folder.path, 'a.csv');
+  async function recordsOf(content: string | Buffer, format: FileFormat = 'csv'): Promise<ImportRecord[]> {
+    const path = join(folder.path, `a.${format}`);
     await writeFile(path, content);
     const records: ImportRecord[] = [];
-    for await (const record of readRecords({ path, format: 'csv', knownFields }, () => undefined)) records.push(record);
+    for await (const record of readRecords({ path, format, knownFields }, () => undefined)) records.push(record);
     return records;
   }
 
@@ -139,5 +139,13 @@ describe('the lines of a CSV file', () => {
       .to.have.property('fault')
       .that.matches(/quote/i)
       .and.does.not.match(/line \d/);
+  });
+
+  it('name the field at fault of one of JSONL, and none where it is the whole line', async () => {
+    const levels = Object.fromEntries(Array.from({ length: 20_001 }, (_, location) => [location, 1]));
+    expect(await recordsOf(`${JSON.stringify({ levels })}\n{"id":1,"id":2}\n`, 'jsonl')).to.deep.equal([
+      { line: 1, fault: 'Holds more than 20000 members and items.' },
+      { line: 2, fault: 'id: Is given more than once.' },
+    ]);
   });
 });

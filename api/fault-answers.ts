@@ -10,7 +10,7 @@ export const storageAway = fail(
 );
 
 /** A read that Postgres did not answer in time: one slow statement, or a lock. Everything else may be well. */
-export const readOverstayed = fail(
+export const readTimedOut = fail(
   'SERVICE_UNAVAILABLE',
   'The database took too long to answer. This request was not applied.',
   { retryAfterSeconds: 1 },

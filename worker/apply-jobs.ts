@@ -1,4 +1,9 @@
-import { isInfrastructureError, isPreparedStatementFault, isOverstay, isTimeout } from '../shared/database/errors.js';
+import {
+  isInfrastructureError,
+  isPreparedStatementFault,
+  isDriverTimeout,
+  isTimeout,
+} from '../shared/database/errors.js';
 import { recordFailed } from '../shared/database/operations.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { applyOperations } from '../shared/inventory/apply-operations.js';
@@ -11,8 +16,11 @@ import type { AppliedJobs, ApplyInPartsDeps } from './apply-in-parts.js';
 import type { WorkerDeps } from './deps.js';
 import type { Job } from './read-jobs.js';
 
-/** The times that a cycle keeps to: when its jobs were taken (`Held`), and until when it may work on them. */
-export type CycleTimes = Pick<Held, 'nowMs' | 'sinceSentMs'> & Pick<ApplyInPartsDeps, 'isStopping' | 'endMs'>;
+/**
+ * What bounds the work of a cycle: when its jobs were taken (`Held`), until when it may work on them, and whether its
+ * lane is to stop.
+ */
+export type CycleLimits = Pick<Held, 'nowMs' | 'sinceSentMs'> & Pick<ApplyInPartsDeps, 'isStopping' | 'endMs'>;
 
 /**
  * How often a transaction runs at most that meets passing faults, before its materials are given back. If the lane is
@@ -32,7 +40,7 @@ const deliveriesMax = 25;
  *
  * @throws an infrastructure error that did not pass; nothing is lost, because the jobs are still in their queues
  */
-export async function applyJobs(deps: WorkerDeps, jobs: Job[], times: CycleTimes): Promise<AppliedJobs> {
+export async function applyJobs(deps: WorkerDeps, jobs: Job[], limits: CycleLimits): Promise<AppliedJobs> {
   const misdirected: JobOfOurs[] = [];
   const exhausted: JobOfOurs[] = [];
   const sound: JobOfOurs[] = [];
@@ -44,7 +52,7 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], times: CycleTimes
     else exhausted.push(job);
   }
   const groups = groupByMaterial(sound);
-  const slice: Slice = { ...times, jobsIn: (part) => (part === groups ? sound.length : countJobs(sound, part)) };
+  const slice: Slice = { ...limits, jobsIn: (part) => (part === groups ? sound.length : countJobs(sound, part)) };
   const refused = refuse(deps, misdirected);
   const failed = await failGroups(
     deps,
@@ -55,7 +63,7 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], times: CycleTimes
 }
 
 /** What all transactions share that apply one slice of a cycle's jobs. */
-interface Slice extends CycleTimes {
+interface Slice extends CycleLimits {
   /** How many jobs have an operation in these groups. */
   jobsIn: (groups: OperationGroup[]) => number;
 }
@@ -137,7 +145,7 @@ async function applyWithRetries(
         deps.logger.warn({ err: error, materials: groups.length }, 'A transaction overstayed its time.');
       if (attempt >= attemptsMax || isStopping() || !mayPassAtOnce(error)) throw error;
       // If commits wait for a standby that is away, each further one would leave another waiting session in Postgres.
-      if (isOverstay(error)) await assertTakesWrites(deps.database);
+      if (isDriverTimeout(error)) await assertTakesWrites(deps.database);
       deps.metrics.retried();
       deps.logger.warn({ err: error, attempt }, 'A transaction met a passing fault and runs again.');
     }

@@ -42,7 +42,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
   const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
   const endMs = performance.now() + cycleMsMax;
   let batch = createBatch(deps.redis);
-  for (const slice of slices(readJobs(held.materials, deps.presence.database()))) {
+  for (const slice of slices(readJobs(held.materials, deps.presence.databaseIdentity()))) {
     if (batch.size() > 0) {
       await answersOf(batch);
       batch = createBatch(deps.redis);

@@ -76,7 +76,7 @@ const knownDatabase = createKnownDatabase(database);
 await Promise.all([untilReady(redis), untilReady(wakeRedis), untilReachable(() => knownDatabase.ask())]);
 for (const connection of [redis, wakeRedis]) defineScripts(connection);
 
-const presence = await createWorkerPresence(redis, () => knownDatabase.now());
+const presence = await createWorkerPresence(redis, () => knownDatabase.identity());
 const housekeeping = startHousekeeping({ redis, presence, logger });
 shutdown.register('housekeeping', () => housekeeping.stop());
 

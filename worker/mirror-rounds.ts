@@ -1,5 +1,5 @@
 import type { Database } from '../shared/database/connect.js';
-import { isInfrastructureError, isOverstay, isTimeout, reasonOf } from '../shared/database/errors.js';
+import { isInfrastructureError, isDriverTimeout, isTimeout, reasonOf } from '../shared/database/errors.js';
 import { findDueShops } from '../shared/database/platform-syncs.js';
 import { findShop } from '../shared/database/shops.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
@@ -69,7 +69,7 @@ async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): P
     if (shop !== undefined) tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal }));
     return 'done';
   } catch (error) {
-    if (isTimeout(error) || isOverstay(error)) {
+    if (isTimeout(error) || isDriverTimeout(error)) {
       // If commits wait for a standby that is away, each further shop would leave another waiting session in Postgres.
       await assertTakesWrites(database);
       // The shop that was tried the longest ago comes first in each round: if it ended this round, it would end them

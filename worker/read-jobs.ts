@@ -28,13 +28,14 @@ const rowsPerUpdate = 40;
 /**
  * Reads the jobs of the held materials, in their order.
  *
- * @param database identity of the one that this worker writes to; undefined while it is unknown
+ * @param databaseIdentity of the database that this worker writes to; undefined while it is unknown
  */
-export function readJobs(held: HeldMaterial[], database: string | undefined): Job[] {
+export function readJobs(held: HeldMaterial[], databaseIdentity: string | undefined): Job[] {
   return held.flatMap(({ queue, jobs }) =>
     jobs.map(({ id, data, deliveries }): Job => {
       const content = parseOperationsJob(data);
-      const isMisdirected = database !== undefined && (content?.database ?? database) !== database;
+      const isMisdirected =
+        databaseIdentity !== undefined && (content?.database ?? databaseIdentity) !== databaseIdentity;
       return { id, queue, deliveries, content, isMisdirected, weight: weightOf(content) };
     }),
   );

@@ -15,8 +15,8 @@ import type { FormedJob, Waiter } from './waiter.js';
 export interface Combiner extends Pick<ShopGates, 'inHandMax' | 'sendDue'> {
   add: (waiter: Waiter) => void;
   /**
-   * Takes a waiter that was answered out of its job, or out of the line, once. After the last one the next job may be
-   * sent.
+   * Removes a waiter that has its answer from its job or, if it is in none yet, from the line. To be called once for
+   * each. When the last of a job has left, the material's next job may be sent.
    */
   leave: (waiter: Waiter) => void;
 }

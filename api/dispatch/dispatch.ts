@@ -69,7 +69,7 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
     if (waiters.size() === 0) whenIdle?.();
   }
 
-  const send = (jobs: FormedJob[]) => enqueue(link, jobs, health.database());
+  const send = (jobs: FormedJob[]) => enqueue(link, jobs, health.databaseIdentity());
   const combiner = createCombiner({
     send: (jobs) => {
       for (const { open } of jobs) metrics.jobFormed(open.size);

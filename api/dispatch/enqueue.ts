@@ -15,16 +15,20 @@ export type Enqueued = 'queued' | 'not-queued' | 'uncertain';
  * of which no worker hears (pipeline §2.3). Repeating it for the same jobs changes nothing. Jobs of several materials
  * share a transaction, because one for each job took a third of this process's time.
  *
- * @param database identity of the database they are meant for (`Health.database`); undefined while it is unknown
+ * @param databaseIdentity of the database they are meant for; undefined while it is unknown
  */
-export async function enqueue(link: QueueLink, jobs: FormedJob[], database: string | undefined): Promise<Enqueued> {
+export async function enqueue(
+  link: QueueLink,
+  jobs: FormedJob[],
+  databaseIdentity: string | undefined,
+): Promise<Enqueued> {
   const { redis, queues, apiId, enqueuing } = link;
   if (redis.status !== 'ready') return 'not-queued';
   try {
     const transaction = link.transaction();
     for (const { id, ref, open } of jobs) {
       const operations = [...open].map(({ operation }) => operation);
-      queues.addIn(transaction, ref, id, operationsJob(apiId, operations, database));
+      queues.addIn(transaction, ref, id, operationsJob(apiId, operations, databaseIdentity));
     }
     addScript(transaction, 'rmAnnounce', ...jobs.map(({ ref }) => queueName(ref)));
     const answers = await transaction.exec();

@@ -15,8 +15,8 @@ import { startRunningClock } from './running-clock.js';
 export interface Health {
   /** Why nothing of this shop can be queued now, or undefined. */
   refusal(shopId: number): string | undefined;
-  /** Identity of the database that this process writes to (`readDatabaseIdentity`); undefined while it is unknown. */
-  database(): string | undefined;
+  /** Of the database that this process writes to (`readDatabaseIdentity`); undefined while it is unknown. */
+  databaseIdentity(): string | undefined;
   /** The time by Redis' clock, in milliseconds since the epoch. */
   redisNowMs(): number;
   /** Which of them answer now, and take writes. */
@@ -55,7 +55,10 @@ type StatusAnswer = [
   ...lateShops: string[],
 ];
 
-/** @param askPostgres `createWriteQuestion` */
+/**
+ * @param askPostgres `createWriteQuestion`: rejects while Postgres takes no writes of ours; its answer is the identity
+ *   of the database, if that can be known
+ */
 export async function startHealth(
   redis: Redis,
   askPostgres: () => Promise<string | undefined>,
@@ -65,14 +68,14 @@ export async function startHealth(
   let redisAnsweredMs = -Infinity;
   let workerSeenMs = -Infinity;
   let postgresAnsweredMs = -Infinity;
-  let database: string | undefined;
+  let databaseIdentity: string | undefined;
   const redisClock = createRedisClock();
   let status: QueueStatus | undefined;
 
   const redisQuestion = keepAsking(
     async () => {
       const sentMs = performance.now();
-      status = await readStatus(redis, database);
+      status = await readStatus(redis, databaseIdentity);
       const { nowMs, liveWorkers, servesAnotherDatabase } = status;
       redisClock.heard(nowMs, sentMs);
       redisAnsweredMs = clock.nowMs();
@@ -93,7 +96,7 @@ export async function startHealth(
 
   const postgresQuestion = keepAsking(
     async () => {
-      database = await askPostgres();
+      databaseIdentity = await askPostgres();
       postgresAnsweredMs = clock.nowMs();
       return true;
     },
@@ -121,7 +124,7 @@ export async function startHealth(
       if (status?.lateShops.has(shopId) === true) return "The shop's backlog is too deep.";
       return undefined;
     },
-    database: () => database,
+    databaseIdentity: () => databaseIdentity,
     pipeline: () => (ready().redis ? status : undefined),
     redisNowMs: redisClock.nowMs,
     stop() {
@@ -156,8 +159,8 @@ function createRedisClock(): RedisClock {
   };
 }
 
-async function readStatus(redis: Redis, database = ''): Promise<QueueStatus> {
-  const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax, database)) as StatusAnswer;
+async function readStatus(redis: Redis, databaseIdentity = ''): Promise<QueueStatus> {
+  const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax, databaseIdentity)) as StatusAnswer;
   const [nowMs, liveWorkers, oldestReadyMs, readyMaterials, other, ...late] = answer;
   const lateShops = new Set(late.map(Number));
   return { nowMs, liveWorkers, oldestReadyMs, readyMaterials, lateShops, servesAnotherDatabase: other !== '' };

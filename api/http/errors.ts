@@ -1,8 +1,8 @@
-import { isInfrastructureError, isOverstay } from '../../shared/database/errors.js';
+import { isInfrastructureError, isDriverTimeout } from '../../shared/database/errors.js';
 import { isMissingSchema } from '../../shared/database/schema-state.js';
 import type { Refusal } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
-import { answerLost, internalError, LostAnswer, readOverstayed, storageAway } from '../fault-answers.js';
+import { answerLost, internalError, LostAnswer, readTimedOut, storageAway } from '../fault-answers.js';
 import type { AppMiddleware } from './request-state.js';
 
 export interface FaultDeps {
@@ -35,9 +35,9 @@ export function answerFault(
   about: { requestId: string; route: string | undefined },
 ): Refusal {
   // One slow statement does not mean that Postgres is away: it may answer all others, and `/readyz` say so.
-  if (isOverstay(error)) {
+  if (isDriverTimeout(error)) {
     logger.warn({ err: error, ...about }, 'Postgres did not answer a read in time.');
-    return readOverstayed;
+    return readTimedOut;
   }
   // A missing table is our fault, unless the database has not been migrated yet.
   const away = isInfrastructureError(error) || (isMissingSchema(error) && !isStorageReady());

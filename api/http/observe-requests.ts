@@ -2,7 +2,7 @@ import { statusByCode } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import type { ApiMetrics } from '../admin/api-metrics.js';
 import { newRequestId } from './request-id.js';
-import { keepState } from './request-state.js';
+import { keepState, newState } from './request-state.js';
 import type { AppContext, AppMiddleware } from './request-state.js';
 
 /** The usual status in logs for a client that was gone before its answer. */
@@ -19,15 +19,7 @@ export function observeRequests(logger: Logger, onAnswered: ApiMetrics['answered
   const mayWarn = createAllowance();
   return async (ctx, next) => {
     const startedAtMs = performance.now();
-    ctx.state = {
-      requestId: newRequestId(),
-      headers: {},
-      reply: undefined,
-      caller: undefined,
-      route: undefined,
-      lastOfConnection: false,
-      bodyPlace: undefined,
-    };
+    ctx.state = newState(newRequestId());
     keepState(ctx.res, ctx.state);
     await next();
     const status = ctx.res.headersSent ? ctx.res.statusCode : clientGone;

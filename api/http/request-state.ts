@@ -30,6 +30,19 @@ export interface RequestState {
   bodyPlace: BodyPlace | undefined;
 }
 
+/** The state of a request of which nothing is known yet. */
+export function newState(requestId: string): RequestState {
+  return {
+    requestId,
+    headers: {},
+    reply: undefined,
+    caller: undefined,
+    route: undefined,
+    lastOfConnection: false,
+    bodyPlace: undefined,
+  };
+}
+
 export type AppContext = Koa.ParameterizedContext<RequestState>;
 export type AppMiddleware = Koa.Middleware<RequestState>;
 

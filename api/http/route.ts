@@ -19,7 +19,7 @@ export interface Route {
 export interface RouteRequest {
   caller: Caller;
   method: string;
-  /** As it was sent, without the query. */
+  /** Without the query, and with what need not be percent-encoded unescaped (`plainPath`): one address, one path. */
   path: string;
   params: Readonly<Record<string, string>>;
   query: QueryParameters;

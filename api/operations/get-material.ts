@@ -17,7 +17,10 @@ export interface FoundMaterial {
   version: number;
 }
 
-/** One material of either origin, from our own tables (contract §1). Errors: INVALID_INPUT, NOT_FOUND. */
+/**
+ * One material of either origin, from our own tables (contract §1).
+ * Errors: INVALID_INPUT, NOT_FOUND, SERVICE_UNAVAILABLE (`Reads.ask`).
+ */
 export async function getMaterial(
   { reads }: Services,
   { shop }: Caller,

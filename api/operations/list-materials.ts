@@ -19,8 +19,8 @@ const mib = 1_024 * 1_024;
 const textMibMax = 16;
 
 /**
- * A page of the shop's materials of both origins; never a call to the platform (contract §2 "List"). Its only error is
- * INVALID_INPUT, for a page with too much text.
+ * A page of the shop's materials of both origins; never a call to the platform (contract §2 "List").
+ * Errors: INVALID_INPUT, for a page with too much text; SERVICE_UNAVAILABLE, if its turn does not come (`Reads.ask`).
  */
 export async function listMaterials(
   { reads }: Services,

@@ -22,7 +22,7 @@ const limitDefault = historyQuerySchema.properties.limit.default;
 
 /**
  * What changed the levels of a material, newest first (contract §7 `history`). A platform material has no ledger here,
- * and so an empty one. Errors: INVALID_INPUT, NOT_FOUND.
+ * and so an empty one. Errors: INVALID_INPUT, NOT_FOUND, SERVICE_UNAVAILABLE (`Reads.ask`).
  */
 export async function readHistory(
   { reads }: Services,

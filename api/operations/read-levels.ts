@@ -19,7 +19,7 @@ export interface ReadLevelsInput {
 /**
  * The levels of a material (contract §2 "Inventory read"): a virtual one's from Postgres, never with a call out; a
  * platform one's live from the platform, whether or not the mirror has fallen behind.
- * Errors: INVALID_INPUT, NOT_FOUND, UPSTREAM_ERROR.
+ * Errors: INVALID_INPUT, NOT_FOUND, SERVICE_UNAVAILABLE (`Reads.ask`), UPSTREAM_ERROR.
  */
 export async function readLevels(
   services: Services,

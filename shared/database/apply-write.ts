@@ -226,6 +226,7 @@ export function readOutcomesWithoutMaterial(
   return new Map(
     rows.map(({ op_id: id, status, result }) => {
       const recorded = own.get(id);
+      // A replay's row has no result: it is that of the request that it repeats, which is ours.
       const isReplay = status === 'replayed' && recorded?.status === 'executed';
       return [id, isReplay ? recorded : toOutcome(status, result)];
     }),

@@ -47,9 +47,10 @@ export function createIdentityQuestion(
   };
 }
 
-/** The identity of a process's database, as it was last read. */
+/** What is known of a process's database. */
 export interface KnownDatabase {
-  now(): string | undefined;
+  /** As it was last read; undefined while it is unknown. */
+  identity(): string | undefined;
   ask(): Promise<void>;
 }
 
@@ -57,7 +58,7 @@ export function createKnownDatabase(database: Database): KnownDatabase {
   const askIdentity = createIdentityQuestion(database);
   let known: string | undefined;
   return {
-    now: () => known,
+    identity: () => known,
     async ask() {
       known = await askIdentity();
     },

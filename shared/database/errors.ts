@@ -130,8 +130,11 @@ export function isPreparedStatementFault(error: unknown): boolean {
   return preparedStatementFaults.has(codeOf(error) ?? '');
 }
 
-/** Whether the driver gave up a statement that took longer than `answerMsMax`. The server still works on it. */
-export function isOverstay(error: unknown): boolean {
+/**
+ * Whether the driver gave up a statement that took longer than `answerMsMax`. The server still works on it, whereas an
+ * `isTimeout` was ended by the server.
+ */
+export function isDriverTimeout(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('Query read timeout');
 }
 

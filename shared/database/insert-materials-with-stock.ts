@@ -11,7 +11,7 @@ export interface StockedMaterial {
   id: string;
   fields: NewMaterialFields;
   total: Micros;
-  levels: readonly { locationId: string; applied: Micros; level: Micros }[];
+  levels: readonly { locationId: string; quantity: Micros }[];
 }
 
 /** A material with the facet (migration 0003) that it belongs to. */
@@ -113,8 +113,7 @@ export function insertParameters(
     levelMaterial: texts(levels, ({ id }) => id),
     levelLocation: texts(levels, ({ locationId }) => locationId),
     levelIndex: integers(levels, ({ index }) => index),
-    levelApplied: decimals(levels, ({ applied }) => applied),
-    levelAfter: decimals(levels, ({ level }) => level),
+    levelQuantity: decimals(levels, ({ quantity }) => quantity),
     levelOperation: uuids(levels, ({ operationId }) => operationId),
   };
 }
@@ -157,15 +156,15 @@ const insertBatch = `
   ), opened AS MATERIALIZED (
     SELECT nextval('levels_id_seq') AS id, given.*
     FROM unnest(CAST(:levelMaterial AS text[]), CAST(:levelLocation AS text[]), CAST(:levelIndex AS integer[]),
-      CAST(:levelApplied AS numeric[]), CAST(:levelAfter AS numeric[]), CAST(:levelOperation AS uuid[]))
-      AS given (material_id, location_id, row_index, applied, level_after, op_id)
+      CAST(:levelQuantity AS numeric[]), CAST(:levelOperation AS uuid[]))
+      AS given (material_id, location_id, row_index, quantity, op_id)
   ), levelled AS (
     INSERT INTO levels (shop_id, material_id, location_id, id, quantity, sequence, updated_at)
-    SELECT :shopId, material_id, location_id, id, level_after, 1, now() FROM opened
+    SELECT :shopId, material_id, location_id, id, quantity, 1, now() FROM opened
   )
   INSERT INTO ledger (shop_id, level_id, sequence, op_id, row_index, requested_absolute, previous, applied, level_after,
     clamped, at, channel, reason)
-  SELECT :shopId, id, 1, op_id, row_index, level_after, 0, applied, level_after, false, now(), :channel, 'Opening stock'
+  SELECT :shopId, id, 1, op_id, row_index, quantity, 0, quantity, quantity, false, now(), :channel, 'Opening stock'
   FROM opened`;
 
 function microsOrNull(units: number | null | undefined): Micros | null {

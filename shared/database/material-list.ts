@@ -52,10 +52,10 @@ export async function findMaterialPage(
   const { page, pageSize, search = '', sortOrder, vendorFilter, textBytesMax } = query;
   const facets = await readFacets(database, shopId, query);
   const { ids, matchedCount, groupCount, shopCount, vendors } = facets;
+  if (isLongerThanAnyText(search)) return { items: [], totalCount: 0, availableVendors: vendors };
   const shape = shapeOf(query, facets);
   const bound = isMeasured(pageSize, textBytesMax) ? textBytesMax : undefined;
   const fetching = { bound, byKey: shopCount > pageSize * pagesJoinedMax };
-  if (isLongerThanAnyText(search)) return { items: [], totalCount: 0, availableVendors: vendors };
   const skipped = (page - 1) * pageSize;
   const pattern = `%${escapePattern(search)}%`;
   const bindings = { shopId, facetIds: ids, vendorFilter, pattern, pageSize, skipped, textBytesMax: bound ?? null };

@@ -1,6 +1,6 @@
 import { cancelStatement } from './cancel-statement.js';
 import type { Database } from './connect.js';
-import { isOverstay } from './errors.js';
+import { isDriverTimeout } from './errors.js';
 import { connectionPool } from './raw-connection.js';
 
 /**
@@ -18,12 +18,12 @@ export async function runReadCommitted<Row extends object>(
   bindings: Record<string, unknown>,
   { lockMsMax }: { lockMsMax?: number } = {},
 ): Promise<Row[]> {
-  let overstay: unknown;
+  let driverTimeout: unknown;
   const ask = async (transaction: Database) => {
     if (lockMsMax !== undefined) await transaction.raw(`SET LOCAL lock_timeout = ${lockMsMax}`);
     return transaction.raw<{ rows: unknown[] }>(sql, bindings).catch(async (error: unknown) => {
-      if (isOverstay(error)) {
-        overstay = error;
+      if (isDriverTimeout(error)) {
+        driverTimeout = error;
         // Otherwise it goes on waiting for its lock: what is tried again every minute would leave a session each time.
         cancelStatement(await connectionPool(transaction).acquireConnection());
       }
@@ -35,6 +35,6 @@ export async function runReadCommitted<Row extends object>(
     return answer.rows as Row[];
   } catch (error) {
     // Knex throws the error of its ROLLBACK, which has no connection any more.
-    throw overstay ?? error;
+    throw driverTimeout ?? error;
   }
 }

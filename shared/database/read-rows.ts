@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cancelStatement } from './cancel-statement.js';
 import type { Database } from './connect.js';
-import { isInfrastructureError, isPreparedStatementFault, isOverstay } from './errors.js';
+import { isInfrastructureError, isPreparedStatementFault, isDriverTimeout } from './errors.js';
 import { connectionPool } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
 
@@ -36,7 +36,7 @@ export async function readRows<Row extends object>(
     return await ask<Row>(connection, statement, values);
   } catch (error) {
     // Otherwise it keeps its Postgres session until it is done: behind a lock there were five more every five seconds.
-    if (isOverstay(error)) cancelStatement(connection);
+    if (isDriverTimeout(error)) cancelStatement(connection);
     // The next statement must not get the same connection, in case that is at fault.
     if (!isInfrastructureError(error)) connection.__knex__disposed = error;
     throw error;

@@ -48,8 +48,11 @@ export interface Operation {
   command: Command;
   /** When it was accepted, in milliseconds of Redis' clock; it expires ten minutes later. */
   acceptedAtMs: number;
+  /** What it came over, `rest` or `mcp`. Opening stock has the others, and is no operation (`openStock`). */
   channel: Channel;
+  /** Of the API key; null only in tests, and the next one as well. */
   keyId: string | null;
+  /** The same as `id`. The ledger has both, because opening stock came with no request. */
   requestId: string | null;
   /** Set where the client sent an `Idempotency-Key`. */
   idempotency?: Idempotency;

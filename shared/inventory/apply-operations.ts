@@ -13,9 +13,15 @@ import { keyMemoryMsDefault } from './time-limits.js';
 export interface ApplyReport {
   /** By operation id; without the operations of materials that were left out. */
   outcomes: Map<string, OperationOutcome>;
-  /** Materials whose rows another session holds. Nothing was done for them; they have to be tried again. */
+  /**
+   * Materials of which another session holds a row, or a location at which they have no level yet. Nothing was done for
+   * them; they have to be tried again.
+   */
   leftOut: MaterialRef[];
-  /** The operations that this transaction recorded, without those that it found on record. */
+  /**
+   * The operations that this transaction recorded, without those that it found on record. Those without a material are
+   * all among them, since it does not learn whether another was first.
+   */
   records: OperationRecord[];
   /** Booked rows that stopped at zero. */
   clampedRows: number;

@@ -9,8 +9,8 @@ export interface OpeningLevel {
 export interface OpenedStock {
   /** The sum of the levels. */
   total: Micros;
-  /** What the ledger and the level get for each row, in their order. */
-  levels: { locationId: string; applied: Micros; level: Micros }[];
+  /** As the rules have them, in the order given. */
+  levels: OpeningLevel[];
 }
 
 /**
@@ -31,7 +31,7 @@ export function openStock(
     const outcome = adjustLevel(row, { level: 0, total: stock.total, allowNegative: false });
     if (!outcome.ok) return outcome;
     stock.total += outcome.applied;
-    stock.levels.push({ locationId, applied: outcome.applied, level: outcome.level });
+    stock.levels.push({ locationId, quantity: outcome.level });
   }
   return { ok: true, stock };
 }

@@ -8,6 +8,7 @@ import type { NewMaterialFields } from '../domain/material.js';
 import { inputMaxUnits, toMicros } from '../domain/quantity.js';
 import { openStock } from '../inventory/opening-stock.js';
 import type { OpenedStock, OpeningLevel } from '../inventory/opening-stock.js';
+import type { FileFormat } from './read-records.js';
 
 /** What a good record says. */
 export interface ParsedRecord {
@@ -25,33 +26,30 @@ export interface ImportShop {
 /** What a column or a property may be called: the editable fields, and these two. */
 export const importFields: readonly string[] = ['id', 'levels', ...Object.keys(materialChangesSchema.properties)];
 
-/** `text`: values as operators write them in a table; `json`: values with types of their own. */
-export type CellTypes = 'text' | 'json';
-
 /**
  * A record by the rules of the API's fields (contract §2), with all of its faults as sentences.
  *
- * @param cells `text` where every value is the text of a cell
+ * @param format of a CSV file every value is the text of a cell; of JSONL they have types of their own
  */
 export function parseImportRecord(
   values: Record<string, unknown>,
-  cells: CellTypes,
+  format: FileFormat,
   shop: ImportShop,
 ): { ok: true; record: ParsedRecord } | { ok: false; faults: string[] } {
   const faults: string[] = [];
   const { id: givenId, levels, ...given } = values;
   const id = givenId ?? undefined;
-  if (cells === 'json') {
+  if (format === 'jsonl') {
     for (const name of Object.keys(given)) if (!importFields.includes(name)) faults.push(`${name}: Is no known field.`);
   }
   if (id !== undefined && (typeof id !== 'string' || materialIdKind(id) !== 'virtual')) {
     faults.push('id: Must be VMAT- and 1 to 64 letters, digits or hyphens.');
   }
-  const read = readMaterialChanges(cells === 'text' ? typed(given) : given);
+  const read = readMaterialChanges(format === 'csv' ? typed(given) : given);
   if (!read.ok) {
     for (const { path, message } of read.error.details ?? []) {
       const name = path.slice(1);
-      const isNoNumber = cells === 'text' && numberFields.has(name) && toNumber(String(given[name])) === undefined;
+      const isNoNumber = format === 'csv' && numberFields.has(name) && toNumber(String(given[name])) === undefined;
       faults.push(`${name}: ${isNoNumber ? 'Must be a decimal number, as 12.5.' : message}`);
     }
   }

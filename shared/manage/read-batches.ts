@@ -23,10 +23,9 @@ export async function* readBatches(
 ): AsyncGenerator<ParsedLine[]> {
   let batch: ParsedLine[] = [];
   let levels = 0;
-  const cells = format === 'csv' ? 'text' : 'json';
   for await (const read of readRecords({ path, format, knownFields: importFields }, onBytes)) {
     if ('values' in read) {
-      const parsed = parseImportRecord(read.values, cells, shop);
+      const parsed = parseImportRecord(read.values, format, shop);
       batch.push({ line: read.line, parsed });
       if (parsed.ok) levels += parsed.record.stock.levels.length;
     } else {

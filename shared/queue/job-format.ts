@@ -20,8 +20,13 @@ export interface OperationsJob {
  */
 export const jobVersion = 1;
 
-export function operationsJob(replyTo: string, operations: Operation[], database?: string): OperationsJob {
-  return { version: jobVersion, replyTo, ...(database !== undefined && { database }), operations };
+export function operationsJob(replyTo: string, operations: Operation[], databaseIdentity?: string): OperationsJob {
+  return {
+    version: jobVersion,
+    replyTo,
+    ...(databaseIdentity !== undefined && { database: databaseIdentity }),
+    operations,
+  };
 }
 
 /**

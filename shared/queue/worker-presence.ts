@@ -13,8 +13,8 @@ import { runScript } from './run-script.js';
 export interface WorkerPresence {
   /** A token for one take, which names its owner. */
   newToken(): string;
-  /** The database that this worker writes to (`readDatabaseIdentity`), if it is known. */
-  database(): string | undefined;
+  /** Of the database that this worker writes to (`readDatabaseIdentity`), if it is known. */
+  databaseIdentity(): string | undefined;
   /** @throws ServesAnotherDatabase while workers of another database are alive, who are to apply what is queued */
   assertServes(): void;
   /** Tells Redis that this worker lives, and learns whether workers of another database do. */
@@ -44,11 +44,12 @@ export class ServesAnotherDatabase extends Error {
 
 /**
  * @param redis a connection that is ready and knows the scripts; its number changes with every reconnect
- * @param databaseNow the database that this worker writes to (`readDatabaseIdentity`); undefined while it is not known
+ * @param databaseIdentity of the database that this worker writes to (`readDatabaseIdentity`); undefined while it is
+ *   unknown
  */
 export async function createWorkerPresence(
   redis: Redis,
-  databaseNow: () => string | undefined = () => undefined,
+  databaseIdentity: () => string | undefined = () => undefined,
 ): Promise<WorkerPresence> {
   let id: string | undefined;
   /** The database that the last beat named. */
@@ -64,7 +65,7 @@ export async function createWorkerPresence(
 
   async function writeBeat(): Promise<void> {
     id = String(await redis.client('ID'));
-    const database = databaseNow() ?? '';
+    const database = databaseIdentity() ?? '';
     isShutOut = (await runScript(redis, 'rmBeat', id, beatLastsMs, database, namedDatabase)) !== '';
     namedDatabase = database;
   }
@@ -78,7 +79,7 @@ export async function createWorkerPresence(
   });
   return {
     newToken: () => `${id ?? ''}.${randomUUID()}`,
-    database: databaseNow,
+    databaseIdentity,
     assertServes() {
       if (isShutOut) throw new ServesAnotherDatabase();
     },

@@ -4,7 +4,7 @@ import { readDatabaseIdentity } from '../database/database-identity.js';
 import {
   codeOf,
   isAnswerOfServer,
-  isOverstay,
+  isDriverTimeout,
   isRefusalOfRole,
   reasonOf,
   reasonWithoutStatement,
@@ -231,7 +231,7 @@ async function askDatabase(
   } catch (error) {
     if (codeOf(error) === '42P01') return bad('unknown: there is no schema yet');
     if (away === undefined) return bad(postgresProblem(error));
-    if (isOverstay(error)) return bad(`unknown: no answer within ${answerMsMax / 1_000} s. ${seeLocks}`);
+    if (isDriverTimeout(error)) return bad(`unknown: no answer within ${answerMsMax / 1_000} s. ${seeLocks}`);
     return bad(codeOf(error) === '42501' ? `unknown: ${reasonWithoutStatement(error)}` : away);
   }
 }

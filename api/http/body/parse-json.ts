@@ -4,8 +4,8 @@ import { succeed } from '../../../shared/domain/errors.js';
 import type { Result } from '../../../shared/domain/errors.js';
 
 /**
- * The value of a body's bytes: strict UTF-8, JSON, at most `depthMax` deep, of at most `partsMax` members and items,
- * and no object with the same key twice, where `JSON.parse` would silently take the last one (reliability §1).
+ * The value of a body's bytes: strict UTF-8, JSON, neither too deep nor with too many members and items, and no object
+ * with the same key twice, where `JSON.parse` would silently take the last one (reliability §1).
  *
  * @param bytes the body, a character for each byte (latin1)
  */

@@ -29,7 +29,7 @@ export function handOut(world: World, { database, presence }: Worker, materials:
     expect(got, `what is handed out of ${queue}`).to.deep.equal(expected);
     world.model.delayed.delete(queue);
   }
-  for (const { id, content, isMisdirected } of readJobs(materials, presence.database())) {
+  for (const { id, content, isMisdirected } of readJobs(materials, presence.databaseIdentity())) {
     const expected = world.contents.get(id);
     if (content === undefined) continue;
     const { version = jobVersion, database: meantFor = database } = expected ?? {};

@@ -5,12 +5,12 @@ import { keyMemoryMsDefault } from '../../../shared/inventory/time-limits.js';
 import { operationsJob } from '../../../shared/queue/job-format.js';
 import { queueName } from '../../../shared/queue/names.js';
 import { applyJobs } from '../../../worker/apply-jobs.js';
-import type { CycleTimes } from '../../../worker/apply-jobs.js';
+import type { CycleLimits } from '../../../worker/apply-jobs.js';
 import { cycleMsMax } from '../../../worker/cycle.js';
 import type { WorkerDeps } from '../../../worker/deps.js';
 import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
 
-interface LaneOptions extends Partial<CycleTimes> {
+interface LaneOptions extends Partial<CycleLimits> {
   deliveries?: number;
   metrics?: WorkerDeps['metrics'];
 }

@@ -5,7 +5,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
 import { connectDatabase, untilReachable } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
-import { isOverstay } from '../../../shared/database/errors.js';
+import { isDriverTimeout } from '../../../shared/database/errors.js';
 import { readRows } from '../../../shared/database/read-rows.js';
 import { Unavailable } from '../../../shared/domain/unavailable.js';
 import { connectForTest } from '../../support/database/database.js';
@@ -148,12 +148,12 @@ describe('a pool whose driver ends a connection, since a statement overstayed it
   after(() => database.destroy());
 
   /** On a machine that stands still now and then, an answer may come too late, over a connection that lives. */
-  const ask = () => database.raw('SELECT 1').catch((error: unknown) => expect(error).to.satisfy(isOverstay));
+  const ask = () => database.raw('SELECT 1').catch((error: unknown) => expect(error).to.satisfy(isDriverTimeout));
 
   it('hands it to nobody: neither to who waited for one, nor to who comes at that moment', async () => {
     await ask();
     const slow = database.raw('SELECT pg_sleep(60)').catch((error: unknown) => {
-      expect(error).to.satisfy(isOverstay);
+      expect(error).to.satisfy(isDriverTimeout);
       return ask();
     });
     await Promise.all([slow, ask()]);

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { isOverstay } from '../../../shared/database/errors.js';
+import { isDriverTimeout } from '../../../shared/database/errors.js';
 import { runReadCommitted } from '../../../shared/database/read-committed.js';
 import { connectForTest, useDatabase } from '../../support/database/database.js';
 import { untilWaiting } from '../../support/database/waiting-sessions.js';
@@ -13,7 +13,7 @@ describe('a statement in a transaction of its own', () => {
       await server.database.transaction(async (lock) => {
         await lock.raw('LOCK TABLE operations');
         const late = await runReadCommitted(impatient, 'DELETE FROM operations', {}).catch((error: unknown) => error);
-        expect(late).to.satisfy(isOverstay);
+        expect(late).to.satisfy(isDriverTimeout);
         await untilWaiting(server.database, 0);
       });
     } finally {

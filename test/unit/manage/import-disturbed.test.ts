@@ -219,7 +219,7 @@ describe('npm run manage -- materials import, what is not the fault of a line', 
       await writeFile(path, 'id,productName,levels\nVMAT-twice,Wax,70001:1\n');
       const other = await database.transaction();
       const [facetId = 0] = await facetsOfVendors(database, Number(managed.shopId), [null]);
-      const stock = { total: 1, levels: [{ locationId: '70001', applied: 1, level: 1 }] };
+      const stock = { total: 1, levels: [{ locationId: '70001', quantity: 1 }] };
       const material = { id: 'VMAT-twice', fields: { productName: 'Wax' }, ...stock };
       await insertMaterialsWithStock(
         other,

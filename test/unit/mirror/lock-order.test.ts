@@ -122,7 +122,7 @@ describe('a mirror beside others who write', () => {
       const { outcomes } = await applyOperations(postgres.database, [group], { nowMs: Date.now() });
       expect([...outcomes.values()].map(({ status }) => status)).to.deep.equal(['executed', 'executed']);
       const [facetId = 0] = await facetsOfVendors(postgres.database, shop.shopId, ['Same']);
-      const levels = [{ locationId, applied: toMicros(1), level: toMicros(1) }];
+      const levels = [{ locationId, quantity: toMicros(1) }];
       const material = { id: 'VMAT-i', fields: { productName: 'i', vendor: 'Same' }, total: toMicros(1), levels };
       const parameters = insertParameters(shop.shopId, 'import', [{ material, facetId }]);
       await postgres.database.transaction((transaction) => insertMaterialsWithStock(transaction, parameters));

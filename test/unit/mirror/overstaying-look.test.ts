@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
-import { isOverstay } from '../../../shared/database/errors.js';
+import { isDriverTimeout } from '../../../shared/database/errors.js';
 import { findDueShops } from '../../../shared/database/platform-syncs.js';
 import { findShop } from '../../../shared/database/shops.js';
 import { connectForTest, useDatabase } from '../../support/database/database.js';
@@ -19,7 +19,7 @@ describe('a look of the mirrors that takes too long', () => {
       try {
         await server.database.transaction(async (lock) => {
           await lock.raw('LOCK TABLE shops');
-          expect(await look(impatient).catch((error: unknown) => error)).to.satisfy(isOverstay);
+          expect(await look(impatient).catch((error: unknown) => error)).to.satisfy(isDriverTimeout);
           await untilWaiting(server.database, 0);
         });
       } finally {

@@ -23,7 +23,7 @@ describe('the housekeeping of a worker', () => {
     };
     const presence = {
       newToken: () => '',
-      database: () => undefined,
+      databaseIdentity: () => undefined,
       assertServes: () => undefined,
       beat: () => count('beat'),
       buryGone: () => count('bury'),

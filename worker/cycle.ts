@@ -67,7 +67,10 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
   deps.watchLeftOut(leftOut, worked);
   const sent = advanceIn(batch, deps.presence, worked, isStopping() ? 0 : materialsPerCycleMax);
-  const answers = await answersOf(batch);
+  const answers = await answersOf(batch).catch((error: unknown) => {
+    deps.presence.answerLost(sent.token);
+    throw error;
+  });
   // fail-point: after-reply
   const { lost, ...next } = readAdvanced(sent, worked, answers.pop());
   deps.metrics.leasesLost(lost);

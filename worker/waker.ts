@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
-import { advanceIn, freeTakenIn, nothingHeld, readAdvanced } from '../shared/queue/leases.js';
+import { advanceIn, nothingHeld, readAdvanced } from '../shared/queue/leases.js';
 import type { Held, Taker } from '../shared/queue/leases.js';
 import { keys } from '../shared/queue/names.js';
 import { createBatch } from '../shared/redis/batch.js';
@@ -26,9 +26,6 @@ const waitSecondsMax = 1;
 
 /** How often lanes look for work while the connection that would wake them is away. */
 const lookMs = 100;
-
-/** More connections than these are not lost in the four seconds of a lease. */
-const lostTokensMax = 100;
 
 interface WaitingLane {
   taker: Taker;
@@ -58,21 +55,18 @@ interface Woken {
  */
 export function createWaker(redis: Redis): Waker {
   const waiting: WaitingLane[] = [];
-  /** Of takes whose answer did not come. If Redis ran one before it was killed, its file may have the lease. */
-  let lostTokens: string[] = [];
   let lastTake: Promise<unknown> = Promise.resolve();
   let isServing = false;
   let isClosed = false;
 
   async function takeFor({ taker, max }: WaitingLane): Promise<Woken> {
     const batch = createBatch(redis);
-    freeTakenIn(batch, lostTokens);
     batch.add((connection) => connection.blpop(keys.wake, waitSecondsMax));
     const sent = advanceIn(batch, taker, [], max);
     const isSent = redis.status === 'ready';
-    const [[popError, popped], [takeError, taken]] = (await batch.send()).slice(-2) as [Answer, Answer];
-    if (takeError === null) lostTokens = [];
-    else if (isSent) lostTokens = [...lostTokens, sent.token].slice(-lostTokensMax);
+    const [[popError, popped], [takeError, taken]] = (await batch.send()) as [Answer, Answer];
+    // If this is being closed, no lane waits any more for what was taken.
+    if (takeError === null ? isClosed : isSent) taker.answerLost(sent.token);
     // The lane then looks by itself, and meets the same fault.
     const held = takeError === null ? readAdvanced(sent, [], taken) : nothingHeld;
     return { held, isAnnounced: Array.isArray(popped), isRefused: popError !== null };

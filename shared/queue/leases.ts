@@ -54,14 +54,23 @@ const jobsPerMaterialMax = 64;
 /** Once an answer has so many bytes, no further job is handed out. Redis holds them twice while it answers. */
 const bytesMax = 8 * 1_024 * 1_024;
 
-/** Whoever takes. Every take has a token of its own. */
-export type Taker = Pick<WorkerPresence, 'newToken'>;
+/** Whoever takes. Every take has a token of its own, under which it is freed if its answer does not come. */
+export type Taker = Pick<WorkerPresence, 'newToken' | 'answerLost'>;
 
-/** Takes up to `max` ready materials with their jobs, if there are any. */
+/**
+ * Takes up to `max` ready materials with their jobs, if there are any.
+ *
+ * @throws errors of Redis; the taker was told of the lost answer
+ */
 export async function takeMaterials(redis: Redis, taker: Taker, max: number): Promise<Held> {
   const token = taker.newToken();
   const sinceSentMs = startStopwatch();
-  const answer = await runScript(redis, 'rmAdvance', max, token, leaseMs, jobsPerMaterialMax, bytesMax);
+  const answer = await runScript(redis, 'rmAdvance', max, token, leaseMs, jobsPerMaterialMax, bytesMax).catch(
+    (error: unknown) => {
+      taker.answerLost(token);
+      throw error;
+    },
+  );
   return readAdvanced({ token, sinceSentMs }, [], answer);
 }
 
@@ -73,8 +82,8 @@ export interface SentTake {
 
 /**
  * Adds to a batch the step from one cycle to the next: finish what was done, release idle materials, keep busy ones or
- * put them back in line, and take more until the lane holds `max`. `readAdvanced` reads its answer. The time counts
- * from this call, so send the batch at once.
+ * put them back in line, and take more until the lane holds `max`. `readAdvanced` reads its answer; if there is none,
+ * tell the taker (`answerLost`). The time counts from this call, so send the batch at once.
  */
 export function advanceIn(batch: Gathering, taker: Taker, worked: WorkedMaterial[], max: number): SentTake {
   const token = taker.newToken();
@@ -121,11 +130,6 @@ export async function giveBack(
   delivery: 'counted' | 'uncounted',
 ): Promise<void> {
   if (held.length > 0) await runScript(redis, 'rmGiveBack', delayMs, delivery, ...pairs(held));
-}
-
-/** Adds to a batch that what was taken under these tokens is freed, because the answers to the takes were lost. */
-export function freeTakenIn(batch: Gathering, tokens: readonly string[]): void {
-  if (tokens.length > 0) addScript(batch, 'rmBury', ...tokens);
 }
 
 /** As `giveBack` with `uncounted`, in a batch. */

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
+import { createLostTakes } from './lost-takes.js';
 import { keys } from './names.js';
 import { runScript } from './run-script.js';
 
@@ -19,7 +20,14 @@ export interface WorkerPresence {
   assertServes(): void;
   /** Tells Redis that this worker lives, and learns whether workers of another database do. */
   beat(): Promise<void>;
-  /** Frees the leases of workers that are listed as live and whose connection is gone. */
+  /**
+   * Tells that the answer to a take did not come. If Redis has run it, or does so later, nobody works on what it took.
+   */
+  answerLost(token: string): void;
+  /**
+   * Frees the leases of workers that are listed as live and whose connection is gone, and those of this worker's takes
+   * whose answers were lost.
+   */
   buryGone(): Promise<void>;
   /**
    * Removes this worker from the list, and frees what was taken for it and never reached it. Its lanes have ended, and
@@ -57,6 +65,7 @@ export async function createWorkerPresence(
   let isShutOut = false;
   let lastBeat = Promise.resolve();
   let hasLeft = false;
+  const lostTakes = createLostTakes();
 
   function beat(): Promise<void> {
     if (!hasLeft) lastBeat = writeBeat();
@@ -70,12 +79,22 @@ export async function createWorkerPresence(
     namedDatabase = database;
   }
 
+  async function buryGone(): Promise<void> {
+    const lost = lostTakes.tokens();
+    const gone = await goneWorkers(redis, id);
+    if (gone.length + lost.length > 0) await runScript(redis, 'rmBury', ...gone, ...lost);
+    lostTakes.freed(lost);
+  }
+
   await beat();
   // Leases that are taken under the number of a lost connection would be freed as those of a dead worker. Without a
   // number they are kept until they run out.
   redis.on('close', () => (id = undefined));
   redis.on('ready', () => {
-    beat().catch(() => undefined);
+    // With the connection, answers may have been lost.
+    beat()
+      .then(buryGone)
+      .catch(() => undefined);
   });
   return {
     newToken: () => `${id ?? ''}.${randomUUID()}`,
@@ -84,24 +103,25 @@ export async function createWorkerPresence(
       if (isShutOut) throw new ServesAnotherDatabase();
     },
     beat,
-    async buryGone() {
-      const own = id;
-      const listed = await redis.zrange(keys.workers, '0', '-1');
-      if (own === undefined) return;
-      const connected = connectionIds(String(await redis.client('LIST', 'ID', own, ...listed)));
-      // Through a proxy the numbers may be those of other connections, and live workers would be taken for dead.
-      if (!connected.has(own)) return;
-      const gone = listed.filter((worker) => !connected.has(worker));
-      if (gone.length > 0) await runScript(redis, 'rmBury', ...gone);
-    },
+    answerLost: lostTakes.add,
+    buryGone,
     async leave() {
       hasLeft = true;
       // A beat under way would put the worker on the list again.
       await lastBeat.catch(() => undefined);
       if (id === undefined) return;
-      await Promise.all([runScript(redis, 'rmBury', id), runScript(redis, 'rmBeat', id, 0, '')]);
+      await Promise.all([runScript(redis, 'rmBury', id, ...lostTakes.tokens()), runScript(redis, 'rmBeat', id, 0, '')]);
     },
   };
+}
+
+/** The workers on the list whose connection is gone; none while our own has no number (`own`). */
+async function goneWorkers(redis: Redis, own: string | undefined): Promise<string[]> {
+  const listed = await redis.zrange(keys.workers, '0', '-1');
+  if (own === undefined) return [];
+  const connected = connectionIds(String(await redis.client('LIST', 'ID', own, ...listed)));
+  // Through a proxy the numbers may be those of other connections, and live workers would be taken for dead.
+  return connected.has(own) ? listed.filter((worker) => !connected.has(worker)) : [];
 }
 
 /** The numbers in the answer of `CLIENT LIST`, which has a line for each connection: `id=8 addr=…`. */

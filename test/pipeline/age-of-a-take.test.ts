@@ -8,7 +8,7 @@ describe('the age of what a lane has taken', () => {
 
   it('is reckoned from the sending of the take: its answer may lie unread in a process that stands still', async () => {
     await harness.add({ shopId: 1, materialId: 'VMAT-VAR-a' });
-    const taking = takeMaterials(harness.redis, { newToken: () => 'of this take' }, 1);
+    const taking = takeMaterials(harness.redis, { newToken: () => 'of this take', answerLost: () => undefined }, 1);
     standStill(500);
     const { materials, sinceSentMs } = await taking;
     expect(materials).to.have.lengthOf(1);

@@ -15,7 +15,7 @@ import { startTestRedis } from '../processes/servers.js';
 import type { TestRedis } from '../processes/servers.js';
 
 /** A taker whose leases nobody finds abandoned: they only run out. */
-const taker = { newToken: () => randomUUID() };
+const taker = { newToken: () => randomUUID(), answerLost: () => undefined };
 
 /** What a cycle takes at most. */
 const takenMax = 32;

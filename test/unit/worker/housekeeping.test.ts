@@ -23,6 +23,7 @@ describe('the housekeeping of a worker', () => {
     };
     const presence = {
       newToken: () => '',
+      answerLost: () => undefined,
       databaseIdentity: () => undefined,
       assertServes: () => undefined,
       beat: () => count('beat'),

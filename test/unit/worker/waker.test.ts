@@ -12,12 +12,15 @@ import type { TestRedis } from '../../support/processes/servers.js';
 
 /** The pause of the waker, less what a timer may be early. */
 const pauseMsMin = 90;
-const taker = { newToken: () => 'of this take' };
+/** Tokens of takes whose answers are said to be lost. */
+const lost: string[] = [];
+const taker = { newToken: () => 'of this take', answerLost: (token: string) => void lost.push(token) };
 const max = 32;
 
 describe('the waker of a worker', () => {
   let server: TestRedis;
   before(async () => (server = await startTestRedis()));
+  beforeEach(() => void lost.splice(0));
   after(() => server.stop());
 
   it('lets lanes look now and then while its connection is away, and not as fast as they can', async () => {
@@ -29,6 +32,7 @@ describe('the waker of a worker', () => {
       expect((await waker.take(taker, max)).materials).to.deep.equal([]);
       expect(performance.now() - beganMs).to.be.greaterThan(pauseMsMin);
     }
+    expect(lost, 'what was never sent').to.deep.equal([]);
     await waker.close();
   });
 
@@ -47,6 +51,7 @@ describe('the waker of a worker', () => {
     pops.shift()?.(null);
     await nextTurn();
     expect(woken).to.deep.equal(['one', 'two', 'three', 'four']);
+    expect(lost).to.deep.equal([]);
     await waker.close();
   });
 
@@ -66,9 +71,10 @@ describe('the waker of a worker', () => {
     const closes = [waker.close(), waker.close()].map((close) => close.then(() => (closed += 1)));
     await nextTurn();
     expect(closed).to.equal(0);
-    // As the end of the connection does, though with an error.
-    pops.shift()?.(null);
+    // Nobody waits any more for what this take has got.
+    pops.shift()?.([keys.wake, '1']);
     await Promise.all(closes);
+    expect(lost).to.deep.equal(['of this take']);
   });
 
   it('keeps the process no longer when it is closed again, after its connection has ended', async () => {

@@ -1,6 +1,6 @@
 /** The takes of a worker whose answers were lost: Redis may have run them, or may still do so. */
 export interface LostTakes {
-  add(token: string): void;
+  add: (token: string) => void;
   /** Those to be freed now. */
   tokens(): string[];
   /** These were freed: whatever Redis had run by then of them is in line again. */

@@ -23,7 +23,7 @@ export interface WorkerPresence {
   /**
    * Tells that the answer to a take did not come. If Redis has run it, or does so later, nobody works on what it took.
    */
-  answerLost(token: string): void;
+  answerLost: (token: string) => void;
   /**
    * Frees the leases of workers that are listed as live and whose connection is gone, and those of this worker's takes
    * whose answers were lost.
@@ -79,10 +79,10 @@ export async function createWorkerPresence(
     namedDatabase = database;
   }
 
-  async function buryGone(): Promise<void> {
+  async function freeLost(): Promise<void> {
     const lost = lostTakes.tokens();
-    const gone = await goneWorkers(redis, id);
-    if (gone.length + lost.length > 0) await runScript(redis, 'rmBury', ...gone, ...lost);
+    if (lost.length === 0) return;
+    await runScript(redis, 'rmBury', ...lost);
     lostTakes.freed(lost);
   }
 
@@ -93,7 +93,7 @@ export async function createWorkerPresence(
   redis.on('ready', () => {
     // With the connection, answers may have been lost.
     beat()
-      .then(buryGone)
+      .then(freeLost)
       .catch(() => undefined);
   });
   return {
@@ -104,7 +104,11 @@ export async function createWorkerPresence(
     },
     beat,
     answerLost: lostTakes.add,
-    buryGone,
+    async buryGone() {
+      await freeLost();
+      const gone = await goneWorkers(redis, id);
+      if (gone.length > 0) await runScript(redis, 'rmBury', ...gone);
+    },
     async leave() {
       hasLeft = true;
       // A beat under way would put the worker on the list again.

@@ -67,46 +67,6 @@ describe('the presence of workers', () => {
     expect(await listed()).to.deep.equal([await idOf(one)]);
   });
 
-  const takeAs = (worker: Worker, token: string) =>
-    takeMaterials(harness.redis, { newToken: () => token, answerLost: worker.presence.answerLost }, 32);
-
-  it('frees what was taken where the answer was lost, also if Redis runs that only later, and no other lease', async () => {
-    const worker = await startWorker();
-    worker.presence.answerLost('lost');
-    await worker.presence.buryGone();
-    await harness.add(a);
-    await takeAs(worker, 'lost');
-    await harness.add(b);
-    await worker.takeAll();
-    await harness.redis.del(keys.wake);
-    await worker.presence.buryGone();
-    expect(await leased()).to.deep.equal([queueName(b)]);
-    expect(await harness.ready(a.shopId)).to.deep.equal([queueName(a)]);
-    expect(await harness.redis.llen(keys.wake)).to.equal(1);
-  });
-
-  it('frees that as it leaves as well, under whatever number it was taken', async () => {
-    const worker = await startWorker();
-    await harness.add(a);
-    await takeAs(worker, '1000000.of a former number');
-    worker.presence.answerLost('1000000.of a former number');
-    await worker.presence.leave();
-    expect(await leased()).to.deep.equal([]);
-  });
-
-  it('hears of a take whose answer does not come', async () => {
-    const worker = await startWorker();
-    const lost: string[] = [];
-    const taker = { newToken: () => 'of this take', answerLost: (token: string) => void lost.push(token) };
-    await harness.add(a);
-    worker.redis.stream.pause();
-    const taking = takeMaterials(worker.redis, taker, 32).catch((error: unknown) => error);
-    await until(async () => (await leased()).length > 0, { deadlineMs: 10_000, what: 'the take' });
-    worker.redis.stream.destroy();
-    expect(await taking).to.be.an('error');
-    expect(lost).to.deep.equal(['of this take']);
-  });
-
   it('frees as it leaves what was taken for it, and no other lease', async () => {
     const one = await startWorker();
     const two = await startWorker();

@@ -38,8 +38,12 @@ const announceQueued = `${scheduling}${queueOf}
   end
   return found`;
 
+// A Redis whose memory is full refuses what may need more, as RPUSH and ZADD, unless the script has written already.
+// What gives work back or keeps it must run then as well, so its first write is one that needs none.
+
 /** KEYS: scheduled, leases. ARGV: lease in ms, pairs of material and token. Extends the leases that are still owned. */
 const renew = `${clock}
+  redis.call('HDEL', KEYS[2], '')
   for i = 2, #ARGV, 2 do
     if redis.call('HGET', KEYS[2], ARGV[i]) == ARGV[i + 1] then
       redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[i])
@@ -55,12 +59,10 @@ const renew = `${clock}
 const giveBack = `${scheduling}${queueOf}${returnActive}
   local back = {}
   for i = 3, #ARGV, 2 do
-    if redis.call('HGET', KEYS[3], ARGV[i]) == ARGV[i + 1] then
-      returnActive(queueOf(ARGV[i]), ARGV[2] == 'uncounted')
-      back[#back + 1] = ARGV[i]
-    end
+    if redis.call('HGET', KEYS[3], ARGV[i]) == ARGV[i + 1] then back[#back + 1] = ARGV[i] end
   end
   writeAll('HDEL', KEYS[3], back)
+  for _, material in ipairs(back) do returnActive(queueOf(material), ARGV[2] == 'uncounted') end
   if ARGV[1] ~= '0' then
     writeAll('ZADD', KEYS[1], sameScore(inMs(ARGV[1]), back))
   elseif #back > 0 then

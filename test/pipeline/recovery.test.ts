@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { giveBack, giveBackUntriedIn } from '../../shared/queue/leases.js';
+import { giveBack, giveBackUntriedIn, renewLeases } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { createBatch } from '../../shared/redis/batch.js';
@@ -61,6 +61,20 @@ describe('what owners leave behind, and idle materials', () => {
       const batch = createBatch(harness.redis);
       giveBackUntriedIn(batch, [await takeOne()], 0);
       await batch.send();
+      expect(deliveriesOf(await takeOne())).to.deep.equal(ids.map((id) => [id, 1]));
+    });
+
+    it('is possible, and to renew a lease, though the memory of Redis is full: only this work can free it', async () => {
+      const ids = await addSeveral(2);
+      const first = await takeOne();
+      await harness.redis.config('SET', 'maxmemory', '1');
+      try {
+        expect(await harness.redis.set('any', '1').catch(String)).to.match(/OOM/);
+        await renewLeases(harness.redis, [first]);
+        await giveBack(harness.redis, [first], 0, 'uncounted');
+      } finally {
+        await harness.redis.config('SET', 'maxmemory', '0');
+      }
       expect(deliveriesOf(await takeOne())).to.deep.equal(ids.map((id) => [id, 1]));
     });
 

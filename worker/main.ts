@@ -10,7 +10,7 @@ import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platfo
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { defineScripts } from '../shared/queue/run-script.js';
 import { createWorkerPresence } from '../shared/queue/worker-presence.js';
-import { connectWakeRedis, connectWorkerRedis, untilReady } from '../shared/redis/connections.js';
+import { connectWakeRedis, connectWorkerRedis, untilReady, untilTakesWrites } from '../shared/redis/connections.js';
 import { takeNoArguments } from '../shared/runtime/command-help.js';
 import { tuneHeap } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
@@ -76,7 +76,7 @@ const knownDatabase = createKnownDatabase(database);
 await Promise.all([untilReady(redis), untilReady(wakeRedis), untilReachable(() => knownDatabase.ask())]);
 for (const connection of [redis, wakeRedis]) defineScripts(connection);
 
-const presence = await createWorkerPresence(redis, () => knownDatabase.identity());
+const presence = await untilTakesWrites(() => createWorkerPresence(redis, () => knownDatabase.identity()));
 const housekeeping = startHousekeeping({ redis, presence, logger });
 shutdown.register('housekeeping', () => housekeeping.stop());
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { CommonRedisOptions } from 'ioredis';
 import { Unavailable } from '../domain/unavailable.js';
@@ -162,4 +163,29 @@ export async function untilReady(redis: Redis): Promise<void> {
     };
     redis.once('ready', succeed).on('error', remember);
   });
+}
+
+/** As long as a starting process waits for Postgres. */
+const takesWritesMsMax = 10_000;
+const againMs = 200;
+
+/**
+ * Waits for Redis to take what a starting process has to write. After a fail-over, for example, it refuses that for a
+ * while.
+ *
+ * @param write tried again after each refusal
+ * @returns what it resolves with
+ * @throws Unavailable, caused by the last refusal, after ten seconds
+ */
+export async function untilTakesWrites<T>(write: () => Promise<T>): Promise<T> {
+  const endMs = performance.now() + takesWritesMsMax;
+  for (;;) {
+    try {
+      return await write();
+    } catch (error) {
+      // The log puts the reason behind it.
+      if (performance.now() > endMs) throw new Unavailable('Redis takes no writes', { cause: error });
+      await sleep(againMs);
+    }
+  }
 }

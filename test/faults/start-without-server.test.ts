@@ -2,12 +2,14 @@ import { once } from 'node:events';
 import { connect, createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import { freePort } from '../../shared/standalone/ports.js';
 import { useDatabase } from '../support/database/database.js';
 import { runShipped, shipped } from '../support/processes/run-shipped.js';
 import { startTestRedis } from '../support/processes/servers.js';
 import type { TestRedis } from '../support/processes/servers.js';
 import { startProcess, stopProcess } from '../support/processes/service-process.js';
+import { until } from '../support/time/until.js';
 
 describe('a process that starts without one of its servers', () => {
   const own = useDatabase();
@@ -53,6 +55,32 @@ describe('a process that starts without one of its servers', () => {
       expectUnavailable(said, 'Redis did not answer within 5000 ms: ');
     });
   }
+
+  describe('that is there, but takes no writes: a Redis without its replica', () => {
+    let admin: Redis;
+    const askFor = (replicas: number) => admin.config('SET', 'min-replicas-to-write', String(replicas));
+    beforeEach(async () => {
+      admin = new Redis(redis.url);
+      await admin.config('RESETSTAT');
+      await askFor(1);
+    });
+    afterEach(async () => {
+      await askFor(0);
+      admin.disconnect();
+    });
+
+    it('waits for it: worker', async () => {
+      const ended = endOf('worker', {});
+      const isRefused = async () => (await admin.info('errorstats')).includes('NOREPLICAS');
+      await until(isRefused, { deadlineMs: 20_000, what: 'its first write to be refused' });
+      await askFor(0);
+      expect(await ended).to.equal('it started');
+    });
+
+    it('ends with 69 where that lasts: worker', async () => {
+      expectUnavailable(await endOf('worker', {}), 'Redis takes no writes: NOREPLICAS');
+    });
+  });
 
   for (const [kind, signal] of [
     ['api', 'SIGTERM'],

@@ -106,7 +106,11 @@ describe('the scheduling of materials', () => {
       const jobs = [await harness.add(ref), await harness.add(ref)];
       await harness.add(other);
       const beforeMs = await redisNowMs();
-      const held = await takeMaterials(harness.redis, { newToken: () => 'of this take', answerLost: () => undefined }, many);
+      const held = await takeMaterials(
+        harness.redis,
+        { newToken: () => 'of this take', answerLost: () => undefined },
+        many,
+      );
       expect(held.nowMs).to.be.within(Math.floor(beforeMs), await redisNowMs());
       expect(held.materials.map((each) => [each.queue, each.jobs.length])).to.deep.equal([
         [name, 2],

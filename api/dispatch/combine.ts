@@ -19,6 +19,8 @@ export interface Combiner extends Pick<ShopGates, 'inHandMax' | 'sendDue'> {
    * each. When the last of a job has left, the material's next job may be sent.
    */
   leave: (waiter: Waiter) => void;
+  /** A worker has had this job for long, and something holds it up: other materials of its shop pass it by. */
+  passBy: (job: FormedJob) => void;
 }
 
 /** The waiters of one material. */
@@ -70,7 +72,13 @@ export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Co
       lines.delete(queue);
       return undefined;
     }
-    const job: FormedJob = { id: randomUUID(), ref: first.ref, open: new Set(open) };
+    const job: FormedJob = {
+      id: randomUUID(),
+      ref: first.ref,
+      open: new Set(open),
+      formedMs: performance.now(),
+      isHeldUp: false,
+    };
     for (const waiter of open) waiter.job = job;
     line.inFlight = job;
     return job;
@@ -96,9 +104,12 @@ export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Co
       waiter.job.open.delete(waiter);
       if (waiter.job.open.size > 0) return;
       line.inFlight = undefined;
-      gates.leave(shopId);
+      gates.leave(shopId, waiter.job.isHeldUp);
       if (line.waiting.length > 0) gates.markDue(shopId, queue);
       else lines.delete(queue);
+    },
+    passBy(job) {
+      if (!job.isHeldUp && job.open.size > 0) job.isHeldUp = gates.holdUp(job.ref.shopId);
     },
     inHandMax: () => gates.inHandMax(),
     sendDue: () => gates.sendDue(),

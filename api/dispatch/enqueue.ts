@@ -54,9 +54,18 @@ function isScriptGone(error: Error | null): boolean {
   return error?.message.startsWith('NOSCRIPT') === true;
 }
 
-/** Announces the materials of those jobs that are still in their queues, and returns the other jobs. */
-export async function announceQueued({ redis }: QueueLink, jobs: FormedJob[]): Promise<FormedJob[]> {
+/**
+ * Announces the materials of those jobs that are still in their queues.
+ *
+ * @returns the jobs that are `missing` there, and those that are not in line because they were `taken`: a lane has their
+ *   material, or has left it out for a moment
+ */
+export async function announceQueued(
+  { redis }: QueueLink,
+  jobs: FormedJob[],
+): Promise<{ missing: FormedJob[]; taken: FormedJob[] }> {
   const pairs = jobs.flatMap(({ ref, id }) => [queueName(ref), id]);
   const found = (await runScript(redis, 'rmAnnounceQueued', ...pairs)) as number[];
-  return jobs.filter((_, index) => found[index] !== 1);
+  const whose = (state: number) => jobs.filter((_, index) => found[index] === state);
+  return { missing: whose(0), taken: whose(2) };
 }

@@ -32,10 +32,14 @@ export interface FollowUpDeps {
   waiters: SlotMap<Waiter>;
   send: (jobs: FormedJob[]) => Promise<Enqueued>;
   answer: (waiter: Waiter, outcome: DispatchOutcome) => void;
+  /** For a job that a worker has had for `heldUpMs`. */
+  passBy: (job: FormedJob) => void;
 }
 
 const tickMs = 250;
 export const lookUpEveryMs = 1_000;
+/** A job that a worker has takes milliseconds, unless another session has its material locked. */
+const heldUpMs = 1_000;
 const batchSize = 1_000;
 /**
  * A cancellation skips a material that is locked. Workers lock a busy one again and again, for milliseconds each time:
@@ -140,7 +144,8 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
     if (job !== undefined && !isBeingCancelled(waiter) && deps.waiters.has(operation.id)) jobs.add(job);
   }
   if (jobs.size === 0) return;
-  const missing = await announceQueued(deps.link, [...jobs]);
+  const { missing, taken } = await announceQueued(deps.link, [...jobs]);
+  for (const job of taken) if (performance.now() - job.formedMs >= heldUpMs) deps.passBy(job);
   // Redis was flushed or lost the job, so it is added again. A worker finds on record what was applied meanwhile.
   for (const job of missing) {
     if (job.open.size === 0) continue;

@@ -32,8 +32,15 @@ export const shopActiveMs = 1_000;
 export interface ShopGates {
   /** The material of this queue may have a job to send. When there is a place for it, `form` makes it. */
   markDue: (shopId: number, queue: string) => void;
-  /** A job that was sent has come to its end: its place is free. */
-  leave: (shopId: number) => void;
+  /** A job that was sent has come to its end: its place is free, unless it was held up and had none. */
+  leave: (shopId: number, wasHeldUp: boolean) => void;
+  /**
+   * Something holds up a job that was sent, as a lock of another session: it gives its place to another. Otherwise ten
+   * locked materials would keep all others of their shop waiting.
+   *
+   * @returns whether it did; a shop may have only so many of these
+   */
+  holdUp: (shopId: number) => boolean;
   /**
    * Sends what is due, now and not at the end of this turn of the event loop. After a reply that would be after its
    * answers are written: a hundred take milliseconds, in which the workers would have nothing to do.
@@ -46,6 +53,8 @@ export interface ShopGates {
 interface Gate {
   /** Jobs in flight. Jobs and not operations, so that a material that is locked takes only one place. */
   sent: number;
+  /** Further jobs in flight, which are held up. */
+  heldUp: number;
   /** Materials by their queues, the one that has waited longest first. */
   due: Set<string>;
   /** When a material was last marked due, by `performance.now()`. */
@@ -65,7 +74,7 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
   let forgotAtMs = 0;
 
   function gateOf(shopId: number): Gate {
-    const gate = gates.get(shopId) ?? { sent: 0, due: new Set(), usedMs: 0 };
+    const gate = gates.get(shopId) ?? { sent: 0, heldUp: 0, due: new Set(), usedMs: 0 };
     gates.set(shopId, gate);
     return gate;
   }
@@ -108,8 +117,8 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
     const nowMs = performance.now();
     if (nowMs - forgotAtMs < shopActiveMs / 4) return;
     forgotAtMs = nowMs;
-    for (const [shopId, { sent, due, usedMs }] of gates) {
-      if (sent === 0 && due.size === 0 && nowMs - usedMs > shopActiveMs) gates.delete(shopId);
+    for (const [shopId, { sent, heldUp, due, usedMs }] of gates) {
+      if (sent + heldUp === 0 && due.size === 0 && nowMs - usedMs > shopActiveMs) gates.delete(shopId);
     }
   }
 
@@ -120,9 +129,17 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
       gate.usedMs = performance.now();
       flushSoon(shopId);
     },
-    leave(shopId) {
-      gateOf(shopId).sent -= 1;
+    leave(shopId, wasHeldUp) {
+      gateOf(shopId)[wasHeldUp ? 'heldUp' : 'sent'] -= 1;
       flushSoon(shopId);
+    },
+    holdUp(shopId) {
+      const gate = gateOf(shopId);
+      if (gate.heldUp >= jobsSentMax) return false;
+      gate.heldUp += 1;
+      gate.sent -= 1;
+      flushSoon(shopId);
+      return true;
     },
     sendDue: flush,
     inHandMax: () => (isShared() ? writesInHandSharedMax : writesInHandMax),

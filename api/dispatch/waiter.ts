@@ -27,4 +27,8 @@ export interface FormedJob {
   ref: MaterialRef;
   /** Those of its operations that have no outcome yet. */
   open: Set<Waiter>;
+  /** By `performance.now()`. */
+  formedMs: number;
+  /** Whether it takes no place of its shop any more (`ShopGates.holdUp`). */
+  isHeldUp: boolean;
 }

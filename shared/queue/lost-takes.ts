@@ -18,7 +18,7 @@ const tokensMax = 100;
 
 /** @param nowMs a monotonic clock */
 export function createLostTakes(nowMs: () => number = () => performance.now()): LostTakes {
-  /** Until when each is to be freed; it is not known before Redis has done so once, since Redis may be away for long. */
+  /** Until when each is to be freed; not known before Redis has done so once, since Redis may be away for long. */
   const untilMs = new Map<string, number>();
   return {
     add(token) {

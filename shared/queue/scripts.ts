@@ -24,13 +24,19 @@ const announce = `${scheduling}
   end
   return #new`;
 
-/** KEYS: scheduled, ready, since, wake. ARGV: pairs of material, job id. Announces those queued; answers 1 for each. */
+/**
+ * KEYS: scheduled, ready, since, wake. ARGV: pairs of material, job id. Announces those queued. Answers for each: 0 if
+ * the job is gone, 1 if its material is in line, 2 if a lane has it, or has left it out for a moment.
+ */
 const announceQueued = `${scheduling}${queueOf}
   local found, new = {}, {}
   for i = 1, #ARGV, 2 do
-    local exists = redis.call('EXISTS', queueOf(ARGV[i]) .. ':' .. ARGV[i + 1])
-    if exists == 1 and not redis.call('ZSCORE', KEYS[1], ARGV[i]) then new[#new + 1] = ARGV[i] end
-    found[#found + 1] = exists
+    local state = redis.call('EXISTS', queueOf(ARGV[i]) .. ':' .. ARGV[i + 1])
+    if state == 1 then
+      if not redis.call('ZSCORE', KEYS[1], ARGV[i]) then new[#new + 1] = ARGV[i]
+      elseif redis.call('HEXISTS', KEYS[3], ARGV[i]) == 0 then state = 2 end
+    end
+    found[#found + 1] = state
   end
   if #new > 0 then
     makeReady(KEYS[1], KEYS[2], KEYS[3], new)

@@ -92,13 +92,6 @@ describe('the scheduling of materials', () => {
       expect(push).to.be.greaterThan(add);
       expect(at('exec')).to.be.greaterThan(push);
     });
-
-    it('again, of those whose job still stands, says which do not', async () => {
-      const id = await harness.add(ref, { isAnnounced: false });
-      const found = await runScript(harness.redis, 'rmAnnounceQueued', name, id, queueName(other), 'lost');
-      expect(found).to.deep.equal([1, 0]);
-      expect(await ready()).to.deep.equal([name]);
-    });
   });
 
   describe('a take', () => {

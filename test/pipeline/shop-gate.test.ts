@@ -118,4 +118,37 @@ describe('the jobs that a shop has in flight', () => {
     expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([]);
     expect(await totals(shop)).to.equal(2 * jobsSentMax + 1);
   });
+
+  it('pass by those that are held up, where more materials are locked than a shop may have in flight beside others', async () => {
+    const shop = await createTestShop(database, { materials: jobsSentSharedMax + 2 });
+    const other = await createTestShop(database);
+    const locked = shop.materialIds.slice(1);
+    await addOne(baseUrl(), other);
+    let isShared = true;
+    const share = async () => {
+      while (isShared) expect((await addOne(baseUrl(), other)).status).to.equal(200);
+    };
+    const waiting = await database.transaction(async (transaction) => {
+      const rows = 'SELECT 1 FROM stock WHERE shop_id = ? AND material_id = ANY(?) FOR UPDATE';
+      await transaction.raw(rows, [shop.shopId, locked]);
+      const sharing = share();
+      const sent = locked.map((materialId) => addOne(baseUrl(), shop, { materialId }));
+      const names = locked.map((materialId) => queueName({ ...shop, materialId }));
+      const sentJobs = async () =>
+        (await Promise.all(names.map((name) => harness.redis.zscore(keys.scheduled, name)))).filter(Boolean).length;
+      await until(async () => (await sentJobs()) >= jobsSentSharedMax, {
+        deadlineMs: soonMsMax,
+        what: 'as many locked materials to have a job as the shop may have in flight',
+      });
+      const [free = ''] = shop.materialIds;
+      const answer = await addOne(baseUrl(), shop, { materialId: free });
+      isShared = false;
+      await sharing;
+      expect(answer.status).to.equal(200);
+      return [Promise.all(sent)];
+    });
+    const [answers = []] = await Promise.all(waiting);
+    expect(answers.filter(({ status }) => status !== 200)).to.deep.equal([]);
+    expect(await totals(shop)).to.equal(shop.materialIds.length);
+  });
 });

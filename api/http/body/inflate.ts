@@ -21,7 +21,10 @@ export type Coding = keyof typeof inflaters;
 
 export const isCoding = (name: string): name is Coding => Object.hasOwn(inflaters, name);
 
-/** @throws what zlib says: `ERR_BUFFER_TOO_LARGE` beyond `bytesMax`, anything else where it is not in this coding, to its end */
+/**
+ * @throws what zlib says: `ERR_BUFFER_TOO_LARGE` beyond `bytesMax`, anything else where it is not in this coding, to its
+ *   end
+ */
 export type Inflate = (bytes: Buffer, coding: Coding, bytesMax: number) => Promise<Buffer>;
 
 /**

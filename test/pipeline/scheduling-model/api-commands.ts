@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
 import { announceQueued, enqueue } from '../../../api/dispatch/enqueue.js';
+import type { Waiter } from '../../../api/dispatch/waiter.js';
 import { jobVersion } from '../../../shared/queue/job-format.js';
 import { queueName } from '../../../shared/queue/names.js';
 import { addScript } from '../../../shared/queue/run-script.js';
@@ -84,7 +85,7 @@ export async function lookUpAll(world: World, api: number): Promise<void> {
   let missing: OpenJob[] = [];
   await step(world, async (before) => {
     const lost = new Set(jobs.filter((job) => !stands(world, job)).map(({ id }) => id));
-    missing = (await announceQueued(link, jobs)) as OpenJob[];
+    missing = (await announceQueued(link, jobs)).missing as OpenJob[];
     expect(
       missing.map(({ id }) => id),
       'jobs that are lost',
@@ -114,7 +115,8 @@ function formJob(world: World, api: number, index: number, version = jobVersion)
   const ref = refs[index];
   if (ref === undefined) throw new RangeError(`no material ${String(index)}`);
   const database = api === 0 ? 'ours' : 'theirs';
-  const job: OpenJob = { id: randomUUID(), ref, open: new Set(), api, content: { database, version } };
+  const formed = { id: randomUUID(), ref, open: new Set<Waiter>(), formedMs: performance.now(), isHeldUp: false };
+  const job: OpenJob = { ...formed, api, content: { database, version } };
   world.open.set(job.id, job);
   world.contents.set(job.id, job.content);
   return job;

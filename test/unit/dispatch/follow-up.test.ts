@@ -30,10 +30,13 @@ describe('the follow-up of writes that hear nothing', () => {
   let cancel: () => Promise<unknown>;
   /** Jobs that were sent again. */
   let sent: FormedJob[];
+  /** Jobs that others are to pass by. */
+  let passedBy: FormedJob[];
 
   beforeEach(() => {
     waiters = createSlotMap();
     sent = [];
+    passedBy = [];
     outcomes = new Map();
     lookUp = () => Promise.resolve({ rows: [] });
     cancel = () => Promise.resolve({ outcomes: new Map() });
@@ -61,6 +64,7 @@ describe('the follow-up of writes that hear nothing', () => {
         waiters.delete(operation.id);
         outcomes.set(operation.id, outcome);
       },
+      passBy: (job) => passedBy.push(job),
     });
   });
   const now = performance.now.bind(performance);
@@ -73,7 +77,7 @@ describe('the follow-up of writes that hear nothing', () => {
   function wait(leftMs = longMs, isSent = true): Waiter {
     const ref = { shopId: 1, materialId: 'VMAT-a' };
     const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
-    const job = isSent ? { id: uuidv7(), ref, open: new Set<Waiter>() } : undefined;
+    const job = isSent ? { id: uuidv7(), ref, open: new Set<Waiter>(), formedMs: now(), isHeldUp: false } : undefined;
     const times = { waitEndsMs: performance.now() + leftMs, nextLookUpMs: 0 };
     const more = { rowCount: 1, bytes: 1, graceEndsMs: undefined, resolve: () => undefined };
     const waiter: Waiter = { ref, operation, job, ...times, ...more };
@@ -101,6 +105,27 @@ describe('the follow-up of writes that hear nothing', () => {
     };
     await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the record to be found' });
     expect(outcomes.get(operation.id)).to.have.property('status', 'not-applied');
+  });
+
+  it('lets others pass by a job that a worker has had for a second, and none that is in line or has come only now', async () => {
+    const waiting = ['in line', 'taken now', 'taken'].map((materialId) => {
+      const waiter = wait();
+      if (waiter.job !== undefined) waiter.job.ref = { shopId: 1, materialId };
+      waiter.job?.open.add(waiter);
+      return waiter;
+    });
+    const jobs = waiting.flatMap(({ job }) => job ?? []);
+    const [, , taken] = jobs;
+    if (taken !== undefined) taken.formedMs -= 1_000;
+    // At first none is there: they are due once all are.
+    for (const waiter of waiting) waiter.nextLookUpMs = Infinity;
+    for (const { id, ref } of jobs.slice(1)) await harness.add(ref, { id });
+    await harness.take();
+    for (const { id, ref } of jobs.slice(0, 1)) await harness.add(ref, { id });
+    for (const waiter of waiting) waiter.nextLookUpMs = 0;
+    await until(() => passedBy.length > 0, { deadlineMs: soonMsMax, what: 'one to be passed by' });
+    expect(passedBy).to.deep.equal([taken]);
+    expect(sent).to.deep.equal([]);
   });
 
   it('adds a job again that is gone, but not where all that was in it has had its answer meanwhile', async () => {

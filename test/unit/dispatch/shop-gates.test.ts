@@ -52,10 +52,26 @@ describe('the gate of a shop', () => {
     await turn();
     expect(sent).to.deep.equal(names.slice(0, jobsSentMax));
     for (const left of [1, 0]) {
-      gates.leave(1);
+      gates.leave(1, false);
       await turn();
       expect(sent).to.deep.equal(names.slice(0, names.length - left));
     }
+  });
+
+  it('lets another out for each that is held up, up to as many again, and none when such a one comes to its end', async () => {
+    const names = namesOf(2 * jobsSentMax + 2);
+    for (const name of names) gates.markDue(1, name);
+    await turn();
+    for (let heldUp = 0; heldUp < jobsSentMax; heldUp += 1) expect(gates.holdUp(1)).to.equal(true);
+    expect(gates.holdUp(1), 'one more').to.equal(false);
+    await turn();
+    expect(sent).to.deep.equal(names.slice(0, 2 * jobsSentMax));
+    gates.leave(1, true);
+    await turn();
+    expect(sent, 'after the end of one that was held up').to.have.length(2 * jobsSentMax);
+    gates.leave(1, false);
+    await turn();
+    expect(sent, 'after the end of another').to.have.length(2 * jobsSentMax + 1);
   });
 
   it('lets out at once what is due when asked to, and nothing of it again at the end of the turn', async () => {
@@ -102,6 +118,17 @@ describe('the gate of a shop', () => {
     gates.markDue(1, 'one more');
     await turn();
     expect(sent).to.have.length(jobsSentMax);
+  });
+
+  it('remembers a shop whose jobs are held up likewise', async () => {
+    gates.markDue(2, 'locked');
+    await turn();
+    gates.holdUp(2);
+    await turn();
+    standStill();
+    gates.markDue(1, 'one');
+    await turn();
+    expect(gates.inHandMax()).to.equal(writesInHandSharedMax);
   });
 
   it('remembers a shop whose jobs are in flight, however long they take, as one that shares the process', async () => {

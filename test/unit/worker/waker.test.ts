@@ -62,7 +62,7 @@ describe('the waker of a worker', () => {
     await Promise.all([...waiting, waker.take(taker, max)]);
   });
 
-  // It was, and its worker left before Redis saw the end: for four seconds nobody had what Redis took for it after that.
+  // It was, and its worker left before Redis saw the end: what Redis took for it after that waited for four seconds.
   it('is not closed, however often it is asked, while Redis may still take for it', async () => {
     const { redis, pops } = pretendedRedis();
     const waker = createWaker(redis);

@@ -39,12 +39,13 @@ export async function readHistory(
     const ref = { shopId: shop.id, materialId: variantId };
     const page = await readLedger(database, ref, wanted, { position, limit });
     // Whether the material exists must be asked only if there is nothing to show.
-    const isThere = page.records.length > 0 || (await findMaterial(database, shop.id, variantId)) !== undefined;
-    return isThere ? page : undefined;
+    const isThere = (page?.records.length ?? 0) > 0 || (await findMaterial(database, shop.id, variantId)) !== undefined;
+    return { page, isThere };
   });
   if (!found.ok) return found;
-  if (found.data === undefined) return materialNotFound;
-  const { records, next } = found.data;
+  if (!found.data.isThere) return materialNotFound;
+  if (found.data.page === undefined) return badCursor;
+  const { records, next } = found.data.page;
   return succeed({ items: records.map(toItem), nextCursor: next === undefined ? null : toCursor(next) });
 }
 
@@ -78,7 +79,7 @@ function toCursor({ atMs, skipped }: LedgerPosition): string {
 /** Undefined for what is no cursor of ours. */
 function parseCursor(cursor: string): LedgerPosition | undefined {
   const text = Buffer.from(cursor, 'base64url').toString('latin1');
-  const [, at, skipped] = /^(-?\d{1,14})\.(\d{1,5})$/.exec(text) ?? [];
+  const [, at, skipped] = /^(-?\d{1,14})\.([1-9]\d{0,6})$/.exec(text) ?? [];
   if (at === undefined || skipped === undefined) return undefined;
   const position = { atMs: Number(at), skipped: Number(skipped) };
   return toCursor(position) === cursor ? position : undefined;

@@ -48,13 +48,15 @@ export interface LedgerPage {
  * each. Entries are found by the primary key, level by level, and a time is found among a level's entries by bisection,
  * since times ascend with the sequence (`MaterialSnapshot.atMs`). Rows that are booked meanwhile are newer than any
  * position, so they do not shift later pages.
+ *
+ * @returns undefined if there is no such position: fewer than `skipped` entries have its time
  */
 export async function readLedger(
   database: Database,
   { shopId, materialId }: MaterialRef,
   filter: LedgerFilter,
   { position, limit }: { position: LedgerPosition | undefined; limit: number },
-): Promise<LedgerPage> {
+): Promise<LedgerPage | undefined> {
   const skipped = position?.skipped ?? 0;
   // One more than is shown tells whether anything follows.
   const wanted = skipped + limit + 1;
@@ -69,12 +71,13 @@ export async function readLedger(
       requestId: filter.requestId ?? null,
       until: Number.isFinite(untilMs) ? untilMs : null,
       since: filter.fromMs ?? null,
-      isWithinTime: skipped > 0,
+      skipped,
       perLevel: limit + 1,
       wanted,
     },
   );
   const ordered = newestFirst(rows.map(toRecord), wanted);
+  if (ordered.filter(({ atMs }) => atMs === position?.atMs).length < skipped) return undefined;
   const records = ordered.slice(skipped, skipped + limit);
   return { records, next: ordered.length === wanted ? positionAfter(ordered.slice(0, wanted - 1)) : undefined };
 }
@@ -105,7 +108,9 @@ const halve = (search: string) => `
 /**
  * First, `found` has for each level the sequence of the last entry not after `until`, of the last one before that time,
  * and of the last one before `since`. Between these, `reach` has the entries that could be on the page: at most a page
- * of each level. Sequences have no gaps, so a range of them is a count.
+ * of each level. Sequences have no gaps, so a range of them is a count. It is empty if fewer than `skipped` entries have
+ * the time of the position, which no page of ours has told: otherwise a cursor that a client has made up would have a
+ * hundred thousand entries read and put in order.
  *
  * With many levels that would be many times the page (1,000 levels: a quarter of a million entries). So `deep` looks at
  * one entry of each level, at the depth at which half of the levels fill a page. The newest of these entries, as many
@@ -120,7 +125,7 @@ const entriesOfMaterial = ({ locationId }: Pick<LedgerFilter, 'locationId'>) => 
   WITH RECURSIVE bounds (name, ms) AS (
     VALUES ('none', NULL),
            ('until', CAST(:until AS bigint)),
-           ('within', CASE WHEN :isWithinTime THEN CAST(:until AS bigint) - 1 END),
+           ('within', CASE WHEN :skipped > 0 THEN CAST(:until AS bigint) - 1 END),
            ('since', CAST(:since AS bigint) - 1)
   ),
   bounded (id, location_id, last, name, at, low, high) AS (
@@ -137,6 +142,7 @@ const entriesOfMaterial = ({ locationId }: Pick<LedgerFilter, 'locationId'>) => 
   ),
   reach AS (
     SELECT id, location_id, last, greatest(since, coalesce(within, last) - :perLevel, 0) AS before FROM found
+    WHERE (SELECT coalesce(sum(last - within), 0) FROM found) >= :skipped
   ),
   depth AS (
     SELECT CAST(ceil(2.0 * :wanted / count(*)) AS bigint) AS entries FROM reach WHERE last > before HAVING count(*) > 0

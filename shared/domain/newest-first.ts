@@ -14,29 +14,29 @@ export interface LedgerPlace {
  * another order than that of their ids, as happens when two API processes write to one material. So a reader who
  * follows a level sees each entry begin where the one before it ended.
  *
- * It merges the levels, always taking the newest of their last entries. So the order depends on the entries alone.
+ * That is the order of a merge that always takes the newest of the levels' last entries: an entry comes right after
+ * those that stand above it in its level and are older by time, operation and row. So it depends on the entries alone.
  * Since all entries of a transaction appear at once, a page that begins in the middle of one finds the order of the
  * page before.
  */
 export function newestFirst<T extends LedgerPlace>(entries: readonly T[], count: number): T[] {
-  const byLevel = new Map<string, T[]>();
-  for (const entry of entries.toSorted((one, other) => one.sequence - other.sequence)) {
-    const level = byLevel.get(entry.levelId);
-    if (level === undefined) byLevel.set(entry.levelId, [entry]);
-    else level.push(entry);
-  }
-  const ordered: T[] = [];
-  while (ordered.length < count) {
-    let newest: T | undefined;
-    for (const level of byLevel.values()) {
-      const last = level.at(-1);
-      if (last !== undefined && (newest === undefined || isNewer(last, newest))) newest = last;
-    }
-    if (newest === undefined) break;
-    ordered.push(newest);
-    byLevel.get(newest.levelId)?.pop();
-  }
-  return ordered;
+  /** Of each level the oldest entry so far, from the last one down. */
+  const oldest = new Map<string, T>();
+  const placed = entries
+    .toSorted((one, other) => other.sequence - one.sequence)
+    .map((entry) => {
+      const above = oldest.get(entry.levelId);
+      const comesWith = above !== undefined && isNewer(entry, above) ? above : entry;
+      oldest.set(entry.levelId, comesWith);
+      return { entry, comesWith };
+    });
+  return placed
+    .sort((one, other) => {
+      if (one.comesWith === other.comesWith) return other.entry.sequence - one.entry.sequence;
+      return isNewer(one.comesWith, other.comesWith) ? -1 : 1;
+    })
+    .slice(0, count)
+    .map(({ entry }) => entry);
 }
 
 function isNewer(one: LedgerPlace, other: LedgerPlace): boolean {

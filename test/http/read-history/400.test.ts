@@ -32,8 +32,11 @@ describe('GET /v1/raw-materials/{variantId}/inventory/history: 400', () => {
     ['cursor=', 'cursor'],
     ['cursor=abc', 'cursor'],
     ['cursor=%C3%A4', 'cursor'],
-    // Would be a position if it did not skip more than any page has.
-    [`cursor=${Buffer.from('1767225600000.100000').toString('base64url')}`, 'cursor'],
+    // Would be a position if something had been booked then.
+    [`cursor=${Buffer.from('1767225600000.1').toString('base64url')}`, 'cursor'],
+    [`cursor=${Buffer.from('1767225600000.9999999').toString('base64url')}`, 'cursor'],
+    [`cursor=${Buffer.from('1767225600000.0').toString('base64url')}`, 'cursor'],
+    [`cursor=${Buffer.from('1767225600000.00').toString('base64url')}`, 'cursor'],
     [`cursor=${Buffer.from('1767225600000').toString('base64url')}`, 'cursor'],
     [`cursor=${Buffer.from('1767225600000.1').toString('base64url')}%3D`, 'cursor'],
   ];

@@ -41,6 +41,7 @@ export interface PlanNode {
   'Shared Read Blocks'?: number;
   'Actual Rows'?: number;
   'Actual Loops'?: number;
+  'Rows Removed by Filter'?: number;
   Plans?: PlanNode[];
 }
 
@@ -75,6 +76,21 @@ export async function planOf(
   } finally {
     await pool.releaseConnection(connection);
   }
+}
+
+/**
+ * The rows of tables that Postgres looks at for a plan that was run, each as often as it does, and also where it throws
+ * them away.
+ *
+ * @param table those of this table alone
+ */
+export function rowsLookedAt(node: PlanNode, table?: string): number {
+  const isRead =
+    table === undefined
+      ? node['Relation Name'] !== undefined || node['Index Name'] !== undefined
+      : node['Relation Name'] === table;
+  const own = ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 0);
+  return (node.Plans ?? []).reduce((sum, below) => sum + rowsLookedAt(below, table), isRead ? own : 0);
 }
 
 function literalOf(value: unknown): string {

@@ -1,15 +1,14 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { readLedger } from '../../../shared/database/ledger.js';
-import type { LedgerFilter, LedgerPosition, LedgerRecord } from '../../../shared/database/ledger.js';
+import type { LedgerFilter, LedgerPage, LedgerPosition, LedgerRecord } from '../../../shared/database/ledger.js';
 import type { AdjustmentRow } from '../../../shared/domain/adjustment.js';
 import type { Operation } from '../../../shared/domain/operation.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import { connectForTest } from '../../support/database/database.js';
-import { planOf, sentDuring } from '../../support/database/sent-statements.js';
-import type { PlanNode } from '../../support/database/sent-statements.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
 import type { TestDatabase } from '../../support/processes/servers.js';
+import { createUnequalLevels } from '../../support/shop/filled-ledger.js';
 import { createTestShop, operationOf } from '../../support/shop/shop.js';
 import type { TestShop } from '../../support/shop/shop.js';
 
@@ -44,8 +43,12 @@ describe('the ledger of a material', () => {
   };
   const book = (operations: Operation[], id = materialId) =>
     applyOperations(database, [{ shopId: shop.shopId, materialId: id, operations }], { nowMs: Date.now() });
-  const read = (filter: Partial<LedgerFilter> = {}, limit = 250, position?: LedgerPosition) =>
-    readLedger(database, { shopId: shop.shopId, materialId }, { ...everything, ...filter }, { position, limit });
+  async function read(filter: Partial<LedgerFilter> = {}, limit = 250, position?: LedgerPosition): Promise<LedgerPage> {
+    const ref = { shopId: shop.shopId, materialId };
+    const page = await readLedger(database, ref, { ...everything, ...filter }, { position, limit });
+    if (page === undefined) throw new Error(`there is no position ${JSON.stringify(position)}`);
+    return page;
+  }
   const shown = (records: readonly LedgerRecord[]) =>
     records.map(({ locationId, sequence }) => `${locationId.slice(-1)}.${sequence}`).join(' ');
 
@@ -163,8 +166,9 @@ describe('the ledger of a material', () => {
     expect((await read({ requestId: elsewhere.id })).records).to.deep.equal([]);
     const other = await createTestShop(database, { materialIds: [materialId] });
     const ref = { shopId: other.shopId, materialId };
+    const firstPage = { position: undefined, limit: 50 };
     const theirs = await readLedger(database, ref, { ...everything, requestId: operation.id }, firstPage);
-    expect(theirs.records).to.deep.equal([]);
+    expect(theirs?.records).to.deep.equal([]);
   });
 
   it('of a request has both ends of a time within, and nothing of an operation that came by no request', async () => {
@@ -177,15 +181,9 @@ describe('the ledger of a material', () => {
     expect((await read({ requestId: without.id })).records).to.deep.equal([]);
   });
 
-  it('costs the same however long it is: blocks read of 50,000 entries a level as of 500', async () => {
-    const [few, many] = [await blocksRead(500), await blocksRead(50_000)];
-    // Halving takes some seven steps more, of four blocks each, for three bounds of three levels.
-    for (const [name, blocks] of Object.entries(many)) expect(blocks, name).to.be.below((few[name] ?? 0) + 300);
-    expect(many).to.have.property('request').below(20);
-  });
-
   it('of many levels, which changed unequally often, comes whole and in order, page by page', async () => {
-    await useManyLevels({ levels: 40, entriesMax: 25 });
+    shop = await createUnequalLevels(database, { levels: 40, entriesMax: 25 });
+    [materialId = ''] = shop.materialIds;
     const whole = (await read({}, 5_000)).records;
     expect(whole).to.have.length(460);
     const [fromMs, toMs] = [whole[300]?.atMs, whole[20]?.atMs];
@@ -196,104 +194,4 @@ describe('the ledger of a material', () => {
       expect(shown(await readPages(limit, { fromMs, toMs }, nothing)), `by ${limit}`).to.equal(shown(stretch));
     }
   });
-
-  it('of many levels takes about as many entries as a page has, and not as many of each level', async () => {
-    await useManyLevels({ levels: 400, entriesMax: 100 });
-    const { next } = await read({}, 250);
-    // For each of 400 levels one at a depth, some four of halving and, on later pages, seven for each of two bounds.
-    expect(await rowsRead(database, 'ledger', () => read({}, 250))).to.be.within(251, 4_000);
-    expect(await rowsRead(database, 'ledger', () => read({}, 250, next))).to.be.within(251, 10_000);
-  });
-
-  it('of a location looks its level up, however many levels the material has', async () => {
-    await useManyLevels({ levels: 400, entriesMax: 5 });
-    const [locationId] = shop.locationIds;
-    expect(await rowsRead(database, 'levels', () => read({ locationId }, 50))).to.equal(1);
-  });
-
-  /** A material with levels that have 1 to `entriesMax` entries, in turn. */
-  async function useManyLevels({ levels, entriesMax }: { levels: number; entriesMax: number }): Promise<void> {
-    shop = await createTestShop(database, { locations: levels });
-    [materialId = ''] = shop.materialIds;
-    await fill(database, shop.shopId, materialId, { entries: entriesMax, startMs: Date.UTC(2026, 0, 1) });
-    await database.raw(
-      `WITH unequal AS (
-         UPDATE levels SET sequence = 1 + CAST(location_id AS integer) % :entriesMax, quantity = 1
-         WHERE shop_id = :shopId RETURNING id, sequence
-       ),
-       shorter AS (
-         DELETE FROM ledger g USING unequal WHERE g.level_id = unequal.id AND g.sequence > unequal.sequence
-       )
-       UPDATE ledger g SET at = at + unequal.id % 30 * interval '3 milliseconds'
-       FROM unequal WHERE g.level_id = unequal.id AND g.sequence <= unequal.sequence`,
-      { entriesMax, shopId: shop.shopId },
-    );
-  }
-
-  const firstPage = { position: undefined, limit: 50 };
-
-  /** What Postgres reads for each kind of page of a shop with so many entries a level, on tables without statistics. */
-  async function blocksRead(entries: number): Promise<Record<string, number>> {
-    shop = await createTestShop(database);
-    [materialId = ''] = shop.materialIds;
-    const startMs = Date.UTC(2026, 0, 1);
-    await fill(database, shop.shopId, materialId, { entries, startMs });
-    const middleMs = startMs + entries * 5;
-    const [request] = (await read({}, 1)).records;
-    const pages: Record<string, () => Promise<unknown>> = {
-      first: () => read({}, 50),
-      middle: () => read({}, 50, { atMs: middleMs, skipped: 2 }),
-      stretch: () => read({ fromMs: startMs + 100, toMs: middleMs }, 50),
-      location: () => read({ locationId: shop.locationIds[0] ?? '' }, 50, { atMs: middleMs, skipped: 0 }),
-      request: () => read({ requestId: request?.operationId ?? '' }),
-    };
-    const blocks: Record<string, number> = {};
-    for (const [name, page] of Object.entries(pages)) blocks[name] = await blocksOf(database, page);
-    return blocks;
-  }
 });
-
-/** Entries of a level 10 ms apart, all levels at once, as a single statement; consistent, but booked by nobody. */
-async function fill(
-  database: Database,
-  shopId: number,
-  materialId: string,
-  { entries, startMs }: { entries: number; startMs: number },
-): Promise<void> {
-  await database.raw(
-    `INSERT INTO levels (shop_id, material_id, location_id, id, quantity, sequence, updated_at)
-     SELECT shop_id, ?, id, nextval('levels_id_seq'), ?, ?, now() FROM locations WHERE shop_id = ?`,
-    [materialId, entries, entries, shopId],
-  );
-  await database.raw(
-    `INSERT INTO ledger (shop_id, level_id, sequence, op_id, row_index, requested_delta, previous, applied, level_after,
-                         clamped, channel, request_id, at)
-     SELECT l.shop_id, l.id, n, drawn.id, 0, 1, n - 1, 1, n, false, 'rest', drawn.id,
-            to_timestamp(? / 1000.0) + n * interval '10 milliseconds'
-     FROM levels l CROSS JOIN generate_series(1, ?::integer) AS n
-     CROSS JOIN LATERAL (SELECT md5(l.id || '.' || n)::uuid AS id) AS drawn
-     WHERE l.shop_id = ?`,
-    [startMs, entries, shopId],
-  );
-}
-
-/** The blocks that Postgres touches for the last statement that `use` sends. */
-async function blocksOf(database: Database, use: () => Promise<unknown>): Promise<number> {
-  const plan = await planAsRun(database, use);
-  return (plan['Shared Hit Blocks'] ?? 0) + (plan['Shared Read Blocks'] ?? 0);
-}
-
-/** The rows of a table that Postgres looks at for it, each as often as it does, and also where it throws them away. */
-async function rowsRead(database: Database, table: string, use: () => Promise<unknown>): Promise<number> {
-  const looked = (node: PlanNode & { 'Rows Removed by Filter'?: number }): number => {
-    const rows = (node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0);
-    const own = node['Relation Name'] === table ? rows * (node['Actual Loops'] ?? 0) : 0;
-    return (node.Plans ?? []).reduce((sum, child) => sum + looked(child), own);
-  };
-  return looked(await planAsRun(database, use));
-}
-
-async function planAsRun(database: Database, use: () => Promise<unknown>): Promise<PlanNode> {
-  const last = (await sentDuring(database, use)).at(-1) ?? expect.fail('nothing was sent');
-  return planOf(database, last, { isRun: true });
-}

@@ -5,8 +5,7 @@ import { findMaterialPage } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
 import { sortKeys } from '../../../shared/domain/list-order.js';
 import { useDatabase } from '../../support/database/database.js';
-import { planOf, sentDuring } from '../../support/database/sent-statements.js';
-import type { PlanNode } from '../../support/database/sent-statements.js';
+import { planOf, rowsLookedAt, sentDuring } from '../../support/database/sent-statements.js';
 
 const largeShop = { id: 1, materials: 20_000 };
 const smallShops = { count: 2_000, materials: 5 };
@@ -43,7 +42,7 @@ describe('the plans of a large shop among thousands of small ones', () => {
     const all = { usageFilter: 'all', originFilter: 'all', vendorFilter: [], sortBy: 'productName' } as const;
     const query = { ...all, sortOrder: 'asc', page: 1, pageSize: 50, ...filter } as const;
     const [, statement] = await sentDuring(test.database, () => findMaterialPage(test.database, shopId, query));
-    return rowsOf(await planOf(test.database, statement ?? expect.fail('no page was read'), { isRun: true }));
+    return rowsLookedAt(await planOf(test.database, statement ?? expect.fail('no page was read'), { isRun: true }));
   }
 
   // The shorter a text, the sooner the trigram index is cheaper than to read as many rows as a shop is expected to have.
@@ -87,8 +86,8 @@ describe('the plans of a large shop among thousands of small ones', () => {
         // What a connection sends is told once for each time that it was taken from the pool.
         for (const batch of new Map(batches.map((batch) => [JSON.stringify(batch.values), batch])).values()) {
           const plan = await planOf(test.database, batch, { isRun: true });
-          rows.walked += rowsOf(plan, walked);
-          rows.joined += rowsOf(plan, joined);
+          rows.walked += rowsLookedAt(plan, walked);
+          rows.joined += rowsLookedAt(plan, joined);
         }
         expect(rows).to.deep.equal({ walked: materials, joined: materials });
       });
@@ -101,13 +100,3 @@ describe('the plans of a large shop among thousands of small ones', () => {
     });
   }
 });
-
-/** @param table those of this table alone */
-function rowsOf(node: PlanNode & { 'Rows Removed by Filter'?: number }, table?: string): number {
-  const isRead =
-    table === undefined
-      ? node['Relation Name'] !== undefined || node['Index Name'] !== undefined
-      : node['Relation Name'] === table;
-  const own = ((node['Actual Rows'] ?? 0) + (node['Rows Removed by Filter'] ?? 0)) * (node['Actual Loops'] ?? 0);
-  return (node.Plans ?? []).reduce((sum, below) => sum + rowsOf(below, table), isRead ? own : 0);
-}

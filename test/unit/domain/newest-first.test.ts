@@ -69,6 +69,24 @@ describe('the entries of a ledger, newest first', () => {
       }),
     );
   });
+
+  it('look at each of them a few times, however many levels there are', () => {
+    let looks = 0;
+    const entries = Array.from({ length: 20_000 }, (_, index): LedgerPlace => {
+      const [levelId, sequence] = [String(index % 2_000), 1 + Math.floor(index / 2_000)];
+      const { atMs, ...rest } = place(1, levelId, sequence, `o${index % 77}`, index);
+      return {
+        ...rest,
+        get atMs() {
+          looks += 1;
+          return atMs;
+        },
+      };
+    });
+    expect(newestFirst(entries, 20_000)).to.have.length(20_000);
+    // Two sorts take some fifteen comparisons an entry each; a look at every level for each would be two thousand.
+    expect(looks / entries.length).to.be.below(200);
+  });
 });
 
 function ledgerOf(transactions: { id: number; levels: string[] }[][]): LedgerPlace[] {

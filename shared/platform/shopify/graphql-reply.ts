@@ -1,4 +1,3 @@
-import { ajv } from '../../contract/ajv.js';
 import type { PlatformError } from '../commerce-platform.js';
 import { compiledWhenAsked } from './compiled-when-asked.js';
 import type { QueryCost } from './throttle.js';
@@ -96,7 +95,7 @@ interface GraphqlError {
   extensions?: { code?: string };
 }
 
-const isReply = compiledWhenAsked(() =>
+const isReply = compiledWhenAsked((ajv) =>
   ajv.compile<{ data?: unknown; errors?: GraphqlError[]; extensions?: unknown }>({
     type: 'object',
     properties: {
@@ -120,7 +119,7 @@ interface CostExtension {
   };
 }
 
-const hasCost = compiledWhenAsked(() =>
+const hasCost = compiledWhenAsked((ajv) =>
   ajv.compile<CostExtension>({
     type: 'object',
     required: ['cost'],

@@ -1,4 +1,3 @@
-import { ajv } from '../../contract/ajv.js';
 import { compiledWhenAsked } from './compiled-when-asked.js';
 import { locationGidSchema } from './global-ids.js';
 import { pageSchema } from './page-info.js';
@@ -33,7 +32,7 @@ const locationSchema = {
   properties: { id: locationGidSchema, name: { type: 'string' } },
 } as const;
 
-export const isLocationsData = compiledWhenAsked(() =>
+export const isLocationsData = compiledWhenAsked((ajv) =>
   ajv.compile<LocationsData>({
     type: 'object',
     required: ['locations'],

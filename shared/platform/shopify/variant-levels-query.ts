@@ -1,4 +1,3 @@
-import { ajv } from '../../contract/ajv.js';
 import { compiledWhenAsked } from './compiled-when-asked.js';
 import { locationGidSchema } from './global-ids.js';
 import { pageSchema } from './page-info.js';
@@ -75,7 +74,7 @@ const levelSchema = {
   },
 } as const;
 
-export const isVariantLevelsData = compiledWhenAsked(() =>
+export const isVariantLevelsData = compiledWhenAsked((ajv) =>
   ajv.compile<VariantLevelsData>({
     type: 'object',
     required: ['productVariant'],

@@ -1,4 +1,3 @@
-import { ajv } from '../../contract/ajv.js';
 import { compiledWhenAsked } from './compiled-when-asked.js';
 import { variantGidSchema } from './global-ids.js';
 import { pageSchema } from './page-info.js';
@@ -100,7 +99,7 @@ const variantSchema = {
   },
 } as const;
 
-export const isVariantsData = compiledWhenAsked(() =>
+export const isVariantsData = compiledWhenAsked((ajv) =>
   ajv.compile<VariantsData>({
     type: 'object',
     required: ['productVariants'],

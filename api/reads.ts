@@ -1,7 +1,7 @@
 import type { Database } from '../shared/database/connect.js';
 import { fail, succeed } from '../shared/domain/errors.js';
 import type { Result } from '../shared/domain/errors.js';
-import { afterRunning } from './running-wait.js';
+import { afterRunning } from '../shared/runtime/running-wait.js';
 
 /**
  * What clients read goes over Postgres connections of its own, on which shops take turns. With one pool for everything,

@@ -8,7 +8,7 @@ import type { KeyIdentity } from '../../shared/keys/api-key-format.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
 import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
-import { startRunningWait } from '../running-wait.js';
+import { startRunningWait } from '../../shared/runtime/running-wait.js';
 
 /** The keys that this process has met. */
 export interface KeyRing {

@@ -1,4 +1,4 @@
-import { afterRunning } from '../../running-wait.js';
+import { afterRunning } from '../../../shared/runtime/running-wait.js';
 
 /** Bounds the memory of bodies that are being read, or whose request is not answered yet. */
 export interface BodyMemory {

@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-
+import { afterRunning } from '../../runtime/running-wait.js';
 import { invalid, readReply, readStatus } from './graphql-reply.js';
 import type { Attempt } from './graphql-reply.js';
 
 /**
- * One attempt over `fetch`: the request sent, the reply read whole, both within `timeoutMs`. Never throws for the
- * network.
+ * One attempt over `fetch`: the request sent, the reply read whole, both within `timeoutMs` in which this process runs:
+ * otherwise a long turn of ours would count against the platform, and open its circuit. Never throws for the network.
  *
  * @throws the reason of `signal`, when the caller gives up
  */
@@ -21,9 +21,9 @@ export async function postGraphql(request: {
   const { endpoint, accessToken, document, variables, timeoutMs, bodyBytesMax, signal } = request;
   signal?.throwIfAborted();
   const body = JSON.stringify({ query: document, variables });
-  // A controller and a timer of our own, not AbortSignal.timeout: the timer must cover the body and then be gone.
+  // A controller and a wait of our own, not AbortSignal.timeout: the wait must cover the body and then be gone.
   const controller = new AbortController();
-  const timer = setTimeout(() => controller.abort(), timeoutMs);
+  const stopWaiting = afterRunning(timeoutMs, () => controller.abort());
   // Nor AbortSignal.any: what it makes stays with the signals that it was made of, and a worker has one for its life.
   const giveUp = () => controller.abort();
   signal?.addEventListener('abort', giveUp);
@@ -49,7 +49,7 @@ export async function postGraphql(request: {
     if (controller.signal.aborted) return { ok: false, error: 'timeout', retry: true, detail: `over ${timeoutMs} ms` };
     return { ok: false, error: 'unavailable', retry: true, detail: networkFault(error) };
   } finally {
-    clearTimeout(timer);
+    stopWaiting();
     signal?.removeEventListener('abort', giveUp);
   }
   if (response.status !== 200) return readStatus(response.status, response.headers.get('retry-after'));

@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
-import { afterRunning, startRunningWait } from '../../../api/running-wait.js';
+import { afterRunning, startRunningWait } from '../../../shared/runtime/running-wait.js';
 import { startAnswersFromOutside } from '../../support/http/answers-from-outside.js';
 import type { AnswersFromOutside } from '../../support/http/answers-from-outside.js';
 import { until } from '../../support/time/until.js';

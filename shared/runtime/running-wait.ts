@@ -18,7 +18,7 @@ export function startRunningWait(waitMs: number): RunningWait {
   return { within: (promise, late) => Promise.race([promise, over.then(() => late)]), isOver: () => isOver, stop };
 }
 
-const tickMs = 100;
+export const tickMs = 100;
 /**
  * A tick counts for no more than this. If it took longer, this process was busy or stood still, and read nothing.
  */

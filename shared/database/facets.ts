@@ -20,11 +20,9 @@ export interface ListFilters {
 export interface MatchedFacets {
   /** The facets that meet all filters and have materials. */
   ids: number[];
-  /** The groups that meet the filters of origin and use, and have materials. */
-  groups: number[];
   /** How many materials meet all filters. */
   matchedCount: number;
-  /** How many materials these groups have. */
+  /** How many materials meet the filters of origin and use. */
   groupCount: number;
   /** How many materials the shop has, whatever the filters. */
   shopCount: number;
@@ -39,14 +37,23 @@ export interface MatchedFacets {
   tablePart: number;
 }
 
+/**
+ * The groups that meet the filters of origin and use, whether or not they have materials: a material may come to one
+ * between two statements, when the first bill begins to use it.
+ */
+export function groupsOf({ usageFilter, originFilter }: Omit<ListFilters, 'vendorFilter'>): number[] {
+  const origins = originFilter === 'all' ? [0, 2] : [originFilter === 'platform' ? 2 : 0];
+  const uses = usageFilter === 'all' ? [0, 1] : [usageFilter === 'used' ? 1 : 0];
+  return origins.flatMap((origin) => uses.map((use) => origin + use));
+}
+
 export async function readFacets(database: Database, shopId: number, filters: ListFilters): Promise<MatchedFacets> {
   const { originFilter, vendorFilter } = filters;
   const [row] = await readRows<FacetsRow>(database, facetsSql(filters), { shopId, originFilter, vendorFilter });
   if (row === undefined) throw new Error('an aggregate returned no row');
-  const { ids, groups, matched_count, group_count, shop_count, vendors, table_part } = row;
+  const { ids, matched_count, group_count, shop_count, vendors, table_part } = row;
   return {
     ids,
-    groups,
     matchedCount: Number(matched_count),
     groupCount: Number(group_count),
     shopCount: Number(shop_count),
@@ -57,7 +64,6 @@ export async function readFacets(database: Database, shopId: number, filters: Li
 
 interface FacetsRow {
   ids: number[];
-  groups: number[];
   matched_count: string;
   group_count: string;
   shop_count: string;
@@ -86,7 +92,6 @@ function facetsSql({ usageFilter, originFilter, vendorFilter }: ListFilters): st
       WHERE f.shop_id = :shopId AND c.materials > 0
     )
     SELECT coalesce(json_agg(id) FILTER (WHERE matches), '[]') AS ids,
-           coalesce(json_agg(DISTINCT id & 3) FILTER (WHERE is_in_group), '[]') AS groups,
            coalesce(sum(materials) FILTER (WHERE matches), 0) AS matched_count,
            coalesce(sum(materials) FILTER (WHERE is_in_group), 0) AS group_count,
            coalesce(sum(materials), 0) AS shop_count,

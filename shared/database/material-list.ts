@@ -42,7 +42,9 @@ export interface MaterialPage {
  *
  * Without a search the number of matches is read from counters (migration 0003). The page is read by a second
  * statement, because the number decides how it is best found; what is created or deleted in between is seen only by the
- * page. With a search, all matches are visited once, for both the number and the page.
+ * page. With a search, all matches are visited once, for both the number and the page. If vendors are asked for, or a
+ * search has filters, the page goes by facets that the first statement found: it lacks a material that comes to a new
+ * facet in between, as when the first bill begins to use one of that vendor.
  */
 export async function findMaterialPage(
   database: Database,

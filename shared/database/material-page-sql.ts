@@ -1,4 +1,5 @@
 import type { SortKey } from '../domain/list-order.js';
+import { groupsOf } from './facets.js';
 import type { ListFilters, MatchedFacets } from './facets.js';
 import { sameShop } from './same-shop.js';
 
@@ -70,9 +71,10 @@ const mostOfTable = 0.8;
 
 export function shapeOf(
   query: ListFilters & { sortBy: SortKey; sortOrder: 'asc' | 'desc'; search?: string | undefined },
-  { groups, tablePart }: Pick<MatchedFacets, 'groups' | 'tablePart'>,
+  { tablePart }: Pick<MatchedFacets, 'tablePart'>,
 ): PageShape {
   const { sortBy, sortOrder, usageFilter, originFilter, vendorFilter, search = '' } = query;
+  const groups = groupsOf(query);
   const byVendor = vendorFilter.length > 0;
   const byFacet = byVendor || usageFilter !== 'all' || originFilter !== 'all';
   const bySearch = search !== '';
@@ -111,11 +113,10 @@ const costs = { walked: 0.1, gathered: 0.25 };
  * @param counts materials that match, materials of the groups, and rows from the first to the end of the page
  */
 export function isWalked(
-  { groups, byVendor, bySearch }: PageShape,
+  { byVendor, bySearch }: PageShape,
   { matched, inGroups, toPageEnd }: { matched: number; inGroups: number; toPageEnd: number },
 ): boolean {
-  // Without groups there is nothing to walk.
-  if (bySearch || groups.length === 0) return false;
+  if (bySearch) return false;
   if (!byVendor) return true;
   const rowsToWalk = Math.min(inGroups, (toPageEnd * inGroups) / matched);
   return rowsToWalk * costs.walked < matched * costs.gathered;

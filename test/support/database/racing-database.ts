@@ -9,6 +9,19 @@ export function racingDatabase(database: Database, between: () => Promise<void>,
   return Object.create(database, { client: { value: racingClient(database, between, `apply-${after}`) } }) as Database;
 }
 
+/** The same database, except that `between` runs once, before a connection is taken for the second time. */
+export function racingReads(database: Database, between: () => Promise<unknown>): Database {
+  const client = database.client as { acquireConnection(): Promise<unknown> };
+  let taken = 0;
+  const acquireConnection = async () => {
+    taken += 1;
+    if (taken === 2) await between();
+    return client.acquireConnection();
+  };
+  const racing: unknown = Object.create(client, { acquireConnection: { value: acquireConnection } });
+  return Object.create(database, { client: { value: racing } }) as Database;
+}
+
 /** A pool whose connections run `between` once, when that statement was answered and before the next message is sent. */
 function racingClient(database: Database, between: () => Promise<void>, after: string): unknown {
   const client = database.client as {

@@ -8,6 +8,7 @@ import type { MaterialListQuery } from '../../../shared/database/material-list.j
 import { createShop } from '../../../shared/database/shops.js';
 import { sortKeys } from '../../../shared/domain/list-order.js';
 import { connectForTest } from '../../support/database/database.js';
+import { racingReads } from '../../support/database/racing-database.js';
 import { sentDuring } from '../../support/database/sent-statements.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
 import type { TestDatabase } from '../../support/processes/servers.js';
@@ -198,6 +199,24 @@ describe('the list of materials', () => {
     });
     for (const at of [createdAt, updatedAt]) expect(at).to.match(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
   });
+
+  for (const filters of [{}, { originFilter: 'virtual' }] as const) {
+    for (const sortOrder of ['asc', 'desc'] as const) {
+      it(`has what the first bill begins to use between its two statements: ${JSON.stringify(filters)} ${sortOrder}`, async () => {
+        const { id } = await createShop(database, { name: 'without bills', plan: 'basic' });
+        await createMaterials(database, id, materials.slice(0, 3));
+        const components = [{ materialId: 'VMAT-b', quantity: 1_000_000 }];
+        let isUsed = false;
+        const racing = racingReads(database, async () => {
+          await createBill(database, id, { id: 'B1', kind: 'bill_of_materials', name: 'Salad', components });
+          isUsed = true;
+        });
+        const page = await findMaterialPage(racing, id, { ...everything, ...filters, sortOrder });
+        expect(isUsed).to.equal(true);
+        expect(page.items.map((item) => item.id)).to.have.members(['VMAT-a', 'VMAT-b', 'VMAT-c']);
+      });
+    }
+  }
 
   it('names every vendor of the shop once and no other, sorted without regard to case', async () => {
     expect(await vendorsOf(shopId)).to.deep.equal(['Acme', 'acme', 'Zeta', 'Öko & Söhne']);

@@ -171,13 +171,12 @@ describe('the ways to a page of the list', () => {
     expect(walked({ byVendor: true }, 300_000, 5_000), 'a large vendor').to.equal(true);
     expect(walked({ byVendor: true }, 1_000, 5_000), 'a small vendor').to.equal(false);
     expect(walked({ bySearch: true }, 100_000, 50), 'a search').to.equal(false);
-    expect(walked({ groups: [] }, 1, 50), 'nothing a moment ago').to.equal(false);
   });
 
   it('of a search depend on what it gives the index to look for, and on what part of all materials the shop has', () => {
     const search = (text: string, tablePart: number) => {
       const asked = { ...all, sortBy: 'sku', sortOrder: 'asc', search: text } as const;
-      const { bySearch, lacksTrigram, hasMostOfTable } = shapeOf(asked, { groups: [0], tablePart });
+      const { bySearch, lacksTrigram, hasMostOfTable } = shapeOf(asked, { tablePart });
       return { bySearch, lacksTrigram, hasMostOfTable };
     };
     expect(search('', 1)).to.include({ bySearch: false, lacksTrigram: false });

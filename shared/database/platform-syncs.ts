@@ -242,12 +242,12 @@ export function toSync(row: SyncRow): PlatformSync {
 }
 
 /**
- * Whether a mirror is due: the interval is over, its run was cut off without a problem, or the shop now has another
- * platform. A problem stays until a run ends, so one from before the last attempt does not belong to that attempt.
+ * Whether a mirror is due: the interval is over, its last attempt was cut off (nobody has released the hold), its run
+ * was interrupted without a problem, or the shop now has another platform.
  */
 function isDue(domain: string): string {
   return `(p.attempted_at <= now() - ${ms('everyMs')} OR ${isAhead('attempted_at')}
-    OR (p.phase <> 'idle' AND (p.problem IS NULL OR p.problem_at < p.attempted_at))
+    OR p.lease_token IS NOT NULL OR (p.phase <> 'idle' AND p.problem IS NULL)
     OR p.platform_domain IS DISTINCT FROM ${domain})`;
 }
 

@@ -32,6 +32,22 @@ describe('when a mirror is due', () => {
     expect(await run(shop, { everyMs })).to.include({ status: 'complete', resumed: true });
   });
 
+  it('is at once where the process was killed before its run began', async () => {
+    const { database } = postgres;
+    const shop = await createConnectedShop(database);
+    const { run } = createSync(database);
+    for (const token of [randomUUID(), randomUUID()]) {
+      expect(await takeSync(database, { shopId: shop.id, token }, { domain, everyMs })).to.be.an('object');
+      expect(await findDueShops(database, { everyMs, limit: 100 }), 'while it is held').to.not.include(shop.id);
+      await database.raw('UPDATE platform_syncs SET lease_until = now() WHERE shop_id = ?', [shop.id]);
+      expect(await findDueShops(database, { everyMs, limit: 100 })).to.include(shop.id);
+    }
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([]));
+    expect(await run(shop, { everyMs })).to.include({ status: 'complete' });
+    expect(await findDueShops(database, { everyMs, limit: 100 })).to.not.include(shop.id);
+  });
+
   it('is when its time comes round, and no sooner, where the token of another platform cannot be opened', async () => {
     const { database } = postgres;
     const shop = await createConnectedShop(database);

@@ -43,7 +43,7 @@ export function createServer(services: Services): ApiServer {
   const keepAliveMs = settings.KEEP_ALIVE_TIMEOUT_MS;
   const trustedProxies = parseTrustedProxies(settings.TRUSTED_PROXIES);
   const turns = createConnectionTurns({
-    inHandMax: () => dispatch.inHandMax(),
+    inHandMax: (shopId) => dispatch.inHandMax(shopId),
     keepAliveMs,
     isForwarded: createIsForwarded(trustedProxies),
   });

@@ -53,6 +53,7 @@ export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Co
     send: (jobs) => {
       for (const together of batches(jobs)) void sendTogether(together);
     },
+    writesBehind: ({ ref, open }) => open.size + (lines.get(queueName(ref))?.waiting.length ?? 0),
   });
 
   async function sendTogether(jobs: FormedJob[]): Promise<void> {
@@ -72,13 +73,7 @@ export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Co
       lines.delete(queue);
       return undefined;
     }
-    const job: FormedJob = {
-      id: randomUUID(),
-      ref: first.ref,
-      open: new Set(open),
-      formedMs: performance.now(),
-      isHeldUp: false,
-    };
+    const job: FormedJob = { id: randomUUID(), ref: first.ref, open: new Set(open), formedMs: performance.now() };
     for (const waiter of open) waiter.job = job;
     line.inFlight = job;
     return job;
@@ -104,14 +99,14 @@ export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Co
       waiter.job.open.delete(waiter);
       if (waiter.job.open.size > 0) return;
       line.inFlight = undefined;
-      gates.leave(shopId, waiter.job.isHeldUp);
+      gates.leave(waiter.job);
       if (line.waiting.length > 0) gates.markDue(shopId, queue);
       else lines.delete(queue);
     },
     passBy(job) {
-      if (!job.isHeldUp && job.open.size > 0) job.isHeldUp = gates.holdUp(job.ref.shopId);
+      if (job.open.size > 0) gates.holdUp(job);
     },
-    inHandMax: () => gates.inHandMax(),
+    inHandMax: (shopId) => gates.inHandMax(shopId),
     sendDue: () => gates.sendDue(),
   };
 }

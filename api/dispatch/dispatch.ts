@@ -31,8 +31,8 @@ export interface DispatchRequest {
 export interface Dispatch {
   /** Never rejects; answers within `WAIT_MS` and its grace (`graceMs`). */
   submit: (ref: MaterialRef, request: DispatchRequest) => Promise<DispatchOutcome>;
-  /** How many writes of one shop are worth having in hand now; any more would only wait in this process. */
-  inHandMax: () => number;
+  /** How many writes of a shop are worth having in hand now; any more would only wait in this process. */
+  inHandMax: (shopId: number) => number;
   ready: Health['ready'];
   /** What it knows of itself and of the pipeline, without asking anyone. */
   state: () => DispatchState;
@@ -115,7 +115,7 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
         combiner.add(waiter);
       });
     },
-    inHandMax: () => combiner.inHandMax(),
+    inHandMax: (shopId) => combiner.inHandMax(shopId),
     ready: () => health.ready(),
     state: () => ({ writesInFlight: waiters.size(), redis: link.connected(), pipeline: health.pipeline() }),
     async close() {

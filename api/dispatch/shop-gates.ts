@@ -1,3 +1,5 @@
+import { createHeldUpJobs } from './held-up-jobs.js';
+import type { HeldUpJobsDeps } from './held-up-jobs.js';
 import type { FormedJob } from './waiter.js';
 
 /**
@@ -33,48 +35,52 @@ export interface ShopGates {
   /** The material of this queue may have a job to send. When there is a place for it, `form` makes it. */
   markDue: (shopId: number, queue: string) => void;
   /** A job that was sent has come to its end: its place is free, unless it was held up and had none. */
-  leave: (shopId: number, wasHeldUp: boolean) => void;
+  leave: (job: FormedJob) => void;
   /**
-   * Something holds up a job that was sent, as a lock of another session: it gives its place to another. Otherwise ten
-   * locked materials would keep all others of their shop waiting.
-   *
-   * @returns whether it did; a shop may have only so many of these
+   * Something holds up a job that was sent, as a lock of another session: it gives its place to another, if the shop
+   * has no more than so many of these. Otherwise ten locked materials would keep all others of their shop waiting.
    */
-  holdUp: (shopId: number) => boolean;
+  holdUp: (job: FormedJob) => void;
   /**
    * Sends what is due, now and not at the end of this turn of the event loop. After a reply that would be after its
    * answers are written: a hundred take milliseconds, in which the workers would have nothing to do.
    */
   sendDue: () => void;
-  /** How many writes of one shop are worth holding now; any more would only wait here. */
-  inHandMax: () => number;
+  /**
+   * How many writes of a shop are worth holding now; any more would only wait here. Those of materials that are held up
+   * come on top, up to a bound: they cannot start, and must not keep those of others from being read.
+   */
+  inHandMax: (shopId: number) => number;
 }
 
 interface Gate {
-  /** Jobs in flight. Jobs and not operations, so that a material that is locked takes only one place. */
+  /**
+   * Jobs in flight, without those that are held up. Jobs and not operations, so that a material that is locked takes
+   * only one place.
+   */
   sent: number;
-  /** Further jobs in flight, which are held up. */
-  heldUp: number;
   /** Materials by their queues, the one that has waited longest first. */
   due: Set<string>;
   /** When a material was last marked due, by `performance.now()`. */
   usedMs: number;
 }
 
-export interface ShopGatesDeps {
+export interface ShopGatesDeps extends Pick<HeldUpJobsDeps, 'writesBehind'> {
   /** The next job of the material of this queue, if it has one. */
   form: (queue: string) => FormedJob | undefined;
   send: (jobs: FormedJob[]) => void;
 }
 
-export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
+export function createShopGates({ form, send, writesBehind }: ShopGatesDeps): ShopGates {
   const gates = new Map<number, Gate>();
+  /** Apart from the gates, since a shop that has only jobs that are held up uses this process no more. */
+  const heldUp = createHeldUpJobs({ jobsMax: jobsSentMax, writesMax: writesInHandMax, writesBehind });
   /** The shops that may have a job to send by the end of this turn of the event loop. */
   let dueShops = new Set<number>();
   let forgotAtMs = 0;
 
   function gateOf(shopId: number): Gate {
-    const gate = gates.get(shopId) ?? { sent: 0, heldUp: 0, due: new Set(), usedMs: 0 };
+    const gate = gates.get(shopId) ?? { sent: 0, due: new Set(), usedMs: 0 };
     gates.set(shopId, gate);
     return gate;
   }
@@ -117,9 +123,14 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
     const nowMs = performance.now();
     if (nowMs - forgotAtMs < shopActiveMs / 4) return;
     forgotAtMs = nowMs;
-    for (const [shopId, { sent, heldUp, due, usedMs }] of gates) {
-      if (sent + heldUp === 0 && due.size === 0 && nowMs - usedMs > shopActiveMs) gates.delete(shopId);
+    for (const [shopId, { sent, due, usedMs }] of gates) {
+      if (sent === 0 && due.size === 0 && nowMs - usedMs > shopActiveMs) gates.delete(shopId);
     }
+  }
+
+  function freePlace({ ref }: FormedJob): void {
+    gateOf(ref.shopId).sent -= 1;
+    flushSoon(ref.shopId);
   }
 
   return {
@@ -129,19 +140,13 @@ export function createShopGates({ form, send }: ShopGatesDeps): ShopGates {
       gate.usedMs = performance.now();
       flushSoon(shopId);
     },
-    leave(shopId, wasHeldUp) {
-      gateOf(shopId)[wasHeldUp ? 'heldUp' : 'sent'] -= 1;
-      flushSoon(shopId);
+    leave(job) {
+      if (!heldUp.end(job)) freePlace(job);
     },
-    holdUp(shopId) {
-      const gate = gateOf(shopId);
-      if (gate.heldUp >= jobsSentMax) return false;
-      gate.heldUp += 1;
-      gate.sent -= 1;
-      flushSoon(shopId);
-      return true;
+    holdUp(job) {
+      if (heldUp.add(job)) freePlace(job);
     },
     sendDue: flush,
-    inHandMax: () => (isShared() ? writesInHandSharedMax : writesInHandMax),
+    inHandMax: (shopId) => (isShared() ? writesInHandSharedMax : writesInHandMax) + heldUp.writesOf(shopId),
   };
 }

@@ -29,6 +29,4 @@ export interface FormedJob {
   open: Set<Waiter>;
   /** By `performance.now()`. */
   formedMs: number;
-  /** Whether it takes no place of its shop any more (`ShopGates.holdUp`). */
-  isHeldUp: boolean;
 }

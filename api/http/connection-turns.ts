@@ -20,8 +20,8 @@ export interface ConnectionTurns {
 }
 
 export interface ConnectionTurnsDeps {
-  /** How many writes of one shop are worth having in hand now. */
-  inHandMax: () => number;
+  /** How many writes of a shop are worth having in hand now. */
+  inHandMax: (shopId: number) => number;
   /** An idle connection is closed after so long, and one that waits for its turn is idle to Node. */
   keepAliveMs: number;
   /** Whether the connection of a request carries the requests of others as well; never by the client's word alone. */
@@ -60,7 +60,8 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
   let looking: NodeJS.Timeout | undefined;
   let isClosed = false;
 
-  const roomIn = ({ inHand, called, calledBefore }: Line) => inHandMax() - inHand - called.size - calledBefore.size;
+  const roomIn = (shopId: number, { inHand, called, calledBefore }: Line) =>
+    inHandMax(shopId) - inHand - called.size - calledBefore.size;
 
   function lineOf(shopId: number): Line {
     const line = lines.get(shopId) ?? emptyLine();
@@ -70,7 +71,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
 
   function decided(shopId: number, line: Line): void {
     line.inHand -= 1;
-    callNext(line, roomIn(line));
+    callNext(line, roomIn(shopId, line));
     forgetIdle(shopId, line);
   }
 
@@ -78,7 +79,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
     // No further request is read on a connection that is being ended (`endDraining`).
     if (isClosed || !socket.writable) return;
     const line = lineOf(shopId);
-    if (line.waiting.size > 0 || roomIn(line) < 1) {
+    if (line.waiting.size > 0 || roomIn(shopId, line) < 1) {
       socket.pause();
       // It may already wait, if its client had sent ahead; then it keeps its time, by which the line is ordered.
       if (!line.waiting.has(socket)) line.waiting.set(socket, performance.now());
@@ -111,7 +112,7 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
     for (const [shopId, line] of lines) {
       line.calledBefore = line.called;
       line.called = new Set();
-      callNext(line, roomIn(line));
+      callNext(line, roomIn(shopId, line));
       callLate(line, lateMs);
       forgetIdle(shopId, line);
     }

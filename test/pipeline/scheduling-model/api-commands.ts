@@ -115,7 +115,7 @@ function formJob(world: World, api: number, index: number, version = jobVersion)
   const ref = refs[index];
   if (ref === undefined) throw new RangeError(`no material ${String(index)}`);
   const database = api === 0 ? 'ours' : 'theirs';
-  const formed = { id: randomUUID(), ref, open: new Set<Waiter>(), formedMs: performance.now(), isHeldUp: false };
+  const formed = { id: randomUUID(), ref, open: new Set<Waiter>(), formedMs: performance.now() };
   const job: OpenJob = { ...formed, api, content: { database, version } };
   world.open.set(job.id, job);
   world.contents.set(job.id, job.content);

@@ -165,4 +165,22 @@ describe('the jobs that are combined', () => {
       expect(seen).to.be.below(bytesMax);
     });
   });
+
+  it('that are held up, and what waits behind them, are worth holding beside the others of their shop', async () => {
+    const before = combiner.inHandMax(1);
+    several(3);
+    await turn();
+    const behind = several(4);
+    await turn();
+    const [job = expect.fail('nothing was sent')] = jobs();
+    combiner.passBy(job);
+    expect(combiner.inHandMax(1) - before).to.equal(7);
+    combiner.leave(behind[0] ?? expect.fail());
+    expect(combiner.inHandMax(1) - before).to.equal(6);
+    await answer();
+    expect(combiner.inHandMax(1), 'once it has ended').to.equal(before);
+    // A look-up may tell of it after that.
+    combiner.passBy(job);
+    expect(combiner.inHandMax(1)).to.equal(before);
+  });
 });

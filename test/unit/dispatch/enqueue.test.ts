@@ -11,7 +11,7 @@ import { operationOf } from '../../support/shop/shop.js';
 function jobOf(materialId: string): FormedJob {
   const ref = { shopId: 1, materialId };
   const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
-  return { id: uuidv7(), ref, open: new Set([{ ref, operation } as Waiter]), formedMs: 0, isHeldUp: false };
+  return { id: uuidv7(), ref, open: new Set([{ ref, operation } as Waiter]), formedMs: 0 };
 }
 
 describe('an enqueue', () => {

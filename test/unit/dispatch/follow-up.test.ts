@@ -77,7 +77,7 @@ describe('the follow-up of writes that hear nothing', () => {
   function wait(leftMs = longMs, isSent = true): Waiter {
     const ref = { shopId: 1, materialId: 'VMAT-a' };
     const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
-    const job = isSent ? { id: uuidv7(), ref, open: new Set<Waiter>(), formedMs: now(), isHeldUp: false } : undefined;
+    const job = isSent ? { id: uuidv7(), ref, open: new Set<Waiter>(), formedMs: now() } : undefined;
     const times = { waitEndsMs: performance.now() + leftMs, nextLookUpMs: 0 };
     const more = { rowCount: 1, bytes: 1, graceEndsMs: undefined, resolve: () => undefined };
     const waiter: Waiter = { ref, operation, job, ...times, ...more };

@@ -107,9 +107,9 @@ const sweep = `${scheduling}
  * or taken under these tokens: the part of a token before the dot is its owner's id.
  */
 const bury = `${scheduling}
-  local gone = {}
+  local gone, anyGone = {}, false
   for _, id in ipairs(ARGV) do
-    redis.call('ZREM', KEYS[6], id)
+    if redis.call('ZREM', KEYS[6], id) == 1 then anyGone = true end
     gone[id] = true
   end
   local leased, freed = redis.call('HGETALL', KEYS[3]), {}
@@ -119,8 +119,9 @@ const bury = `${scheduling}
   if #freed > 0 then
     writeAll('HDEL', KEYS[3], freed)
     makeReady(KEYS[1], KEYS[2], KEYS[4], freed)
-    wakeOne(KEYS[5])
   end
+  -- A worker may also have been given a wake-up at the moment at which its connection ended, and taken nothing.
+  if #freed > 0 or (anyGone and redis.call('EXISTS', KEYS[2]) == 1) then wakeOne(KEYS[5]) end
   return #freed`;
 
 /** `anotherThan`: a database that live workers write to and that is not the given one; '' if there is none. */

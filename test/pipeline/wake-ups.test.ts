@@ -31,6 +31,10 @@ describe('an idle lane', () => {
     ready: async () => {
       for (const each of [ref, other]) await harness.add(each);
     },
+    'beside one that lived': async () => {
+      await harness.add(ref);
+      await run('rmBeat', 'dead', 3_000, '');
+    },
   };
 
   for (const [what, prepare, act] of [
@@ -39,6 +43,7 @@ describe('an idle lane', () => {
     ['what is given back at once', 'taken', () => run('rmGiveBack', 0, 'uncounted', queue, 'dead.token')],
     ['a sweep that finds a lease that ran out', 'taken', () => harness.runOut(queue).then(() => harness.sweep())],
     ['the burial of who held it', 'taken', () => run('rmBury', 'dead')],
+    ['the burial of who was woken and took nothing', 'beside one that lived', () => run('rmBury', 'dead')],
     ['a take that leaves others ready', 'ready', () => harness.take(1)],
   ] as const) {
     it(`is woken by ${what}, once`, async () => {

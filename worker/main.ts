@@ -80,6 +80,10 @@ const presence = await untilTakesWrites(() => createWorkerPresence(redis, () => 
 const housekeeping = startHousekeeping({ redis, presence, logger });
 shutdown.register('housekeeping', () => housekeeping.stop());
 
+// The worker goes on without the schema: what is queued waits for it, and the API refuses writes until it is there.
+// Asked before all others, so that its answer is the first to be logged.
+assertMigrated(database).catch((error: unknown) => logger.warn({ err: error }, 'The database cannot be used yet.'));
+
 const metrics = createWorkerMetrics();
 const ledgerWatch = startLedgerWatch({
   database,
@@ -121,9 +125,6 @@ shutdown.register('lanes, mirror, ledger watch and pruning', async () => {
     ...lanes.map(({ done }) => done),
   ]);
 });
-
-// The worker goes on without the schema: what is queued waits for it, and the API refuses writes until it is there.
-assertMigrated(database).catch((error: unknown) => logger.warn({ err: error }, 'The database cannot be used yet.'));
 
 shutdown.started();
 logger.info({ lanes: WORKER_LANES, ...admin }, 'working');

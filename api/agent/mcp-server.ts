@@ -44,13 +44,19 @@ export function createMcpServer(deps: McpServerDeps): McpServer {
 /** The list depends on the key's scope, which never changes, and on the release. */
 const toolsFreshMs = 300_000;
 
+/** Characters of an unknown name that are repeated. */
+const nameShownMax = 64;
+
 async function callTool(
   { services, caller, sentArguments: args = {}, answerFault }: McpServerDeps,
   name: string,
 ): Promise<CallToolResult> {
   const tool = tools.find(({ published }) => published.name === name);
   // An unknown tool is a misuse of the protocol, not a fault of a tool (MCP §Tools, "Error Handling").
-  if (tool === undefined) throw new ProtocolError(ProtocolErrorCode.InvalidParams, 'There is no tool of this name.');
+  if (tool === undefined) {
+    const message = `There is no tool ${JSON.stringify(name.slice(0, nameShownMax))}; tools/list names those there are.`;
+    throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
+  }
   const { requestId } = caller;
   if (tool.scope === 'write' && caller.scope !== 'write') return toolResult(answered(writeScopeMissing), requestId);
   try {

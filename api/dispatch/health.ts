@@ -101,7 +101,7 @@ export async function startHealth(
       return true;
     },
     askEvery,
-    logRecurring(logger, 'Postgres takes no writes of ours.', reasonWithoutStatement),
+    logRecurring(logger, 'Postgres is away, or takes no writes of ours.', reasonWithoutStatement),
   );
   // In this order: only when our database is known can Redis tell whether the workers serve another.
   await postgresQuestion.now();

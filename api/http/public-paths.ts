@@ -46,5 +46,5 @@ function readiness({ dispatch }: Services): Result<{ status: string }> {
     ...(worker || !redis ? [] : ['no worker of this database is alive']),
   ];
   if (missing.length === 0) return succeed({ status: 'ready' });
-  return fail('SERVICE_UNAVAILABLE', `Not ready: ${missing.join(', ')}.`, { retryAfterSeconds: 1 });
+  return fail('SERVICE_UNAVAILABLE', `Not ready: ${missing.join('; ')}.`, { retryAfterSeconds: 1 });
 }

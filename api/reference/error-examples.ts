@@ -38,7 +38,7 @@ export const errorExamples: Readonly<Record<ErrorCode, Omit<RequestError, 'code'
   RATE_LIMITED: {
     message: 'The shop has used up its requests for now. REST and the agent surface share one budget.',
   },
-  HEADERS_TOO_LARGE: { message: 'The headers are larger than 16 KiB.' },
+  HEADERS_TOO_LARGE: { message: 'The request line and the headers are larger than 16 KiB.' },
   INTERNAL_ERROR: {
     message: 'Something went wrong on our side. This request was not applied; quote the request id to support.',
   },

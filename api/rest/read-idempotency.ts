@@ -32,7 +32,7 @@ function queryMeaning(query: QueryParameters): string {
 
 const badKey = refuseAt(
   'Idempotency-Key',
-  'The Idempotency-Key must be 1 to 255 visible ASCII characters, bare or in double quotes.',
+  'There must be one Idempotency-Key, of 1 to 255 visible ASCII characters, bare or in double quotes.',
 );
 
 /** Bare or as the quoted string of draft-ietf-httpapi-idempotency-key-header; undefined for anything else. */

@@ -89,9 +89,9 @@ function sentenceOf({ keyword, params, message = 'is not valid' }: ErrorObject):
     case 'maxLength':
       return `Must have at most ${String(params['limit'])} characters.`;
     case 'minItems':
-      return `Must hold at least ${String(params['limit'])}.`;
+      return `Must hold at least ${String(params['limit'])} value${params['limit'] === 1 ? '' : 's'}.`;
     case 'maxItems':
-      return `Must hold at most ${String(params['limit'])}.`;
+      return `Must hold at most ${String(params['limit'])} values.`;
     case 'pattern':
       // Of what clients send, only the `idempotencyKey` of a tool has a `pattern`.
       return 'Must be 1 to 255 visible ASCII characters.';

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withDatabase } from './connect.js';
 import type { Database } from './connect.js';
 import { codeOf } from './errors.js';
+import { readServerFacts } from './server-facts.js';
 import { elsewhereProblem, newerSchemaProblem, readSchemaState } from './schema-state.js';
 
 /** Any number that no one else in the database uses. */
@@ -35,6 +36,9 @@ export async function migrateDatabase(
       // Knex looks for its table where new ones come, and would make everything once more there.
       if (elsewhere !== undefined) return { ok: false, problem: elsewhereProblem(elsewhere) };
       say(`Migrated: ${(await migrate(database, say)).join(', ')}.`);
+      // While nothing is in it, another can still be made.
+      if (!(await readServerFacts(lock)).foldsCase)
+        say('Texts are searched and sorted wrongly here: see npm run doctor.');
       return { ok: true };
     }),
   );

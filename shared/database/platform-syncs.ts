@@ -185,9 +185,12 @@ export async function findDueShops(
   return rows.map(({ id }) => id);
 }
 
-/** The mirrors of all shops for which a run was ever tried, by shop. */
+/** The mirrors of the platforms that shops have now, as far as a run was ever begun, by shop. */
 export async function listSyncs(database: Database): Promise<Map<number, PlatformSync>> {
-  const { rows } = await database.raw<{ rows: SyncRow[] }>(`SELECT ${syncColumns} FROM platform_syncs p`);
+  const { rows } = await database.raw<{ rows: SyncRow[] }>(
+    `SELECT ${syncColumns} FROM platform_syncs p
+     JOIN shops s ON s.id = p.shop_id AND s.platform_domain = p.platform_domain`,
+  );
   return new Map(rows.map((row) => [row.shop_id, toSync(row)]));
 }
 

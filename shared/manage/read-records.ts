@@ -144,7 +144,8 @@ function readHead(line: number, cells: readonly string[], knownFields: readonly 
     }
     throw new UnreadableFile(line, `The head has columns that are not known: ${unknown.join(', ')}; ${known}.`);
   }
-  if (new Set(columns).size < columns.length) throw new UnreadableFile(line, 'The head names a column twice.');
+  const twice = columns.find((name, index) => columns.indexOf(name) < index);
+  if (twice !== undefined) throw new UnreadableFile(line, `The head names the column ${twice} twice.`);
   return columns;
 }
 

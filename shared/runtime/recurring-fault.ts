@@ -7,7 +7,7 @@ export interface RecurringFault {
 }
 
 /**
- * Logs a fault as a warning, once for each reason until an attempt succeeds.
+ * Logs a fault as a warning, once for each reason until an attempt succeeds, and then that it is over.
  *
  * @param reasonOf the part of a fault that is the same each time
  */
@@ -21,7 +21,9 @@ export function logRecurring(logger: Logger, what: string, reasonOf: (error: unk
       logger.warn({ err: error }, what);
     },
     passed() {
+      if (said.size === 0) return;
       said.clear();
+      logger.info(`This is over: ${what}`);
     },
   };
 }

@@ -81,7 +81,7 @@ export function readSettings<const D extends SettingsDeclaration>(
     }
     const parsed = parse(setting, text);
     if (parsed.ok) values[name] = parsed.value;
-    else problems.push(`${name} is ${shown(setting, text)}, but ${parsed.wanted}. ${setting.description}`);
+    else problems.push(`${name} ${shown(setting, text)} ${parsed.wanted}. ${setting.description}`);
   }
   if (problems.length > 0) return { ok: false, problems };
   return { ok: true, values: Object.freeze(values) as SettingsValues<D> };
@@ -160,6 +160,6 @@ function wanted(setting: Setting): string {
 }
 
 function shown(setting: Setting, text: string): string {
-  if (setting.secret) return 'a value that is not shown here';
-  return JSON.stringify(text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text);
+  if (setting.secret) return '(its value is not shown)';
+  return `is ${JSON.stringify(text.length > shownCharactersMax ? `${text.slice(0, shownCharactersMax)}…` : text)}, but`;
 }

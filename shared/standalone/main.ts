@@ -19,7 +19,12 @@ import type { Terminal } from './terminal.js';
 const forceMs = 90_000;
 const parentEveryMs = 500;
 
-takeNoArguments('npm start', 'Runs the whole service with Postgres, Redis and demo data, for a look.', startSettings);
+takeNoArguments(
+  'npm start',
+  'Runs the whole service with Postgres, Redis and demo data, for a look. Other settings are handed on to the API and\n' +
+    'the workers (npm run api -- --help), except those that it chooses itself: HOST and ADMIN_HOST stay 127.0.0.1.',
+  startSettings,
+);
 const settings = settingsOrExit(startSettings, process.env);
 if (settings.DATABASE_URL === undefined) dropPostgresVariables(process.env);
 await start();

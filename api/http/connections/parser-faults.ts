@@ -96,7 +96,7 @@ export function answerConnect(
 function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFaultDeps): RefusalReply {
   switch (code) {
     case 'HPE_HEADER_OVERFLOW':
-      return { result: fail('HEADERS_TOO_LARGE', 'The headers are larger than 16 KiB.') };
+      return { result: fail('HEADERS_TOO_LARGE', 'The request line and the headers are larger than 16 KiB.') };
     case tooLate:
       return { result: fail('REQUEST_TIMEOUT', 'The request took too long to arrive.') };
     // If the request line is well-formed, only its method is at fault. Methods of RTSP and HTTP/2 (PLAY, PRI) are known

@@ -131,6 +131,7 @@ describe('POST /mcp: what is refused', () => {
         const refusal = await call(client, name, {}).catch((error: unknown) => error);
         expect(refusal, name).to.be.instanceOf(ProtocolError);
         expect((refusal as ProtocolError).code).to.equal(-32602);
+        expect((refusal as ProtocolError).message).to.contain(`There is no tool "${name}"`);
       }
     });
   });

@@ -69,7 +69,7 @@ describe('the other queries', () => {
     expect(readInventoryQuery(parametersOf(locations(250))).ok).to.equal(true);
     const read = readInventoryQuery(parametersOf(locations(251)));
     expect(read.ok ? undefined : read.error.details).to.deep.equal([
-      { path: 'locationIds', message: 'Must hold at most 250.' },
+      { path: 'locationIds', message: 'Must hold at most 250 values.' },
     ]);
   });
 

@@ -36,6 +36,23 @@ describe('npm run migrate', () => {
     await database.drop();
   });
 
+  it('tells of a locale by which texts are compared as bytes, while another can still be chosen', async () => {
+    const empty = await createEmptyDatabase();
+    const name = `${new URL(empty.url).pathname.slice(1)}_c`;
+    const server = connectForTest(empty.url, { poolMax: 1 });
+    await server.raw(`CREATE DATABASE ?? TEMPLATE template0 ENCODING 'UTF8' LOCALE_PROVIDER libc LOCALE 'C'`, [name]);
+    const [first, again] = [
+      await runMigrate(empty.url.replace(/[^/]+$/, name)),
+      await runMigrate(empty.url.replace(/[^/]+$/, name)),
+    ];
+    await server.raw('DROP DATABASE ??', [name]);
+    await server.destroy();
+    await empty.drop();
+    expect([first.code, again.code]).to.deep.equal([0, 0]);
+    expect(first.stdout).to.match(/\nTexts are searched and sorted wrongly here: see npm run doctor\.\n$/);
+    expect(again.stdout).to.equal('The schema is up to date.\n');
+  });
+
   it('waits for a table that is in use, as by pg_dump, and nobody waits behind it for as long', async () => {
     const testDatabase = await createTestDatabase();
     const database = connectForTest(testDatabase.url, { poolMax: 2 });

@@ -207,7 +207,7 @@ describe('npm run manage -- materials import', () => {
 
   const unreadable: [string, string, string | Buffer, RegExp][] = [
     ['a misspelt column', 'a.csv', 'productName,vendors\nWax,x\n', /^Line 1 .*not known: vendors;/],
-    ['a column named twice', 'a.csv', 'productName,sku,sku\nWax,1,2\n', /^Line 1 .*names a column twice/],
+    ['a column named twice', 'a.csv', 'productName,sku,sku\nWax,1,2\n', /^Line 1 .*names the column sku twice/],
     [
       'a quote that is not closed',
       'a.csv',

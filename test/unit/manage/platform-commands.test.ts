@@ -90,6 +90,8 @@ describe('npm run manage -- platform sync', () => {
       isRunning: false,
       problem: null,
     });
+    await connectPlatform(postgres.database, shopId, 'https://else.myshopify.com', standInAccessToken);
+    expect(await listed(shopId), 'of another platform, which was never tried').to.equal(null);
   });
 
   it('killed with −9 half way, it goes on there when run again: complete, nothing twice, nothing asked twice', async () => {

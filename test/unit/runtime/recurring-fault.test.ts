@@ -8,7 +8,7 @@ describe('a fault that comes again and again', () => {
   const reasonOf = (error: unknown) => (error as Error).message.split(' at ')[0] ?? '';
   const said = () => lines.splice(0).map(({ err }) => err.message);
 
-  it('is logged once for each reason, whatever comes between, and anew once it was over', () => {
+  it('is logged once for each reason, whatever comes between, and anew once it was over, which is logged as well', () => {
     const attempt = logRecurring(pino({}, { write }), 'It does not work.', reasonOf);
     attempt.passed();
     expect(said()).to.deep.equal([]);
@@ -16,6 +16,8 @@ describe('a fault that comes again and again', () => {
     expect(lines[0]?.msg).to.equal('It does not work.');
     expect(said()).to.deep.equal(['full at 1', 'away']);
     attempt.passed();
+    attempt.passed();
+    expect(lines.splice(0).map(({ msg }) => msg)).to.deep.equal(['This is over: It does not work.']);
     attempt.failed(new Error('full at 3'));
     expect(said()).to.deep.equal(['full at 3']);
   });

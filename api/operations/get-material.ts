@@ -32,7 +32,10 @@ export async function getMaterial(
     const versioned = await findVersionedMaterial(database, shop.id, variantId);
     if (versioned === undefined || !includeConnections) return versioned;
     const connections = await findConnections(database, shop.id, variantId);
-    return { material: { ...versioned.material, connections }, version: versioned.version };
+    const { billOfMaterials, subAssemblies } = connections;
+    // Counted anew, since a bill may have come between the two statements.
+    const usage = { billOfMaterials: billOfMaterials.length, subAssemblies: subAssemblies.length };
+    return { material: { ...versioned.material, usage, connections }, version: versioned.version };
   });
   if (!found.ok) return found;
   return found.data === undefined ? materialNotFound : succeed(found.data);

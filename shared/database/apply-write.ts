@@ -160,7 +160,8 @@ const writeState = `
 
 const recordWithoutMaterial = `
   ${recordFrom(unnestFrom(2)(recordColumns))}
-  ON CONFLICT (op_id) DO NOTHING`;
+  ON CONFLICT (op_id) DO NOTHING
+  RETURNING op_id`;
 
 function recordFrom(records: string): string {
   return `
@@ -213,6 +214,16 @@ function stateArrays({ levels, totals, entries, records, atMs }: ApplyWrites): s
 /** So that two transactions that record the same operations do not deadlock. */
 function sorted(records: OperationRecord[]): OperationRecord[] {
   return records.toSorted((one, other) => (one.operation.id < other.operation.id ? -1 : 1));
+}
+
+/** Of the operations whose material does not exist, those that nobody had recorded before. */
+export function readRecordedWithoutMaterial(
+  { recordsWithoutMaterial }: ApplyWrites,
+  answers: QueryResult[],
+): OperationRecord[] {
+  if (recordsWithoutMaterial.length === 0) return [];
+  const inserted = new Set((answers.at(-2)?.rows as { op_id: string }[]).map(({ op_id: id }) => id));
+  return recordsWithoutMaterial.filter(({ operation }) => inserted.has(operation.id));
 }
 
 /** What is on record for the operations whose material does not exist: their own outcome, or an earlier one. */

@@ -1,7 +1,7 @@
 import { confirmAbsence } from '../database/absence.js';
 import { openingQueries, readSnapshot } from '../database/apply-read.js';
 import type { ApplyQuestion } from '../database/apply-read.js';
-import { readOutcomesWithoutMaterial, writingQueries } from '../database/apply-write.js';
+import { readOutcomesWithoutMaterial, readRecordedWithoutMaterial, writingQueries } from '../database/apply-write.js';
 import type { OperationRecord } from '../database/apply-write.js';
 import type { Database } from '../database/connect.js';
 import { pipelinedTransaction } from '../database/pipelined-transaction.js';
@@ -18,10 +18,7 @@ export interface ApplyReport {
    * them; they have to be tried again.
    */
   leftOut: MaterialRef[];
-  /**
-   * The operations that this transaction recorded, without those that it found on record. Those without a material are
-   * all among them, since it does not learn whether another was first.
-   */
+  /** The operations that this transaction recorded, without those that were on record. */
   records: OperationRecord[];
   /** Booked rows that stopped at zero. */
   clampedRows: number;
@@ -67,17 +64,12 @@ export async function applyOperations(
         return {
           outcomes: new Map([...outcomes, ...withoutMaterial]),
           leftOut,
-          records: [...writes.records, ...withOutcomes(writes.recordsWithoutMaterial, withoutMaterial)],
+          records: [...writes.records, ...readRecordedWithoutMaterial(writes, written)],
           clampedRows: writes.entries.reduce((count, { applied }) => count + (applied.clamped ? 1 : 0), 0),
         };
       },
     };
   });
-}
-
-/** Operations without a material could not be locked: whoever recorded one first decided its outcome. */
-function withOutcomes(records: OperationRecord[], outcomes: ApplyReport['outcomes']): OperationRecord[] {
-  return records.map((record) => ({ ...record, outcome: outcomes.get(record.operation.id) ?? record.outcome }));
 }
 
 /** What has to be read to decide these operations; every level once, however many rows name it. */

@@ -67,6 +67,15 @@ describe('twins of a key in two workers, while an import creates their material'
     expect(await totalOf(postgres.database, shop, materialId)).to.equal(3);
   });
 
+  it('of which none creates it: the same operation in both is recorded once, and reported by one of them', async () => {
+    const operation = twin();
+    const reported: number[] = [];
+    const applyOnce = async (database: Database) =>
+      reported.push((await applyOperations(database, groupsOf(operation), now())).records.length);
+    await applyOnce(racingDatabase(postgres.database, () => applyOnce(postgres.database).then(() => undefined)));
+    expect(reported).to.deep.equal([1, 0]);
+  });
+
   it('get one answer where it would commit before the one that found none', async () => {
     const [first, second] = [twin(), twin()];
     const isWaiting = async () => {

@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withDatabase } from './connect.js';
 import type { Database } from './connect.js';
 import { codeOf } from './errors.js';
-import { readServerFacts } from './server-facts.js';
 import { elsewhereProblem, newerSchemaProblem, readSchemaState } from './schema-state.js';
+import { readServerFacts } from './server-facts.js';
 
 /** Any number that no one else in the database uses. */
 const lockNumber = 7_261_977;
@@ -37,8 +37,8 @@ export async function migrateDatabase(
       if (elsewhere !== undefined) return { ok: false, problem: elsewhereProblem(elsewhere) };
       say(`Migrated: ${(await migrate(database, say)).join(', ')}.`);
       // While nothing is in it, another can still be made.
-      if (!(await readServerFacts(lock)).foldsCase)
-        say('Texts are searched and sorted wrongly here: see npm run doctor.');
+      const { foldsCase } = await readServerFacts(lock);
+      if (!foldsCase) say('Texts are searched and sorted wrongly here: see npm run doctor.');
       return { ok: true };
     }),
   );

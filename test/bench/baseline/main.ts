@@ -9,6 +9,7 @@ import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-
 import { connectLimiterRedis, untilReady } from '../../../shared/redis/connections.js';
 import { tuneHeap } from '../../../shared/runtime/heap.js';
 import { createLogger } from '../../../shared/runtime/logger.js';
+import { afterRunning } from '../../../shared/runtime/running-wait.js';
 import { settingsOrExit } from '../../../shared/runtime/settings.js';
 import type { BaselineName } from '../designs.js';
 import { poolDefault } from '../designs.js';
@@ -86,7 +87,7 @@ const server = createServer({
     ready: () => ({ postgres: true, redis: true, worker: true }),
   },
   limiterRedis,
-  platform: createShopifyPlatform({ allowLoopback: false, report: () => undefined }),
+  platform: createShopifyPlatform({ allowLoopback: false, afterRunning, report: () => undefined }),
   tokenCipher: undefined,
 });
 const port = await server.listen(0, '127.0.0.1');

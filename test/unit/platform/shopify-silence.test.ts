@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { PlatformEvent } from '../../../shared/platform/commerce-platform.js';
 import { postGraphql } from '../../../shared/platform/shopify/post-graphql.js';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
-import { tickMs } from '../../../shared/runtime/running-wait.js';
+import { afterRunning, tickMs } from '../../../shared/runtime/running-wait.js';
 import { standStill } from '../../support/processes/stand-still.js';
 import { until } from '../../support/time/until.js';
 import { createFakeClock, levelsReply, shop } from './fixtures.js';
@@ -30,7 +30,8 @@ describe('a platform that is there but does not answer', () => {
     const domain = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const failed: string[] = [];
     const report = (event: PlatformEvent) => failed.push(event.kind === 'attempt-failed' ? event.error : event.kind);
-    const platform = createShopifyPlatform({ allowLoopback: true, clock: createFakeClock(), limits, report });
+    const clock = createFakeClock();
+    const platform = createShopifyPlatform({ allowLoopback: true, afterRunning, clock, limits, report });
     return { answer: await platform.readLevels({ ...shop, domain }, '42'), failed };
   }
 
@@ -115,7 +116,8 @@ describe('an attempt that is over', () => {
       },
     });
     const { signal } = new AbortController();
-    const asked = { accessToken: 'token-of-the-shop', document: 'query', variables: {}, bodyBytesMax: 1_000 };
+    const query = { accessToken: 'token-of-the-shop', document: 'query', variables: {} };
+    const asked = { ...query, bodyBytesMax: 1_000, afterRunning };
     const attempt = postGraphql({ ...asked, endpoint: 'http://127.0.0.1:1/', timeoutMs: 60_000, signal });
     expect([running.size, getEventListeners(signal, 'abort').length]).to.deep.equal([1, 1]);
     expect(await attempt).to.include({ ok: false, error: 'unavailable' });

@@ -1,7 +1,7 @@
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 import { parseMoment } from './moment.js';
-import { isCleanText, isHttpUrl } from './text-rules.js';
+import { isCleanText, isHttpUrl, isTooLongForAddress } from './text-rules.js';
 
 /**
  * Tells all faults of what a client sent. With `ownProperties` a required `toString` is not found on Object.prototype.
@@ -30,7 +30,8 @@ function createAjv(options: { allErrors: boolean; validateSchema: boolean }): Aj
   // ajv-formats is CommonJS: under nodenext its default export is the module, and the plugin is its `default`.
   addFormats.default(made);
   made.addFormat('text', { type: 'string', validate: isCleanText });
-  made.addFormat('http-url', { type: 'string', validate: isHttpUrl });
+  // What is too long has that fault and no other.
+  made.addFormat('http-url', { type: 'string', validate: (text) => isTooLongForAddress(text) || isHttpUrl(text) });
   made.addFormat('moment', { type: 'string', validate: (text) => parseMoment(text) !== undefined });
   return made;
 }

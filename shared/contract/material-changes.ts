@@ -1,5 +1,6 @@
 import type { FromSchema } from 'json-schema-to-ts';
 import { inputMaxUnits } from '../domain/quantity.js';
+import { addressCharactersMax } from './text-rules.js';
 
 /**
  * The body of a field update: any subset of the thirteen editable fields, as JSON Merge Patch (contract §2 "Editable
@@ -29,7 +30,12 @@ export const materialChangesSchema = {
     },
     vendor: { type: ['string', 'null'], maxLength: 255, format: 'text' },
     specifications: { type: ['string', 'null'], maxLength: 10_000, format: 'text' },
-    imageUrl: { type: ['string', 'null'], maxLength: 2_048, format: 'http-url', description: 'As a browser takes it.' },
+    imageUrl: {
+      type: ['string', 'null'],
+      maxLength: addressCharactersMax,
+      format: 'http-url',
+      description: 'As a browser takes it.',
+    },
     isNonEssentialMaterial: { type: 'boolean' },
     weightValue: {
       type: ['number', 'null'],

@@ -25,6 +25,8 @@ const refused: { field: string; value: unknown; message: string }[] = [
   { field: 'imageUrl', value: 'https://a b', message: 'Must be an http or https address without blanks.' },
   { field: 'imageUrl', value: 'https://a/\0', message: 'Must be an http or https address without blanks.' },
   { field: 'imageUrl', value: 'https://a/\ud800', message: 'Must be an http or https address without blanks.' },
+  { field: 'imageUrl', value: `https://a/${'x'.repeat(2_039)}`, message: 'Must have at most 2048 characters.' },
+  { field: 'imageUrl', value: `https://${'é'.repeat(5_000)}`, message: 'Must have at most 2048 characters.' },
   { field: 'isNonEssentialMaterial', value: 'true', message: 'Must be true or false.' },
   { field: 'isNonEssentialMaterial', value: null, message: 'Must be true or false.' },
   { field: 'weightValue', value: -0.5, message: 'Must be at least 0.' },
@@ -38,6 +40,25 @@ describe('the changes of a field update', () => {
       expect(read.ok ? undefined : read.error.details).to.deep.equal([{ path: `/${field}`, message }]);
     });
   }
+
+  it('does not parse an address that is too long, which takes time by the square of its length', () => {
+    const canParse = URL.canParse.bind(URL);
+    let parsed = 0;
+    URL.canParse = (...given) => {
+      parsed += 1;
+      return canParse(...given);
+    };
+    try {
+      expect(readMaterialChanges({ imageUrl: `https://${'😀'.repeat(2_040)}` }).ok, 'as long as it may be').to.equal(
+        true,
+      );
+      expect(parsed).to.equal(1);
+      readMaterialChanges({ imageUrl: `http://a${'\u0301\u0323'.repeat(500_000)}` });
+      expect(parsed).to.equal(1);
+    } finally {
+      URL.canParse = canParse;
+    }
+  });
 
   it('refuses what is no object', () => {
     for (const body of [[1], null, 'x', 3]) {

@@ -25,6 +25,11 @@ export async function migrateDatabase(
 ): Promise<{ ok: true } | { ok: false; problem: string }> {
   return withDatabase({ url, poolMax: 2, applicationName: 'raw-materials-migrate' }, (database) =>
     database.transaction(async (lock) => {
+      // It is idle while the migrations run, or wait for a table, and would lose the lock.
+      await lock.raw(
+        `SELECT set_config(name, '0', true) FROM pg_settings
+         WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')`,
+      );
       await lock.raw('SELECT pg_advisory_xact_lock(?)', [lockNumber]);
       const state = await readSchemaState(lock);
       const { pending, unknown, elsewhere } = state;

@@ -23,7 +23,7 @@ export function wholeNumber(minimum: number, maximum = integerMax): OptionParser
 
 /** A decimal as people write it; whether it fits the field is for the contract's schema to say. */
 export function decimal(text: string): number {
-  if (/^-?(\d+\.?\d*|\.\d+)$/.test(text)) return Number(text);
+  if (/^-?(\d+(\.\d*)?|\.\d+)$/.test(text)) return Number(text);
   throw new InvalidArgumentError('Must be a decimal number, as 12.5.');
 }
 

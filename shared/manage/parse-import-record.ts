@@ -125,10 +125,15 @@ function levelPairs(given: unknown): [string, unknown][] | undefined {
       return undefined;
     }
   }
-  // The last colon divides, since a location's id may hold one.
-  const pairs = given.split(';').map((part) => /^\s*(.+):(.*)$/s.exec(part));
-  if (pairs.some((pair) => pair === null)) return undefined;
-  return pairs.flatMap((pair) => (pair === null ? [] : [[pair[1] ?? '', toNumber(pair[2] ?? '')]]));
+  const pairs: [string, unknown][] = [];
+  for (const part of given.split(';')) {
+    // The last colon divides, since a location's id may hold one.
+    const colon = part.lastIndexOf(':');
+    const locationId = part.slice(0, Math.max(colon, 0)).trimStart();
+    if (locationId === '') return undefined;
+    pairs.push([locationId, toNumber(part.slice(colon + 1))]);
+  }
+  return pairs;
 }
 
 const numberFields = new Set(['unitCost', 'unitPrice', 'inventoryQuantity', 'weightValue']);
@@ -145,9 +150,9 @@ function typed(cells: Record<string, unknown>): Record<string, unknown> {
   return values;
 }
 
-/** A decimal, with an exponent where a spreadsheet writes one. */
+/** A decimal, with an exponent where a spreadsheet writes one. No two parts of the pattern take the same digits. */
 function toNumber(text: string): number | undefined {
-  return /^\s*-?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?\s*$/i.test(text) ? Number(text) : undefined;
+  return /^-?(\d+(\.\d*)?|\.\d+)(e[+-]?\d+)?$/i.test(text.trim()) ? Number(text) : undefined;
 }
 
 function toBoolean(text: string): boolean | undefined {

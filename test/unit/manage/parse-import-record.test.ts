@@ -1,0 +1,53 @@
+import { expect } from 'chai';
+import { parseImportRecord } from '../../../shared/manage/parse-import-record.js';
+
+const shop = { locationIds: new Set(['a:b', '70001']), defaultLocationId: null };
+const long = 1_000_000;
+
+describe('a line of an import', () => {
+  const faultsOf = (cells: Record<string, string>) => {
+    const read = parseImportRecord({ productName: 'Wax', ...cells }, 'csv', shop);
+    return read.ok ? [] : read.faults;
+  };
+  const levelsOf = (levels: string) => {
+    const read = parseImportRecord({ productName: 'Wax', levels }, 'csv', shop);
+    return read.ok ? read.record.stock.levels.map(({ locationId, quantity }) => [locationId, quantity]) : read.faults;
+  };
+
+  it('has its levels as location:quantity, with blanks around, and the last colon dividing', () => {
+    expect(levelsOf(' 70001: 1.5 ;a:b:2e0')).to.deep.equal([
+      ['70001', 1_500_000],
+      ['a:b', 2_000_000],
+    ]);
+    for (const levels of ['70001', ':1', ' :1', '', '70001:1;']) {
+      expect(levelsOf(levels), levels).to.deep.equal([
+        'levels: Must be location:quantity;location:quantity, or a JSON object of these.',
+      ]);
+    }
+    for (const levels of ['70001:', '70001:x', '70001:1 2', '70001:-1'])
+      expect(levelsOf(levels), levels).to.deep.equal([
+        'levels: The quantity at 70001 must be a number from 0 to 1000000000.',
+      ]);
+  });
+
+  it('has numbers with an exponent, without digits on one side of the point, and with blanks around', () => {
+    for (const unitCost of ['1', '-0', '1.', '.5', '1e3', '1.5E-2', ' 5 ', '\t5']) {
+      expect(faultsOf({ unitCost }), unitCost).to.deep.equal([]);
+    }
+    for (const unitCost of ['.', 'e3', '1e', '1 2', '0x10', 'Infinity', '1,5', '--1']) {
+      expect(faultsOf({ unitCost }), unitCost).to.deep.equal(['unitCost: Must be a decimal number, as 12.5.']);
+    }
+  });
+
+  // Where two parts of a pattern can take the same characters, each of these takes hours.
+  for (const [what, cells] of Object.entries({
+    'a number that is none at its end': { unitCost: `${'1'.repeat(long)}x` },
+    'a number with blanks before what is none': { unitCost: `1${' '.repeat(long)}x` },
+    'levels of blanks': { levels: ' '.repeat(long) },
+    'a quantity that is none at its end': { levels: `70001:${'1'.repeat(long)}x` },
+  })) {
+    it(`of a megabyte is refused at once: ${what}`, () => {
+      expect(faultsOf(cells)).to.have.length(1);
+    });
+  }
+});

@@ -2,7 +2,6 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import { expireKey, insertKey, listKeys, lockKey, revokeKey } from '../database/api-keys.js';
 import type { KeyScope, ListedKey } from '../database/api-keys.js';
-import { decidedTransaction } from '../database/decided-transaction.js';
 import { mintKey } from '../keys/api-key-format.js';
 import { failed } from '../runtime/outcome.js';
 import type { Failed, Outcome } from '../runtime/outcome.js';
@@ -63,13 +62,13 @@ export function addKeyCommands(program: Command, run: RunCommand): void {
     .action((keyId: string, options: ShopOption) => run(options, (context) => revoke(context, keyId, options)));
 }
 
-async function issue({ database }: CommandContext, options: IssueOptions): Promise<Outcome<Answer>> {
+async function issue({ database, change }: CommandContext, options: IssueOptions): Promise<Outcome<Answer>> {
   const { shop: shopId, label, scope, expires = null } = options;
   const shop = await requireShop(database, shopId);
   if (!shop.ok) return shop;
   const { key, id, secretHash } = mintKey();
   const made = { id, label, scope, secretHash, expiresAt: expires };
-  const stored = await decidedTransaction(database, (transaction) => insertKey(transaction, shopId, made));
+  const stored = await change((transaction) => insertKey(transaction, shopId, made));
   return {
     ok: true,
     value: { data: { key, ...stored }, text: describeNew(key, stored), unread: unreadKey(shopId, id) },
@@ -85,11 +84,11 @@ async function list({ database }: CommandContext, { shop: shopId }: ShopOption):
 }
 
 /** The new key has the label and scope of the old. Refused if nothing would be gained, or an expiry silently lost. */
-async function rotate({ database }: CommandContext, keyId: string, options: RotateOptions): Promise<Outcome<Answer>> {
+async function rotate({ change }: CommandContext, keyId: string, options: RotateOptions): Promise<Outcome<Answer>> {
   const { shop: shopId, overlap, expires } = options;
   const wanted = expires instanceof Date ? expires : null;
   const now = new Date();
-  return decidedTransaction(database, async (transaction) => {
+  return change(async (transaction) => {
     const old = await lockKey(transaction, shopId, keyId);
     if (old === undefined) return noKey(shopId);
     const { label, scope, expiresAt, revokedAt } = old;

@@ -1,6 +1,5 @@
 import type { Command } from 'commander';
 import { addLocation, listLocations } from '../database/locations.js';
-import { decidedTransaction } from '../database/decided-transaction.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { formatTable } from './format-table.js';
@@ -26,10 +25,13 @@ export function addLocationCommands(program: Command, run: RunCommand): void {
   );
 }
 
-async function add({ database }: CommandContext, { shop: shopId, id, name }: AddOptions): Promise<Outcome<Answer>> {
+async function add(
+  { database, change }: CommandContext,
+  { shop: shopId, id, name }: AddOptions,
+): Promise<Outcome<Answer>> {
   const shop = await requireShop(database, shopId);
   if (!shop.ok) return shop;
-  const isAdded = await decidedTransaction(database, (transaction) => addLocation(transaction, shopId, { id, name }));
+  const isAdded = await change((transaction) => addLocation(transaction, shopId, { id, name }));
   if (!isAdded) {
     return failed(`Shop ${shopId} has a location ${id} already; nothing was changed.`);
   }

@@ -3,8 +3,6 @@ import type { Command } from 'commander';
 import { v4 as uuidv4 } from 'uuid';
 import { listQuerySchema } from '../contract/list-query.js';
 import { readMaterialChanges } from '../contract/read-material-changes.js';
-import type { Database } from '../database/connect.js';
-import { decidedTransaction } from '../database/decided-transaction.js';
 import {
   facetsOfVendors,
   insertMaterialsWithStock,
@@ -110,17 +108,18 @@ function readGiven(options: CreateOptions, command: Command): GivenMaterial {
 }
 
 async function create(
-  { database }: CommandContext,
+  context: CommandContext,
   shopId: number,
   { fields, stock }: GivenMaterial,
 ): Promise<Outcome<Answer>> {
+  const { database } = context;
   const shop = await requireShop(database, shopId);
   if (!shop.ok) return shop;
   const locationIds = new Set((await listLocations(database, shopId)).map(({ id }) => id));
   const unknown = stock.levels.find(({ locationId }) => !locationIds.has(locationId));
   if (unknown !== undefined)
     return failed(`--level: the shop has no location ${unknown.locationId}. Add it first: locations add.`);
-  const id = await add(database, shopId, fields, stock);
+  const id = await add(context, shopId, fields, stock);
   const material = await findMaterial(database, shopId, id);
   if (material === undefined) throw new Error(`${id} was created and is not there`);
   const unread = `${id} was created; only this could not be shown.`;
@@ -128,12 +127,17 @@ async function create(
 }
 
 /** Material and stock in one statement, so that no material is left without the stock it was created with. */
-async function add(database: Database, shopId: number, fields: NewMaterialFields, stock: OpenedStock): Promise<string> {
+async function add(
+  { database, change }: CommandContext,
+  shopId: number,
+  fields: NewMaterialFields,
+  stock: OpenedStock,
+): Promise<string> {
   const id = virtualMaterialId(uuidv4());
   const [facetId] = await facetsOfVendors(database, shopId, [fields.vendor ?? null]);
   if (facetId === undefined) throw new Error('a vendor without a facet');
   const parameters = insertParameters(shopId, 'cli', [{ material: { id, fields, ...stock }, facetId }]);
-  await decidedTransaction(database, (transaction) => insertMaterialsWithStock(transaction, parameters));
+  await change((transaction) => insertMaterialsWithStock(transaction, parameters));
   return id;
 }
 

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
-import { OpenCommit } from '../database/decided-transaction.js';
+import { decidedTransaction, OpenCommit } from '../database/decided-transaction.js';
 import { isInfrastructureError, outageSentence } from '../database/errors.js';
 import { isMissingSchema } from '../database/schema-state.js';
 import { exitCodes } from '../runtime/exit-codes.js';
@@ -31,6 +31,11 @@ export type CommandOutcome = { ok: true; value: Answer } | Refused;
 
 export interface CommandContext {
   database: Database;
+  /**
+   * Makes a change in a transaction (`decidedTransaction`). A signal to end that comes during its COMMIT ends the
+   * command with the word that the change may be done; one that comes before leaves everything as it was.
+   */
+  change: <T>(work: (transaction: Database) => Promise<T>) => Promise<T>;
   platformTokenKey: string | undefined;
   /** The variable PLATFORM_TOKEN: a token on the command line would show in `ps`. */
   platformToken: string | undefined;
@@ -96,24 +101,18 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
     if (!instance.ok) return refuse(instance, exitCodes.config);
     const { databaseUrl: url, platformTokenKey } = instance.value;
     const database = connectDatabase({ url, poolMax, applicationName: 'raw-materials-manage' });
+    const signals = signalsOf(deps.process, json === true);
     try {
       const outcome = await work({
         database,
+        change: (changing) => changeOf(database, signals, changing),
         platformTokenKey,
         platformToken: deps.platformToken,
         allowLoopback: deps.allowLoopback,
         readStdin: () => readAll(stdin),
         progress: (line) => stderr.write(`${line}\n`),
         terminal: stderr.isTTY === true ? stderr : undefined,
-        holdSignals: (hear) => {
-          // They stay: npm passes on what the terminal has sent already.
-          for (const name of endSignals) deps.process.on(name, () => hear(name));
-        },
-        endBy: (name, problem) => {
-          stderr.write(`${problem}\n`);
-          if (json === true) stdout.write(problemDocument(problem));
-          deps.process.exit(128 + constants.signals[name]);
-        },
+        ...signals,
       });
       if (!outcome.ok) return await refuse(outcome, exitCodes.failed);
       const { data, text, exitCode = 0, unread } = outcome.value;
@@ -128,6 +127,44 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
     }
   };
 }
+
+type Signals = Pick<CommandContext, 'holdSignals' | 'endBy'>;
+
+function signalsOf(process: CommandProcess, json: boolean): Signals {
+  return {
+    holdSignals: (hear) => {
+      // They stay: npm passes on what the terminal has sent already.
+      for (const name of endSignals) process.on(name, () => hear(name));
+    },
+    endBy: (name, problem) => {
+      process.stderr.write(`${problem}\n`);
+      if (json) process.stdout.write(problemDocument(problem));
+      process.exit(128 + constants.signals[name]);
+    },
+  };
+}
+
+async function changeOf<T>(
+  database: Database,
+  { holdSignals, endBy }: Signals,
+  work: (transaction: Database) => Promise<T>,
+): Promise<T> {
+  let isCommitting = false;
+  const onCommit = () => {
+    isCommitting = true;
+    // Once it is known what became of the change, the command is about to say so.
+    holdSignals((name) => {
+      if (isCommitting) endBy(name, `${name} came while the change was being committed: ${maybeDone}`);
+    });
+  };
+  try {
+    return await decidedTransaction(database, work, { onCommit });
+  } finally {
+    isCommitting = false;
+  }
+}
+
+const maybeDone = 'it may be done. Look before you do it again.';
 
 /** Whether it could not be written. */
 function writeTo(stream: NodeJS.WritableStream, text: string): Promise<boolean> {
@@ -157,7 +194,7 @@ function cannotBeAsked(error: unknown): boolean {
 function sentenceOf(error: unknown): string {
   if (isInfrastructureError(error)) return outageSentence(error);
   if (error instanceof OpenCommit) {
-    return 'The database went away while the change was being committed: it may be done. Look before you do it again.';
+    return `The database went away while the change was being committed: ${maybeDone}`;
   }
   if (isMissingSchema(error)) return 'The database does not have the schema of this version. Run: npm run migrate';
   throw error;

@@ -1,6 +1,5 @@
 import { Option } from 'commander';
 import type { Command } from 'commander';
-import { decidedTransaction } from '../database/decided-transaction.js';
 import { listSyncs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
 import { createShop, listShops, updateShop } from '../database/shops.js';
@@ -84,7 +83,7 @@ async function create(context: CommandContext, options: ShopOptions & { name: st
   if (!platform.ok) return platform;
   const { name, plan = 'enhanced', allowNegative = false, rateLimit } = options;
   // One transaction, since the token is sealed for the id that is drawn in it.
-  return decidedTransaction(context.database, async (transaction) => {
+  return context.change(async (transaction) => {
     const limit = rateLimit === undefined || rateLimit === false ? {} : { rateLimitPoints: rateLimit };
     const shop = await createShop(transaction, { name, plan, allowNegativeInventory: allowNegative, ...limit });
     if (platform.value === undefined) return answer(shop, 'created');
@@ -127,7 +126,7 @@ async function set(context: CommandContext, shopId: number, options: ShopOptions
     defaultLocationId: defaultLocation === false ? null : defaultLocation,
     platform,
   };
-  const updated = await decidedTransaction(context.database, (transaction) => updateShop(transaction, shopId, changes));
+  const updated = await context.change((transaction) => updateShop(transaction, shopId, changes));
   if (updated.ok) return answer(updated.shop, 'changed');
   if (updated.error === 'unknown-shop') return noShop(shopId);
   return failed(`The shop has no location ${String(defaultLocation)}. Add it first: locations add.`);

@@ -13,8 +13,8 @@ const heldByKernelMax = 511;
 /**
  * `http.Server.close` would close idle connections at once, and so reset a request that is on its way on one of them
  * (T14: no resets). So only the port is closed; a request that still comes is answered with `Connection: close`, and
- * what stays idle is closed after `lingerMs`. A request that has not arrived whole after `arrivalMs` is cut off, since
- * it could no longer be answered before the stop is forced.
+ * what stays idle for `lingerMs`, or up to twice as long behind an answer, is closed. A request that has not arrived
+ * whole after `arrivalMs` is cut off, since it could no longer be answered before the stop is forced.
  */
 export async function closeLingering(
   server: HttpServer,
@@ -26,8 +26,12 @@ export async function closeLingering(
   const closed = new Promise((resolve) => {
     NetServer.prototype.close.call(server, resolve);
   });
+  let busyBefore = busyAmong(connections);
   const closeIdle = () => {
-    server.closeIdleConnections();
+    const busy = busyAmong(connections);
+    // To Node a connection is idle once its answer has ended, though most of that may be in our own buffers.
+    sparing([...busy, ...busyBefore], () => server.closeIdleConnections());
+    busyBefore = busy;
     // Node does not count a connection that has never sent a byte as idle.
     for (const socket of connections.keys()) if (socket.bytesRead === 0) socket.destroy();
   };
@@ -35,14 +39,25 @@ export async function closeLingering(
     for (const [socket, open] of connections) if (!open.some(({ req }) => req.complete)) socket.destroy();
   };
   // A process that had no CPU for so long runs its timers first, and only then reads what has arrived.
-  const lingered = setTimeout(() => setImmediate(closeIdle), lingerMs);
+  const lingered = setInterval(() => setImmediate(closeIdle), lingerMs);
   const tooLate = setTimeout(
     () => setImmediate(cutOffLate),
     Math.max(lingerMs, startedMs + arrivalMs - performance.now()),
   );
   await closed;
-  clearTimeout(lingered);
+  clearInterval(lingered);
   clearTimeout(tooLate);
+}
+
+function busyAmong(connections: OpenConnections): Socket[] {
+  return [...connections].flatMap(([socket, open]) => (open.length > 0 ? [socket] : []));
+}
+
+/** Does something in which these sockets cannot be destroyed. */
+function sparing(sockets: readonly Socket[], act: () => void): void {
+  for (const socket of sockets) Object.defineProperty(socket, 'destroy', { value: () => socket, configurable: true });
+  act();
+  for (const socket of sockets) Reflect.deleteProperty(socket, 'destroy');
 }
 
 /**

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
@@ -230,6 +230,29 @@ describe('the server of the API, while it closes', () => {
     await begun(sockets.length);
     for (const answer of answers) answer.end('{}');
     for (const text of await Promise.all(closed)) expect(text).to.match(/\{\}$/);
+    await closing;
+  });
+
+  it('goes on with an answer that has ended, and of which a client has yet to take the most', async () => {
+    const lingerMs = 50;
+    await listen(lingerMs);
+    const bytes = 32 * 1_048_576;
+    const socket = connect({ port, host: '127.0.0.1' });
+    sockets.push(socket);
+    socket.write(read);
+    await begun(1);
+    const answer = answers[0] ?? expect.fail();
+    // Its head goes before the close, so it does not say that it is the last.
+    answer.writeHead(200, { 'Content-Length': bytes }).end(Buffer.alloc(bytes));
+    const closing = server.close();
+    let isClosed = false;
+    void closing.then(() => (isClosed = true));
+    await delay(5 * lingerMs);
+    expect([answer.closed, isClosed], 'while nothing is read of it').to.deep.equal([false, false]);
+    let taken = 0;
+    socket.on('data', (chunk: Buffer) => (taken += chunk.length));
+    await once(socket, 'close');
+    expect(taken).to.be.greaterThan(bytes);
     await closing;
   });
 

@@ -31,13 +31,28 @@ export interface ConnectionTurnsDeps {
 /** Nobody waits longer for a turn; then admission accepts or refuses the request. */
 export const turnMsMax = 1_000;
 
+/**
+ * A request that has been arriving for longer than this is not in hand until it has arrived: it cannot start, and 32
+ * slow uploads left the other connections of their shop one request a second.
+ */
+export const arrivingMsMax = 100;
+
 /** Free turns are given away with each answer, and also this often: a connection that got one may send nothing. */
 const lookEveryMs = 5;
 
+/** A request that was in hand before it had arrived whole. */
+interface Arriving {
+  req: IncomingMessage;
+  sinceMs: number;
+  isInHand: boolean;
+}
+
 /** The connections of one shop. */
 interface Line {
-  /** Requests that have arrived and whose answer is not known. */
+  /** Requests whose answer is not known, without those that arrive slowly. */
   inHand: number;
+  /** Those in hand that have not arrived whole, the first to come first. */
+  arriving: Set<Arriving>;
   /** In the order of arrival, each with the time since when it waits. */
   waiting: Map<Socket, number>;
   /**
@@ -69,8 +84,8 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
     return line;
   }
 
-  function decided(shopId: number, line: Line): void {
-    line.inHand -= 1;
+  function decided(shopId: number): void {
+    const line = lineOf(shopId);
     callNext(line, roomIn(shopId, line));
     forgetIdle(shopId, line);
   }
@@ -90,16 +105,17 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
 
   async function takeTurn(ctx: AppContext, next: () => Promise<unknown>): Promise<void> {
     const { shop } = callerOf(ctx);
-    const { socket } = ctx.req;
-    const line = lineOf(shop.id);
-    arrived(line, socket);
+    const { req } = ctx;
+    const { socket } = req;
+    const end = takeInHand(() => lineOf(shop.id), req);
     // A proxy's connection carries the requests of many: pausing it for this shop would hold up the others.
-    if (!isForwarded(ctx.req)) ctx.res.once('close', () => answered(shop.id, socket));
+    if (!isForwarded(req)) ctx.res.once('close', () => answered(shop.id, socket));
     try {
       await next();
     } finally {
       // Not when its answer closes: if the connection breaks, Node 20 does not tell an answer that waits for another.
-      decided(shop.id, line);
+      end();
+      decided(shop.id);
     }
   }
 
@@ -108,8 +124,10 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
   }
 
   function look(): void {
-    const lateMs = performance.now() - waitMsMax;
+    const nowMs = performance.now();
+    const lateMs = nowMs - waitMsMax;
     for (const [shopId, line] of lines) {
+      leaveSlow(line, nowMs - arrivingMsMax);
       line.calledBefore = line.called;
       line.called = new Set();
       callNext(line, roomIn(shopId, line));
@@ -134,12 +152,46 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
 
 function emptyLine(): Line {
   const waiting = new Map<Socket, number>();
-  return { inHand: 0, waiting, walk: waiting.keys(), called: new Set(), calledBefore: new Set() };
+  return { inHand: 0, arriving: new Set(), waiting, walk: waiting.keys(), called: new Set(), calledBefore: new Set() };
 }
 
-function arrived(line: Line, socket: Socket): void {
+/**
+ * A request has come; its place, if its connection was called, is taken.
+ *
+ * @param lineOf of its shop; a line that nobody is in is forgotten
+ * @returns to be called once its answer is known
+ */
+function takeInHand(lineOf: () => Line, req: IncomingMessage): () => void {
+  const request: Arriving = { req, sinceMs: performance.now(), isInHand: true };
+  const line = lineOf();
   line.inHand += 1;
-  if (!line.called.delete(socket)) line.calledBefore.delete(socket);
+  if (!line.called.delete(req.socket)) line.calledBefore.delete(req.socket);
+  const hasArrived = () => {
+    line.arriving.delete(request);
+    if (request.isInHand) return;
+    request.isInHand = true;
+    lineOf().inHand += 1;
+  };
+  if (!req.complete) {
+    line.arriving.add(request);
+    req.once('end', hasArrived);
+  }
+  return () => {
+    req.off('end', hasArrived);
+    line.arriving.delete(request);
+    if (request.isInHand) lineOf().inHand -= 1;
+  };
+}
+
+/** Those that arrive since that moment or longer are in hand no more. */
+function leaveSlow(line: Line, sinceMsMax: number): void {
+  for (const request of line.arriving) {
+    if (request.sinceMs > sinceMsMax) return;
+    line.arriving.delete(request);
+    if (request.req.complete) continue;
+    request.isInHand = false;
+    line.inHand -= 1;
+  }
 }
 
 function hasWaitingOrCalled({ waiting, called, calledBefore }: Line): boolean {

@@ -33,7 +33,12 @@ async function ask(
   headers: Record<string, string> = {},
 ): Promise<void> {
   const res = new EventEmitter();
-  const ctx = { method: 'PATCH', req: { socket, headers }, res, state: { caller: { shop: { id: 1 } } } };
+  const ctx = {
+    method: 'PATCH',
+    req: Object.assign(new EventEmitter(), { socket, headers, complete: true }),
+    res,
+    state: { caller: { shop: { id: 1 } } },
+  };
   await turns.take(ctx as unknown as Parameters<ConnectionTurns['take']>[0], work);
   res.emit('close');
 }

@@ -35,6 +35,12 @@ export interface ShopLimiterDeps {
 }
 
 interface Counting extends ShopLimiterDeps {
+  /**
+   * Until when this process itself refuses a shop under a limit, so that a flood costs Redis nothing. By the monotonic
+   * clock: the library's own block goes by the wall clock, and if that is set back, it lasts that much longer than the
+   * window. One for all limits: each takes 250 KB.
+   */
+  usedUp: LRUCache<string, WindowEnd>;
   /** Told whether Redis counts or refuses to. That Redis is away is reported by its connection. */
   attempts: RecurringFault;
 }
@@ -54,11 +60,6 @@ interface Limit {
   /** `shared` counts in Redis, `insurance` by this process's share while Redis is away. */
   shared: RateLimiterRedis;
   insurance: RateLimiterMemory;
-  /**
-   * Until when this process itself refuses a shop, so that a flood costs Redis nothing. By the monotonic clock: the
-   * library's own block goes by the wall clock, and if that is set back, it lasts that much longer than the window.
-   */
-  usedUp: LRUCache<number, WindowEnd>;
 }
 
 /**
@@ -85,7 +86,7 @@ const keyPrefix = 'raw-materials:limit';
 
 /** Limiters that are kept, one for each distinct limit. Shops with a limit of their own usually share a few numbers. */
 const limitsMax = 1_000;
-/** Shops of one limit that are remembered as having used up their window. For one that is forgotten Redis is asked. */
+/** Shops that are remembered as having used up their window. For one that is forgotten Redis is asked. */
 const usedUpMax = 10_000;
 
 /**
@@ -94,7 +95,11 @@ const usedUpMax = 10_000;
  */
 export function createShopLimiter(deps: ShopLimiterDeps): ShopLimiter {
   const limits = new LRUCache<number, Limit>({ max: limitsMax, memoMethod: (points) => createLimit(deps, points) });
-  const counting = { ...deps, attempts: logRecurring(deps.logger, 'Redis refuses to count the rate limit.', String) };
+  const counting: Counting = {
+    ...deps,
+    usedUp: new LRUCache({ max: usedUpMax }),
+    attempts: logRecurring(deps.logger, 'Redis refuses to count the rate limit.', String),
+  };
   let due = new Map<string, Group>();
 
   function countDue(): void {
@@ -108,7 +113,7 @@ export function createShopLimiter(deps: ShopLimiterDeps): ShopLimiter {
   return {
     take({ id, rateLimitPoints }) {
       const limit = limits.memo(rateLimitPoints ?? deps.points);
-      const name = `${id}/${limit.points}`;
+      const name = nameOf(id, limit);
       return new Promise((resolve) => {
         if (due.size === 0) setImmediate(countDue);
         const group = due.get(name) ?? { shopId: id, limit, waiting: [] };
@@ -118,6 +123,9 @@ export function createShopLimiter(deps: ShopLimiterDeps): ShopLimiter {
     },
   };
 }
+
+/** Of a shop under a limit: the shop's own may change. */
+const nameOf = (shopId: number, { points }: Limit) => `${shopId}/${points}`;
 
 async function answer(deps: Counting, { shopId, limit, waiting }: Group): Promise<void> {
   const counted = await count(deps, limit, shopId, waiting.length);
@@ -139,13 +147,13 @@ async function answer(deps: Counting, { shopId, limit, waiting }: Group): Promis
 /** @returns undefined where nothing could count */
 async function count(deps: Counting, limit: Limit, shopId: number, asked: number): Promise<Counted | undefined> {
   const askedAtMs = performance.now();
-  const { earliestMs, latestMs } = limit.usedUp.get(shopId) ?? { earliestMs: 0, latestMs: 0 };
+  const { earliestMs, latestMs } = deps.usedUp.get(nameOf(shopId, limit)) ?? { earliestMs: 0, latestMs: 0 };
   if (earliestMs > askedAtMs) return { admitted: 0, remaining: 0, msBeforeNext: latestMs - askedAtMs };
   try {
     const counted = await capWindow(deps, limit, shopId, await consume(limit.shared, shopId, asked));
     if (counted.admitted < asked) {
       const { msBeforeNext: leftMs } = counted;
-      limit.usedUp.set(shopId, { earliestMs: askedAtMs + leftMs, latestMs: performance.now() + leftMs });
+      deps.usedUp.set(nameOf(shopId, limit), { earliestMs: askedAtMs + leftMs, latestMs: performance.now() + leftMs });
     }
     deps.attempts.passed();
     return counted;
@@ -204,6 +212,5 @@ function createLimit({ redis, windowSeconds, instances }: ShopLimiterDeps, point
     rejectIfRedisNotReady: true,
   });
   const insurance = new RateLimiterMemory({ points: Math.ceil(points / instances), duration: windowSeconds });
-  const usedUp = new LRUCache<number, WindowEnd>({ max: usedUpMax });
-  return { points, shared, insurance, usedUp, policy: `"shop";q=${points};w=${windowSeconds}` };
+  return { points, shared, insurance, policy: `"shop";q=${points};w=${windowSeconds}` };
 }

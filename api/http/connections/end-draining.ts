@@ -26,7 +26,11 @@ export function endDraining(socket: Duplex, text = ''): void {
   const close = () => socket.destroy();
   const longest = setTimeout(close, drainMsMax);
   const quiet = setInterval(() => {
-    if (socket.writableFinished) close();
+    // After a long turn of ours, what has come meanwhile is still to be read.
+    const before = bytes;
+    setImmediate(() => {
+      if (bytes === before && socket.writableFinished) close();
+    });
   }, quietMs);
   socket.once('close', () => {
     clearTimeout(longest);

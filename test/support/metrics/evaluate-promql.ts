@@ -35,8 +35,8 @@ interface Source {
 
 /**
  * What an expression of PromQL selects from these series. It knows as much of the language as the alert rules use, and
- * throws at the rest: selectors, `rate`, `increase`, `sum`, `min`, `max` with `by`, `histogram_quantile`, a division,
- * and a comparison with a number.
+ * throws at the rest: selectors, `rate`, `increase`, `absent`, `sum`, `min`, `max` with `by`, `histogram_quantile`, a
+ * division, a comparison with a number, and `or` of vectors whose labels differ.
  */
 export function evaluatePromql(expression: string, series: readonly Series[]): Vector {
   const tokens = expression.match(tokenPattern) ?? [];
@@ -47,9 +47,16 @@ export function evaluatePromql(expression: string, series: readonly Series[]): V
       throw new Error(`${wanted ?? 'something'} is missing before ${token ?? 'the end'} in ${expression}`);
     return token;
   };
-  const selected = vectorOf(comparison({ series, peek, take }));
+  const selected = vectorOf(alternatives({ series, peek, take }));
   if (tokens.length > 0) throw new Error(`${tokens.join(' ')} is left of ${expression}`);
   return selected;
+}
+
+function alternatives(source: Source): Value {
+  const first = comparison(source);
+  if (source.peek() !== 'or') return first;
+  source.take('or');
+  return [...vectorOf(first), ...vectorOf(alternatives(source))];
 }
 
 function comparison(source: Source): Value {
@@ -78,6 +85,10 @@ function operand(source: Source): Value {
   const aggregate = aggregates[name];
   if (aggregate !== undefined) return aggregated(source, aggregate);
   if (name === 'rate' || name === 'increase') return counted(source, name === 'rate');
+  if (name === 'absent') {
+    source.take('(');
+    return parenthesised(source).length === 0 ? [{ labels: {}, value: 1 }] : [];
+  }
   if (name !== 'histogram_quantile') return picked(source, name);
   source.take('(');
   const share = scalarOf(comparison(source));

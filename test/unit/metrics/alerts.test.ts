@@ -19,6 +19,12 @@ const cases: Record<string, Case> = {
     fires: ['up{job="raw-materials-api"} 1', 'up{job="raw-materials-worker"} 0'],
     quiet: ['up{job="raw-materials-api"} 1', 'up{job="another"} 0'],
   },
+  RawMaterialsNoneScraped: {
+    lasts: '2m',
+    fires: ['up{job="raw-materials-api"} 1', 'up{job="another"} 1'],
+    // What does not answer is another rule's.
+    quiet: ['up{job="raw-materials-api"} 1', 'up{job="raw-materials-worker"} 0'],
+  },
   RawMaterialsNoWorker: {
     lasts: '30s',
     fires: ['raw_materials_ready{part="worker"} 0', 'raw_materials_ready{part="redis"} 1'],

@@ -11,6 +11,7 @@ import * as markUsedInOrder from './migrations/0009-mark-used-in-order.js';
 import * as facetNumbersAgain from './migrations/0010-facet-numbers-again.js';
 import * as facetsBesideShops from './migrations/0011-facets-beside-shops.js';
 import * as anyShopMayBeLarge from './migrations/0012-any-shop-may-be-large.js';
+import * as keepFacetsInUse from './migrations/0013-keep-facets-in-use.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -30,6 +31,7 @@ const migrations = [
   { name: '0010-facet-numbers-again', ...facetNumbersAgain },
   { name: '0011-facets-beside-shops', ...facetsBesideShops },
   { name: '0012-any-shop-may-be-large', ...anyShopMayBeLarge },
+  { name: '0013-keep-facets-in-use', ...keepFacetsInUse },
 ];
 
 type Migration = (typeof migrations)[number];

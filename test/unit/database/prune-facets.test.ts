@@ -100,6 +100,18 @@ describe('the deletion of facets without materials', () => {
     expect(await standing()).to.deep.equal(['New 1']);
   });
 
+  it('keeps those that materials have, where somebody has spoilt their counts: vendors change as ever', async () => {
+    const { database } = postgres;
+    await create(database, '1', 'Used');
+    const ofShop = 'DELETE FROM facet_counts WHERE facet_id IN (SELECT id FROM facets WHERE shop_id = ?)';
+    await database.raw(ofShop, [shopId]);
+    await look();
+    await anHourPasses();
+    await look();
+    expect(await standing()).to.deep.equal(['Used 0']);
+    await setVendor(database, '1', 'New');
+  });
+
   it('takes those that a deleted shop leaves: they do not refer to it by a key', async () => {
     const { database } = postgres;
     const { id } = await createShop(database, { name: 'Closed', plan: 'enhanced' });

@@ -39,7 +39,10 @@ function ringOn(key: KeyWithShop | undefined) {
   };
   const ring = createKeyRing({
     database: undefined as unknown as Database,
-    logger: { warn: ({ err }: { err: Error }) => world.said.push(err.message) } as unknown as Logger,
+    logger: {
+      warn: ({ err }: { err: Error }) => world.said.push(err.message),
+      info: () => undefined,
+    } as unknown as Logger,
     nowMs: () => world.nowMs,
     lookUp: async () => {
       world.lookUps += 1;

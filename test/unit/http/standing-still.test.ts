@@ -35,7 +35,7 @@ describe('a process that stood still while others answered', () => {
       const stored = { ...minted, revokedAt: null, expiresAt: null, lastUsedAt: null } as unknown as KeyWithShop;
       const ring = createKeyRing({
         database,
-        logger: { warn: () => undefined } as unknown as Logger,
+        logger: { warn: () => undefined, info: () => undefined } as unknown as Logger,
         lookUp: () => outside.ask().then(() => stored),
         touch: () => Promise.resolve(),
       });

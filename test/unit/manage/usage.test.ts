@@ -145,7 +145,7 @@ describe('npm run manage', () => {
       for (const args of [needing, ['platform', 'sync'], ['shops', 'list']]) {
         const { code, stdout, stderr } = await runManage([...args, '--json'], bad, 'token');
         expect(code, stderr).to.equal(78);
-        expect(stderr).to.contain('PLATFORM_TOKEN_KEY is').and.contain('must be 32 random bytes');
+        expect(stderr).to.contain('PLATFORM_TOKEN_KEY (its value').and.contain('must be 32 random bytes');
         expect(stderr).not.to.contain('5ecret');
         expect(JSON.parse(stdout)).to.deep.equal({ error: { message: stderr.trim() } });
       }

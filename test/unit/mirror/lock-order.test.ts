@@ -13,6 +13,7 @@ import { checkLists } from '../../../shared/database/list-check.js';
 import { recordLocations, recordVariants } from '../../../shared/database/platform-mirror.js';
 import { listSyncs, startSyncRun, takeSync } from '../../../shared/database/platform-syncs.js';
 import type { PlatformSync, SyncHold } from '../../../shared/database/platform-syncs.js';
+import { updateShop } from '../../../shared/database/shops.js';
 import { toMicros } from '../../../shared/domain/quantity.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import { useDatabase } from '../../support/database/database.js';
@@ -30,6 +31,7 @@ describe('a mirror beside others who write', () => {
   let hold: SyncHold;
   beforeEach(async () => {
     shop = await createTestShop(postgres.database, { materials: 2 });
+    await updateShop(postgres.database, shop.shopId, { platform: { domain, tokenSealed: Buffer.from('sealed') } });
     hold = { shopId: shop.shopId, token: randomUUID() };
     await takeSync(postgres.database, hold, { domain, everyMs: 0 });
     await startSyncRun(postgres.database, hold, domain);

@@ -84,8 +84,9 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
     return line;
   }
 
-  function decided(shopId: number): void {
+  function decided(shopId: number, isInHand: boolean): void {
     const line = lineOf(shopId);
+    if (isInHand) line.inHand -= 1;
     callNext(line, roomIn(shopId, line));
     forgetIdle(shopId, line);
   }
@@ -107,15 +108,15 @@ export function createConnectionTurns({ inHandMax, keepAliveMs, isForwarded }: C
     const { shop } = callerOf(ctx);
     const { req } = ctx;
     const { socket } = req;
-    const end = takeInHand(() => lineOf(shop.id), req);
+    begin(lineOf(shop.id), socket);
+    const endArrival = req.complete ? undefined : watchArrival(() => lineOf(shop.id), req);
     // A proxy's connection carries the requests of many: pausing it for this shop would hold up the others.
     if (!isForwarded(req)) ctx.res.once('close', () => answered(shop.id, socket));
     try {
       await next();
     } finally {
       // Not when its answer closes: if the connection breaks, Node 20 does not tell an answer that waits for another.
-      end();
-      decided(shop.id);
+      decided(shop.id, endArrival === undefined || endArrival());
     }
   }
 
@@ -155,31 +156,33 @@ function emptyLine(): Line {
   return { inHand: 0, arriving: new Set(), waiting, walk: waiting.keys(), called: new Set(), calledBefore: new Set() };
 }
 
+/** A request has come; its place, if its connection was called, is taken. */
+function begin(line: Line, socket: Socket): void {
+  line.inHand += 1;
+  if (!line.called.delete(socket)) line.calledBefore.delete(socket);
+}
+
 /**
- * A request has come; its place, if its connection was called, is taken.
+ * For a request in hand that has not arrived whole.
  *
  * @param lineOf of its shop; a line that nobody is in is forgotten
- * @returns to be called once its answer is known
+ * @returns to be called once its answer is known; whether it is in hand
  */
-function takeInHand(lineOf: () => Line, req: IncomingMessage): () => void {
+function watchArrival(lineOf: () => Line, req: IncomingMessage): () => boolean {
   const request: Arriving = { req, sinceMs: performance.now(), isInHand: true };
-  const line = lineOf();
-  line.inHand += 1;
-  if (!line.called.delete(req.socket)) line.calledBefore.delete(req.socket);
+  const { arriving } = lineOf();
+  arriving.add(request);
   const hasArrived = () => {
-    line.arriving.delete(request);
+    arriving.delete(request);
     if (request.isInHand) return;
     request.isInHand = true;
     lineOf().inHand += 1;
   };
-  if (!req.complete) {
-    line.arriving.add(request);
-    req.once('end', hasArrived);
-  }
+  req.once('end', hasArrived);
   return () => {
     req.off('end', hasArrived);
-    line.arriving.delete(request);
-    if (request.isInHand) lineOf().inHand -= 1;
+    arriving.delete(request);
+    return request.isInHand;
   };
 }
 

@@ -18,6 +18,7 @@ export const mismatchMeanings = {
   'broken-chain': 'an entry does not start from what the one before it left: how many such entries',
   'total-not-sum': "the material's total is not the sum of its levels",
   'level-missing': 'there are entries of a level that does not exist',
+  'material-missing': 'there is stock of a material that does not exist',
 } as const;
 
 export type MismatchKind = keyof typeof mismatchMeanings;

@@ -1,7 +1,7 @@
 import type { Database } from './connect.js';
 import { beforeAllShops, isAfter } from './ledger-check.js';
 
-/** A difference between the materials and what the list goes by, facets and their counters (migration 0003). */
+/** A difference between the materials and what lists go by: stock, facets and their counters (migration 0003). */
 export interface ListMismatch {
   kind: ListMismatchKind;
   shopId: number;
@@ -9,12 +9,16 @@ export interface ListMismatch {
   materialId: string | null;
   locationId: null;
   levelId: null;
-  /** For a facet: vendor (as JSON), origin and use. For a counter: how many materials, and of which facet. */
+  /**
+   * For a facet: vendor (as JSON), origin and use. For a counter: how many materials, and of which facet. For stock:
+   * whether there is any.
+   */
   expected: string;
   found: string;
 }
 
 export const listMismatchMeanings = {
+  'stock-missing': 'the material has no stock, so requests and lists take it for one that does not exist',
   'wrong-facet': 'the list takes the material for one of another vendor, origin or use',
   'wrong-count': 'the list counts materials that are not there, or not all that are',
 } as const;
@@ -63,14 +67,7 @@ async function checkFacets(database: Database, only: number | undefined, note: N
     const { rows } = await database.raw<{ rows: FacetRow[] }>(sql, { ...after, limit: materialsPerBatch });
     const last = rows.at(-1);
     if (last === undefined) return;
-    note(
-      rows
-        .filter(({ is_right }) => !is_right)
-        .map(({ shop_id: shopId, id, expected, found }) =>
-          mismatch('wrong-facet', { shopId, materialId: id, expected, found }),
-        ),
-      rows.length,
-    );
+    note(rows.flatMap(materialMismatches), rows.length);
     after = { shopId: last.shop_id, materialId: last.id };
   }
 }
@@ -78,9 +75,15 @@ async function checkFacets(database: Database, only: number | undefined, note: N
 interface FacetRow {
   shop_id: number;
   id: string;
+  has_stock: boolean;
   is_right: boolean;
   expected: string;
   found: string;
+}
+
+function materialMismatches({ shop_id: shopId, id, has_stock, is_right, expected, found }: FacetRow): ListMismatch[] {
+  if (!has_stock) return [mismatch('stock-missing', { shopId, materialId: id, expected: 'stock', found: 'none' })];
+  return is_right ? [] : [mismatch('wrong-facet', { shopId, materialId: id, expected, found })];
 }
 
 const named = (vendor: string, origin: string, isUsed: string) =>
@@ -92,14 +95,15 @@ const named = (vendor: string, origin: string, isUsed: string) =>
  * not joined, for the same reason as in `checkTotals`.
  */
 const facetBatch = (only: number | undefined) => `
-  SELECT m.shop_id, m.id, ${named('m.vendor', 'm.origin', 'u.is_used')} AS expected,
+  SELECT m.shop_id, m.id, s.material_id IS NOT NULL AS has_stock,
+         ${named('m.vendor', 'm.origin', 'u.is_used')} AS expected,
          CASE WHEN f.id IS NULL THEN 'none' WHEN s.facet_id IS DISTINCT FROM m.facet_id THEN 'another in stock'
               ELSE ${named('f.vendor', 'f.origin', 'f.is_used')} END AS found,
          (f.vendor, f.origin, f.is_used, s.facet_id)
            IS NOT DISTINCT FROM (m.vendor, m.origin, u.is_used, m.facet_id) AS is_right
   FROM materials m
   LEFT JOIN LATERAL (
-    SELECT facet_id FROM stock WHERE stock.shop_id = m.shop_id AND stock.material_id = m.id OFFSET 0
+    SELECT material_id, facet_id FROM stock WHERE stock.shop_id = m.shop_id AND stock.material_id = m.id OFFSET 0
   ) s ON true
   LEFT JOIN facets f ON f.shop_id = m.shop_id AND f.id = m.facet_id
   CROSS JOIN LATERAL (

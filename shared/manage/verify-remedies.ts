@@ -13,10 +13,12 @@ function remedyOf({ kind, expected, found }: Found): Remedy {
       return Number(found) > Number(expected) ? 'from-back-up' : 'from-ledger';
     case 'level-not-sum':
     case 'total-not-sum':
+    case 'stock-missing':
       return 'from-ledger';
     case 'sequence-gap':
     case 'broken-chain':
     case 'level-missing':
+    case 'material-missing':
       return 'from-back-up';
     case 'wrong-facet':
     case 'wrong-count':
@@ -27,10 +29,11 @@ function remedyOf({ kind, expected, found }: Found): Remedy {
 /** In the order in which they are to be done: a level follows from its ledger, and its total from the level. */
 const remedies: Record<Remedy, string> = {
   'from-back-up':
-    'Entries of the ledger, or levels, that are missing or were changed follow from nothing else: they have to come ' +
-    'from a back-up. Until then all goes on with the levels as they are.',
+    'Materials, levels and entries of the ledger that are missing, or entries that were changed, follow from nothing ' +
+    'else: they have to come from a back-up. Until then all goes on with the levels as they are.',
   'from-ledger':
-    'The first statements there set a level whose ledger is whole by its ledger, and a total by its levels. ' +
+    'The first statements there set a level whose ledger is whole by its ledger, and a total by its levels, and add ' +
+    'stock that is missing. ' +
     'An adjustment does not mend them: it goes on from what is wrong.',
   lists: 'What lists go by follows from the materials: the second statements there set it anew.',
 };

@@ -65,6 +65,11 @@ describe('the check of what lists go by', () => {
       [['wrong-facet', 'VMAT-b', '"Acme", virtual, unused', 'another in stock']],
     ],
     [
+      'a material that has no stock',
+      `DELETE FROM stock WHERE shop_id = :shopId AND material_id = 'VMAT-b'`,
+      [['stock-missing', 'VMAT-b', 'stock', 'none']],
+    ],
+    [
       'materials that were counted twice',
       `INSERT INTO facet_counts (facet_id, materials)
        SELECT facet_id, count(*) FROM materials WHERE shop_id = :shopId AND vendor = 'Acme' GROUP BY facet_id`,

@@ -77,6 +77,7 @@ describe('what verify tells an operator to do', () => {
       'a total that was changed',
       `UPDATE stock SET total_quantity = 7 WHERE shop_id = :shopId AND material_id = '${material}'`,
     ],
+    ['stock that is missing', `DELETE FROM stock WHERE shop_id = :shopId AND material_id = '${material}'`],
   ];
   for (const [what, sql] of ofLedger) {
     it(`mends ${what}, by its ledger`, async () => {
@@ -117,6 +118,25 @@ describe('what verify tells an operator to do', () => {
     });
   }
 
+  it('has a material that is gone, and its stock not, come from a back-up', async () => {
+    await postgres.database.raw('CREATE TABLE back_up AS SELECT * FROM materials WHERE shop_id = ?', [shopId]);
+    await damage(`DELETE FROM materials WHERE shop_id = :shopId AND id = '${material}'`);
+    const { code, text } = await verify();
+    expect(code).to.equal(1);
+    expect(text).to.contain('there is stock of a material that does not exist');
+    expect(text).to.contain('they have to come from a back-up');
+    const columns = await postgres.database.raw<{ rows: { names: string }[] }>(
+      `SELECT string_agg(quote_ident(column_name), ', ') AS names FROM information_schema.columns
+       WHERE table_name = 'materials' AND is_generated = 'NEVER'`,
+    );
+    const names = columns.rows[0]?.names ?? '';
+    await damage(`INSERT INTO materials (${names}) SELECT ${names} FROM back_up WHERE id = '${material}'`);
+    await run(byLedger);
+    await run(ofLists);
+    expect(await verify()).to.include({ code: 0 });
+    expect(await figures()).to.deep.equal([whole, whole]);
+  });
+
   it('mends the total once a level that is gone came from a back-up, however old', async () => {
     await postgres.database.raw('CREATE TABLE back_up AS SELECT * FROM levels WHERE shop_id = ?', [shopId]);
     await postgres.database.raw('UPDATE back_up SET quantity = 1.25, sequence = 2');
@@ -137,7 +157,11 @@ describe('what verify tells an operator to do', () => {
     ['a bill that is gone', 'DELETE FROM bill_components WHERE shop_id = :shopId'],
     ['stock of another facet', `UPDATE stock SET facet_id = facet_id + 4 WHERE shop_id = :shopId`],
     ['a facet that is not there', `UPDATE materials SET facet_id = 2000000000 WHERE shop_id = :shopId`],
-    ['a material that is gone', `DELETE FROM materials WHERE shop_id = :shopId AND id = 'VMAT-x'`],
+    [
+      'a material that is gone, with its stock',
+      `WITH stock_of_it AS (DELETE FROM stock WHERE shop_id = :shopId AND material_id = 'VMAT-x')
+       DELETE FROM materials WHERE shop_id = :shopId AND id = 'VMAT-x'`,
+    ],
     [
       'what was counted twice',
       'INSERT INTO facet_counts (facet_id, materials) SELECT id, 7 FROM facets WHERE shop_id = :shopId',

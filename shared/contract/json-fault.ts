@@ -10,10 +10,10 @@ const partsMax = 20_000;
 /**
  * Finds what `JSON.parse` silently accepts: a key that an object has twice (it takes the last one), nesting deeper than
  * `depthMax`, and more than `partsMax` members and items, each of which costs far more to process than its few bytes
- * (reliability §1). It passes once over a text that is known to be JSON, so it looks only at strings, brackets, braces
- * and commas.
+ * (reliability §1). It passes once over the text, and looks only at strings, brackets, braces and commas: whether it is
+ * JSON, `JSON.parse` says.
  *
- * @returns the first fault, with its place as a JSON Pointer
+ * @returns the first fault, with its place as a JSON Pointer; of a text that is no JSON, perhaps one that it has as well
  */
 export function findJsonFault(text: string): ErrorDetail | undefined {
   const frames: Frame[] = [];
@@ -78,7 +78,7 @@ function closesAtOnce(text: string, start: number): boolean {
   return character === closeBrace || character === closeBracket;
 }
 
-/** The closing quote: the next one with an even number of backslashes right before it. */
+/** The closing quote: the next one with an even number of backslashes right before it. Without one, the text's end. */
 function endOfString(text: string, start: number): number {
   let end = text.indexOf('"', start + 1);
   while (end !== -1) {
@@ -87,13 +87,18 @@ function endOfString(text: string, start: number): number {
     if ((end - slash) % 2 === 1) return end;
     end = text.indexOf('"', end + 1);
   }
-  throw new Error('the scan ran off a text that had been parsed as JSON');
+  return text.length;
 }
 
-/** `"\u0064elta"` is the key `delta`. */
+/** `"\u0064elta"` is the key `delta`. One that is no JSON is taken as it stands. */
 function keyOf(text: string, start: number, end: number): string {
   const raw = text.slice(start + 1, end);
-  return raw.includes('\\') ? (JSON.parse(`"${raw}"`) as string) : raw;
+  if (!raw.includes('\\')) return raw;
+  try {
+    return JSON.parse(`"${raw}"`) as string;
+  } catch {
+    return raw;
+  }
 }
 
 function pointerTo(frames: readonly Frame[]): string {

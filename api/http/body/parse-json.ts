@@ -13,16 +13,16 @@ export function parseJson(bytes: string): Result<unknown> {
   const text = decodeUtf8(bytes);
   if (text === undefined) return refuseAt('', 'The body is not valid UTF-8.');
   if (text.trim() === '') return refuseAt('', 'The body is empty; a JSON object is wanted.');
-  let value: unknown;
+  // Before it is parsed: V8 takes 100 to 200 ms for a megabyte of nested arrays, during which no other request is served.
+  const fault = findJsonFault(text);
+  if (fault !== undefined) return refuseInput('body', [fault]);
   try {
-    value = JSON.parse(text);
+    return succeed(JSON.parse(text));
   } catch (error) {
     // V8 quotes a few characters of the text, and may cut a surrogate pair in two.
     const reason = (error as SyntaxError).message.toWellFormed();
     return refuseAt('', `The body is not valid JSON: ${reason}.`);
   }
-  const fault = findJsonFault(text);
-  return fault === undefined ? succeed(value) : refuseInput('body', [fault]);
 }
 
 const utf8 = new TextDecoder('utf-8', { fatal: true });

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import fc from 'fast-check';
 import { parseJson } from '../../../../api/http/body/parse-json.js';
 import { depthMax } from '../../../../shared/contract/json-fault.js';
 
@@ -21,6 +22,15 @@ const good: { title: string; text: string }[] = [
   { title: 'as many members and items as may be', text: listOf(partsMax / 4, '{"a":[[],""]}') },
   { title: 'white space', text: ' \n{ "a" : [ 1 , 2 ] , "b" : 2 }\t' },
 ];
+
+const isJson = (text: string) => {
+  try {
+    JSON.parse(text);
+    return true;
+  } catch {
+    return false;
+  }
+};
 
 const bad: { title: string; bytes: string; path: string }[] = [
   { title: 'nothing', bytes: '', path: '' },
@@ -72,6 +82,36 @@ describe('the body of a request', () => {
       expect(answer).to.match(echoed).and.not.include('\\ud');
     });
   }
+
+  it('is refused before it is parsed where it is nested too deep, as JSON or not', () => {
+    const { parse } = JSON;
+    JSON.parse = () => expect.fail('it was parsed');
+    try {
+      for (const text of [nested(500_000), '['.repeat(1_000_000), '[{"":'.repeat(200_000)]) {
+        const read = parseJson(text);
+        expect(read.ok ? undefined : read.error.message).to.contain('Is nested more than 32 deep');
+      }
+    } finally {
+      JSON.parse = parse;
+    }
+  });
+
+  it('is refused, whatever it holds, exactly if it is no JSON or has one of these faults', () => {
+    const token = fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', '"a"', '"a":', '"\\u0061":', '1', ' ', '😀');
+    const text = fc.oneof(
+      fc.array(token, { maxLength: 30 }).map((tokens) => tokens.join('')),
+      fc.json(),
+    );
+    fc.assert(
+      fc.property(text, (given) => {
+        const read = parseJson(bytesOf(given));
+        if (read.ok) expect(read.data).to.deep.equal(JSON.parse(given));
+        else expect(read.error.code).to.equal('INVALID_INPUT');
+        const isTwice = !read.ok && read.error.message.endsWith('Is given more than once.');
+        if (!isTwice) expect(read.ok).to.equal(isJson(given));
+      }),
+    );
+  });
 
   it('touches no prototype with a __proto__ key', () => {
     const read = parseJson('{"__proto__":{"polluted":true}}');

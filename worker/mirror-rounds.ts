@@ -42,16 +42,15 @@ export function startMirrorRounds(deps: MirrorDeps): Rounds {
  */
 async function runRound(deps: MirrorDeps, signal: AbortSignal): Promise<void> {
   const { database, everyMs } = deps;
-  /** These may still be due, and each look of this round would find them again. */
-  const failed = new Set<number>();
+  /** These may still be due, and a hundred of them would be all that each look of this round finds. */
+  const failed: number[] = [];
   for (;;) {
-    const found = await findDueShops(database, { everyMs, limit: shopsPerLookMax });
-    const due = found.filter((shopId) => !failed.has(shopId));
+    const due = await findDueShops(database, { everyMs, limit: shopsPerLookMax, except: failed });
     for (const shopId of due) {
       if (signal.aborted) return;
-      if ((await syncOne(deps, shopId, signal)) === 'failed') failed.add(shopId);
+      if ((await syncOne(deps, shopId, signal)) === 'failed') failed.push(shopId);
     }
-    if (due.length === 0 || found.length < shopsPerLookMax) return;
+    if (due.length < shopsPerLookMax) return;
   }
 }
 

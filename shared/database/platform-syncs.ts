@@ -170,17 +170,18 @@ export async function whileHeld<T>(
   });
 }
 
-/** Shops with a platform whose mirror is due; first those whose last attempt was longest ago. */
+/** Shops with a platform whose mirror is due, but for these; first those whose last attempt was longest ago. */
 export async function findDueShops(
   database: Database,
-  { everyMs, limit }: { everyMs: number; limit: number },
+  { everyMs, limit, except = [] }: { everyMs: number; limit: number; except?: readonly number[] },
 ): Promise<number[]> {
   const rows = await readRows<{ id: number }>(
     database,
     `SELECT s.id FROM shops s LEFT JOIN platform_syncs p ON p.shop_id = s.id
      WHERE s.platform_domain IS NOT NULL AND (p.shop_id IS NULL OR (${isFree} AND ${isDue('s.platform_domain')}))
+       AND s.id <> ALL (CAST(:except AS integer[]))
      ORDER BY p.attempted_at NULLS FIRST, s.id LIMIT :limit`,
-    { everyMs, limit },
+    { everyMs, limit, except },
   );
   return rows.map(({ id }) => id);
 }

@@ -84,6 +84,26 @@ describe('the mirrors that workers keep', () => {
     await until(async () => (await tried()) === 101, { what: 'all to be tried', deadlineMs });
   });
 
+  it('as many shops as a look finds, which all meet a fault of ours, keep no other out', async () => {
+    const faulty: number[] = [];
+    for (let count = 0; count < 100; count += 1) faulty.push(await connectedShop());
+    const sound = await connectedShop();
+    await postgres.database.raw(
+      `CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RAISE ''a fault''; END'`,
+    );
+    await postgres.database.raw(
+      `CREATE TRIGGER refuse BEFORE INSERT ON platform_syncs
+       FOR EACH ROW WHEN (NEW.shop_id <= ${Math.max(...faulty)}) EXECUTE FUNCTION refuse()`,
+    );
+    try {
+      const worker = await startWorker();
+      await untilSynced(sound);
+      expect(worker.logs().filter((line) => line.includes('met a fault of ours'))).to.have.lengthOf(faulty.length);
+    } finally {
+      await postgres.database.raw('DROP FUNCTION refuse CASCADE');
+    }
+  });
+
   it('a shop whose row another session holds keeps no other out', async () => {
     const [held, free] = [await connectedShop(), await connectedShop()];
     const holder = await postgres.database.transaction();

@@ -180,7 +180,7 @@ async function untilOver({ order, hooks, state, lanes, loop, clock, tally, isOve
   const timers: NodeJS.Timeout[] = clock.endsMs.map((endMs, index) =>
     setTimeout(() => tellStages(index + 1), endMs - performance.now()),
   );
-  timers.push(setInterval(() => giveUpSilent(lanes, performance.now() - order.answerMsMax), sweepEveryMs));
+  timers.push(setInterval(() => giveUpSilentOnceRead(lanes, performance.now() - order.answerMsMax), sweepEveryMs));
   await new Promise<void>((resolve) => {
     const tick = () => {
       const nowMs = performance.now();
@@ -200,7 +200,7 @@ async function untilOver({ order, hooks, state, lanes, loop, clock, tally, isOve
       }
       if (!isOver(nowMs)) return;
       endedMs ??= Math.min(nowMs, clock.endMs);
-      if (state.inFlight > 0 && nowMs > endedMs + order.drainMsMax) giveUpSilent(lanes, nowMs);
+      if (state.inFlight > 0 && nowMs > endedMs + order.drainMsMax) giveUpSilentOnceRead(lanes, nowMs);
       if (state.inFlight === 0) resolve();
     };
     timers.push(setInterval(tick, tickMs[order.loop]));
@@ -216,7 +216,12 @@ async function openAll(lanes: readonly Lane[]): Promise<void> {
   }
 }
 
-/** A request that was sent before then and has no answer yet is taken for lost. */
-function giveUpSilent(lanes: readonly Lane[], sentBeforeMs: number): void {
-  for (const lane of lanes) if ((lane.busySinceMs() ?? Infinity) < sentBeforeMs) lane.giveUp();
+/**
+ * A request that was sent before then and has no answer yet is taken for lost. After a pause of this process the timers
+ * come first, so what has arrived meanwhile is read before.
+ */
+function giveUpSilentOnceRead(lanes: readonly Lane[], sentBeforeMs: number): void {
+  setImmediate(() => {
+    for (const lane of lanes) if ((lane.busySinceMs() ?? Infinity) < sentBeforeMs) lane.giveUp();
+  });
 }

@@ -25,6 +25,8 @@ export interface LedgerWatchDeps {
   metrics: Pick<WorkerMetrics, 'ledgerChecked' | 'mismatched'>;
   /** Materials, levels and ledger entries that may be read in a minute; 0: nothing is watched. */
   rowsPerMinute: number;
+  /** How often a difference is told while it stands. */
+  toldEveryMs?: number;
 }
 
 const roundEveryMs = 1_000;
@@ -36,21 +38,40 @@ const entriesPerLevelMax = 100;
 /** 10,000 names of 60 bytes. Of a worker that changes more than it may check, only some materials are checked. */
 const rememberedMax = 10_000;
 const knownMax = 1_000;
+/** Less than the time over which `RawMaterialsLedgerMismatch` (alerts.yml) looks, so that it fires for as long. */
+const toldEveryMsDefault = 10 * 60_000;
 
 /**
  * A second look at what this worker wrote: recomputes the ledgers of materials that it changed, oldest change first, at
- * most `rowsPerMinute` rows a minute, and says where level, total and ledger differ. What to look at is kept in memory,
- * so it needs no index and is lost with the process: `npm run manage -- verify` looks at everything.
+ * most `rowsPerMinute` rows a minute, and says where level, total and ledger differ. What was found to differ is looked
+ * at again until it does not. What to look at is kept in memory, so it needs no index and is lost with the process:
+ * `npm run manage -- verify` looks at everything.
  */
-export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: LedgerWatchDeps): LedgerWatch {
+export function startLedgerWatch({
+  database,
+  logger,
+  metrics,
+  rowsPerMinute,
+  toldEveryMs = toldEveryMsDefault,
+}: LedgerWatchDeps): LedgerWatch {
   if (rowsPerMinute === 0) return { changed: () => undefined, stop: () => Promise.resolve() };
   /** Kept by queue name, because the materials that are given hold their operations as well. */
   const waiting = new Set<string>();
-  /** The differences that were reported: a busy material is checked again and again, and each is to be told once. */
-  const known = new Set<string>();
+  /** The differences that were told, the longest ago first: a busy material is checked again and again. */
+  const known = new Map<string, { toldMs: number; queue: string }>();
   const allowance = createRowAllowance(rowsPerMinute / roundsPerMinute);
 
+  /** What was told long ago is forgotten and its material looked at: told again, or mended by now. */
+  function forgetOld(): void {
+    for (const [name, { toldMs, queue }] of known) {
+      if (performance.now() - toldMs < toldEveryMs) return;
+      known.delete(name);
+      waiting.add(queue);
+    }
+  }
+
   async function look(): Promise<void> {
+    forgetOld();
     // Each round adds to the allowance, also where there is nothing to look at.
     if (!allowance.beginRound() || waiting.size === 0) return;
     const names = [...waiting].slice(0, materialsPerRoundMax);
@@ -67,10 +88,11 @@ export function startLedgerWatch({ database, logger, metrics, rowsPerMinute }: L
 
   function tell(mismatch: LedgerMismatch): void {
     const { kind, shopId, materialId, levelId } = mismatch;
-    const name = `${kind} ${shopId} ${materialId ?? ''} ${levelId ?? ''}`;
+    const queue = queueName({ shopId, materialId: materialId ?? '' });
+    const name = `${kind} ${queue} ${levelId ?? ''}`;
     if (known.has(name)) return;
     if (known.size >= knownMax) known.clear();
-    known.add(name);
+    known.set(name, { toldMs: performance.now(), queue });
     metrics.mismatched(kind);
     logger.error({ mismatch }, `The ledger does not add up: ${mismatchMeanings[kind]}.`);
   }

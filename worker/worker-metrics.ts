@@ -120,7 +120,7 @@ function ledgerCounters(registry: Registry): Pick<WorkerMetrics, 'ledgerChecked'
   });
   const mismatches = new Counter({
     name: 'raw_materials_ledger_mismatches_total',
-    help: 'What levels, totals and the ledger were found to disagree about, by kind; see npm run manage -- verify.',
+    help: 'What levels, totals and the ledger were found to disagree about, by kind, every ten minutes while it stands; see npm run manage -- verify.',
     labelNames: ['kind'],
     registers,
   });

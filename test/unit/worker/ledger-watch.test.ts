@@ -3,8 +3,10 @@ import { pino } from 'pino';
 import type { Database } from '../../../shared/database/connect.js';
 import { startLedgerWatch } from '../../../worker/ledger-watch.js';
 import type { LedgerWatch } from '../../../worker/ledger-watch.js';
+import { useDatabase } from '../../support/database/database.js';
 import { outlivingBytes } from '../../support/memory/outliving.js';
 import { databaseWhose } from '../../support/redis/lane-deps.js';
+import { createTestShop } from '../../support/shop/shop.js';
 import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10_000;
@@ -32,6 +34,45 @@ describe('what the background check of the ledger remembers', () => {
       watch.changed([group]);
     });
     expect(seen).to.be.below(bytes / 4);
+  });
+});
+
+describe('a difference that the background check of the ledger has found', () => {
+  const postgres = useDatabase();
+
+  it('is told again while it stands, and once more when it comes back after it was mended', async () => {
+    const { shopId, materialIds } = await createTestShop(postgres.database, { materials: 1 });
+    const changed = materialIds.map((materialId) => ({ shopId, materialId }));
+    const addToTotal = (quantity: number) =>
+      postgres.database.raw('UPDATE stock SET total_quantity = total_quantity + ? WHERE shop_id = ?', [
+        quantity,
+        shopId,
+      ]);
+    const told: string[] = [];
+    /** How many had been told when the last look came to its end, before it told what it had found. */
+    let toldBefore = -1;
+    const watch = startLedgerWatch({
+      database: postgres.database,
+      logger: pino({ level: 'silent' }),
+      metrics: { ledgerChecked: () => (toldBefore = told.length), mismatched: (kind) => told.push(kind) },
+      rowsPerMinute: 60_000,
+      toldEveryMs: 1,
+    });
+    const untilToldMoreThan = (count: number) =>
+      until(() => told.length > count, { deadlineMs: soonMsMax, what: `more than ${String(count)} to be told` });
+    try {
+      await addToTotal(1);
+      watch.changed(changed);
+      await untilToldMoreThan(2);
+      await addToTotal(-1);
+      await until(() => toldBefore === told.length, { deadlineMs: soonMsMax, what: 'a look that finds nothing' });
+      await addToTotal(1);
+      watch.changed(changed);
+      await untilToldMoreThan(toldBefore);
+      expect(new Set(told)).to.deep.equal(new Set(['total-not-sum']));
+    } finally {
+      await watch.stop();
+    }
   });
 });
 

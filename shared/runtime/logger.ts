@@ -21,10 +21,13 @@ export function createLogger(deps: {
   nodeEnv?: string | undefined;
   destination?: DestinationStream;
 }): Logger {
-  const { name, level, nodeEnv, destination = createDestination(nodeEnv) } = deps;
+  const { name, level, nodeEnv } = deps;
+  const tellLost = (lostCount: number) => logger.warn({ lostCount }, 'Lines of this log could not be written.');
+  const destination = deps.destination ?? createDestination(nodeEnv, tellLost);
   const serializers = { err: withoutValues };
   const hooks = { streamWrite: maskCredentials };
-  return pino({ name, level, base: { pid: process.pid }, serializers, hooks }, destination);
+  const logger = pino({ name, level, base: { pid: process.pid }, serializers, hooks }, destination);
+  return logger;
 }
 
 /** The fields that say where a fault lies and what kind it is; never what a client sent. */
@@ -63,9 +66,9 @@ function withoutValues(error: unknown): unknown {
 
 const require = createRequire(import.meta.url);
 
-function createDestination(nodeEnv: string | undefined): DestinationStream {
+function createDestination(nodeEnv: string | undefined, tellLost: (count: number) => void): DestinationStream {
   const readable = process.stdout.isTTY && nodeEnv !== 'production';
-  return createLineWriter(readable ? createPretty() : undefined);
+  return createLineWriter(tellLost, readable ? createPretty() : undefined);
 }
 
 /** Loaded only where it is wanted: otherwise each start would read its 30 files. */
@@ -75,38 +78,56 @@ function createPretty(): (line: string) => string {
 }
 
 const stdoutFd = 1;
-/** How long each wait for a reader that is behind lasts; the whole process waits. */
-const behindMs = 100;
+/** How long a reader that is behind is waited for, once until it reads again: the whole process waits. */
+const behindMsMax = 1_000;
+const lookEveryMs = 20;
 const behindClock = new Int32Array(new SharedArrayBuffer(4));
 
 /**
- * Writes each line at once. One that cannot be written (full disk, closed terminal) is left out: pino's own destination
- * would end the process, even while it finishes its work after a SIGTERM, and try for ever to write a fatal line.
+ * Writes each line at once. One that cannot be written (full disk, closed terminal, a reader that has stopped) is left
+ * out: pino's own destination would end the process, even while it finishes its work after a SIGTERM, and try for ever
+ * to write a fatal line.
+ *
+ * @param tellLost told how many were left out, once lines can be written again
  */
-function createLineWriter(format: (line: string) => string = (line) => line): DestinationStream {
+function createLineWriter(
+  tellLost: (count: number) => void,
+  format: (line: string) => string = (line) => line,
+): DestinationStream {
   let isTorn = false;
+  let lostCount = 0;
   return {
     write(line) {
       const text = format(line);
       const bytes = Buffer.from(isTorn ? `\n${text}` : text);
+      const waitsUntilMs = performance.now() + (lostCount === 0 ? behindMsMax : 0);
       let written = 0;
       try {
-        while (written < bytes.length) written += writeSome(bytes, written);
-        isTorn = false;
+        while (written < bytes.length) written += writeSome(bytes, written, waitsUntilMs);
       } catch {
         isTorn ||= written > 0;
+        lostCount += 1;
+        return;
       }
+      isTorn = false;
+      if (lostCount === 0) return;
+      const count = lostCount;
+      lostCount = 0;
+      tellLost(count);
     },
   };
 }
 
-/** @returns how many bytes; 0 where a pipe is full */
-function writeSome(bytes: Buffer, from: number): number {
+/**
+ * @returns how many bytes; 0 where a pipe is full, after a short wait
+ * @throws where it is full and no more is to be waited
+ */
+function writeSome(bytes: Buffer, from: number, waitsUntilMs: number): number {
   try {
     return writeSync(stdoutFd, bytes, from);
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN') throw error;
-    Atomics.wait(behindClock, 0, 0, behindMs);
+    if ((error as NodeJS.ErrnoException).code !== 'EAGAIN' || performance.now() >= waitsUntilMs) throw error;
+    Atomics.wait(behindClock, 0, 0, lookEveryMs);
     return 0;
   }
 }

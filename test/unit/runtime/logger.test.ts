@@ -1,3 +1,4 @@
+import type { ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/runtime/logger.js';
@@ -97,6 +98,32 @@ describe('logger', () => {
     expect({ code, signal }).to.deep.equal({ code: 3, signal: null });
     expect(stdout).to.have.length(2000);
     expect(JSON.parse(stdout.at(-1)!)).to.include({ n: 1999, name: 'worker' });
+  });
+
+  it('a reader that has stopped costs lines and nothing else, and is told how many once it reads again', async () => {
+    const script = `
+      import { createLogger } from '${shipped('shared/runtime/logger.js')}';
+      import { createShutdown } from '${shipped('shared/runtime/shutdown.js')}';
+      const logger = createLogger({ name: 'api', level: 'info' });
+      const shutdown = createShutdown({ logger, forceMs: 20000 });
+      shutdown.listen();
+      for (let n = 0; n < 5000; n += 1) logger.info({ n }, 'x'.repeat(1000));
+      const timer = setInterval(() => logger.info('read again'), 50);
+      shutdown.register('the timer', () => clearInterval(timer));
+      process.stderr.write('all was logged');`;
+    let isFirst = true;
+    const onLine = (line: string, child: ChildProcess) => {
+      if (line.includes('lostCount')) child.kill('SIGTERM');
+      if (!isFirst) return;
+      isFirst = false;
+      child.stdout?.pause();
+      child.stderr?.once('data', () => child.stdout?.resume());
+    };
+    const { code, signal, stdout } = await runShipped(script, { onLine });
+    expect({ code, signal }).to.deep.equal({ code: 0, signal: null });
+    const whole = stdout.filter((line) => /^\{.*\}$/.test(line)).map((line) => JSON.parse(line) as { n?: number });
+    const told = whole.find((line) => 'lostCount' in line);
+    expect(told).to.include({ level: 40, lostCount: 5_000 - whole.filter((line) => 'n' in line).length });
   });
 
   // Linux has a device that is always full.

@@ -13,6 +13,7 @@ import { startAdmin } from './admin/start-admin.js';
 import { createServer } from './app.js';
 import { settings as declared, settingsProblems } from './config.js';
 import { createDispatch } from './dispatch/dispatch.js';
+import { createShopOpener } from './open-shop.js';
 import { createPools } from './pools.js';
 
 // The composition root of an API process: settings, connections, the server; closed in reverse.
@@ -67,7 +68,7 @@ const server = createServer({
   dispatch,
   limiterRedis,
   platform,
-  tokenCipher,
+  openShop: createShopOpener(tokenCipher, logger),
 });
 const port = await server.listen(settings.PORT, settings.HOST);
 shutdown.register('the server', () => server.close());

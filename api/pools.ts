@@ -12,6 +12,7 @@ export interface Pools {
   database: Database;
   /** For what clients read. */
   reads: Reads;
+  /** What waits because all connections are taken; a read that waits for its shop's turn is not among it. */
   use: () => PoolUse;
   destroy: () => Promise<void>;
 }
@@ -43,7 +44,7 @@ export function createPools({
     reads,
     use() {
       const [own, read] = [poolUse(database), poolUse(readDatabase)];
-      const waiting = own.waiting + read.waiting + reads.waiting();
+      const waiting = own.waiting + read.waiting + (reads.isFull() ? reads.waiting() : 0);
       return { used: own.used + read.used, free: own.free + read.free, waiting };
     },
     async destroy() {

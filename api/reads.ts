@@ -19,8 +19,10 @@ export interface Reads {
   ask: <T>(shopId: number, question: (database: Database) => Promise<T>) => Promise<Result<T>>;
   /** Counts the bytes of an answer that the shop's client has not taken yet, until the returned function is called. */
   addUntaken: (shopId: number, bytes: number) => () => void;
-  /** How many wait for their turn. */
+  /** How many wait for their turn: because all connections are taken, or their shop may have no more. */
   waiting: () => number;
+  /** Whether all connections are taken. */
+  isFull: () => boolean;
 }
 
 export interface ReadsDeps {
@@ -52,6 +54,7 @@ export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDef
     },
     addUntaken: (shopId, bytes) => turns.addUntaken(shopId, bytes),
     waiting: () => turns.waiting(),
+    isFull: () => turns.isFull(),
   };
 }
 
@@ -64,6 +67,7 @@ interface Turns {
   take: (shopId: number) => Promise<(() => void) | undefined>;
   addUntaken: Reads['addUntaken'];
   waiting: () => number;
+  isFull: () => boolean;
 }
 
 /** What one shop holds, and who waits for it. */
@@ -149,5 +153,6 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
       };
     },
     waiting: () => [...lines.values()].reduce((count, { waiting }) => count + waiting.size, 0),
+    isFull: () => held >= connectionsMax,
   };
 }

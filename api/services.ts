@@ -1,11 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { Database } from '../shared/database/connect.js';
 import type { CommercePlatform } from '../shared/platform/commerce-platform.js';
-import type { TokenCipher } from '../shared/platform/token-cipher.js';
 import type { Logger } from '../shared/runtime/logger.js';
 import type { ApiMetrics } from './admin/api-metrics.js';
 import type { ApiSettings } from './config.js';
 import type { Dispatch } from './dispatch/dispatch.js';
+import type { OpenShop } from './open-shop.js';
 import type { Reads } from './reads.js';
 
 /** Everything the app needs, opened by main.ts. */
@@ -19,6 +19,5 @@ export interface Services {
   dispatch: Pick<Dispatch, 'submit' | 'inHandMax' | 'ready'>;
   limiterRedis: Redis;
   platform: CommercePlatform;
-  /** Undefined without PLATFORM_TOKEN_KEY: then no shop's platform can be called. */
-  tokenCipher: TokenCipher | undefined;
+  openShop: OpenShop;
 }

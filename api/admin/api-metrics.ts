@@ -142,6 +142,12 @@ export function watchReadiness(registry: Registry, ready: Dispatch['ready']): vo
   });
 }
 
+/** @param waiting how many reads wait for their turn */
+export function watchReads(registry: Registry, waiting: () => number): void {
+  const help = 'Reads that wait for a turn of their shop on the Postgres connections, or until its clients read on.';
+  addGauge(registry, { name: 'raw_materials_reads_waiting', help }, waiting);
+}
+
 /** The writes in this process, and what it last heard of the pipeline: the backlog and the workers. */
 export function watchDispatch(registry: Registry, state: () => DispatchState): void {
   const gauge = (name: string, help: string, read: () => number | undefined) =>

@@ -6,7 +6,7 @@ import type { Logger } from '../../shared/runtime/logger.js';
 import type { ApiSettings } from '../config.js';
 import type { Dispatch } from '../dispatch/dispatch.js';
 import type { Pools } from '../pools.js';
-import { watchDispatch, watchReadiness } from './api-metrics.js';
+import { watchDispatch, watchReadiness, watchReads } from './api-metrics.js';
 import type { ApiMetrics } from './api-metrics.js';
 import { createQueuePage } from './queue-page.js';
 
@@ -15,7 +15,7 @@ export interface AdminDeps {
   port: number;
   logger: Logger;
   metrics: ApiMetrics;
-  pools: Pick<Pools, 'use'>;
+  pools: Pick<Pools, 'use' | 'reads'>;
   dispatch: Dispatch;
   limiterRedis: Redis;
 }
@@ -26,6 +26,7 @@ export async function startAdmin(deps: AdminDeps): Promise<AdminServer> {
   const { registry } = deps.metrics;
   watchProcess(registry);
   watchPool(registry, () => pools.use());
+  watchReads(registry, () => pools.reads.waiting());
   watchRedis(registry, () => ({ ...dispatch.state().redis, limiter: limiterRedis.status === 'ready' }));
   watchReadiness(registry, () => dispatch.ready());
   watchDispatch(registry, () => dispatch.state());

@@ -5,7 +5,6 @@ import type { Refusal, Result } from '../../shared/domain/errors.js';
 import { materialIdKind } from '../../shared/domain/material-id.js';
 import { platformErrorMessages } from '../../shared/platform/commerce-platform.js';
 import type { PlatformError, PlatformLevel } from '../../shared/platform/commerce-platform.js';
-import { openPlatformShop } from '../../shared/platform/open-platform-shop.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 import { materialNotFound, refuseToRead } from './material-refusals.js';
@@ -50,17 +49,12 @@ async function readFromPlatform(
   { shop }: Caller,
   variantId: string,
 ): Promise<Result<PlatformLevel[]>> {
-  const opened = openPlatformShop(shop, services.tokenCipher);
-  if (!opened.ok) {
-    if (opened.error === 'token-unreadable') services.logger.error({ shopId: shop.id }, tokenUnreadable);
-    return upstreamError('not-connected');
-  }
+  const opened = services.openShop(shop);
+  if (!opened.ok) return upstreamError('not-connected');
   const read = await services.platform.readLevels(opened.platformShop, variantId);
   if (read.ok) return read;
   return read.error === 'not-found' ? materialNotFound : upstreamError(read.error);
 }
-
-const tokenUnreadable = "the shop's platform token cannot be opened: is PLATFORM_TOKEN_KEY the one it was sealed with?";
 
 function upstreamError(error: PlatformError): Refusal {
   return fail('UPSTREAM_ERROR', platformErrorMessages[error]);

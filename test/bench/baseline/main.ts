@@ -2,6 +2,7 @@ import createKnex from 'knex';
 import { createApiMetrics } from '../../../api/admin/api-metrics.js';
 import { createServer } from '../../../api/app.js';
 import { settings as declared } from '../../../api/config.js';
+import { createShopOpener } from '../../../api/open-shop.js';
 import { createPools } from '../../../api/pools.js';
 import { knexConfig } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
@@ -88,7 +89,7 @@ const server = createServer({
   },
   limiterRedis,
   platform: createShopifyPlatform({ allowLoopback: false, afterRunning, report: () => undefined }),
-  tokenCipher: undefined,
+  openShop: createShopOpener(undefined, logger),
 });
 const port = await server.listen(0, '127.0.0.1');
 

@@ -2,6 +2,7 @@ import { createApiMetrics } from '../../../api/admin/api-metrics.js';
 import { createServer } from '../../../api/app.js';
 import { settings as declared } from '../../../api/config.js';
 import { createDispatch } from '../../../api/dispatch/dispatch.js';
+import { createShopOpener } from '../../../api/open-shop.js';
 import { createPools } from '../../../api/pools.js';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
@@ -41,7 +42,6 @@ export async function startApiInProcess(
   const metrics = createApiMetrics();
   const dispatch = await createDispatch({ redisUrl, database, logger, settings, metrics: metrics.dispatch });
   const platform = createShopifyPlatform({ allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK, afterRunning });
-  const tokenCipher = createTokenCipher(platformTokenKey);
   const server = createServer({
     settings,
     logger,
@@ -51,7 +51,7 @@ export async function startApiInProcess(
     dispatch,
     limiterRedis,
     platform,
-    tokenCipher,
+    openShop: createShopOpener(createTokenCipher(platformTokenKey), logger),
   });
   const port = await server.listen(0, '127.0.0.1');
   const baseUrl = `http://127.0.0.1:${String(port)}`;

@@ -41,6 +41,17 @@ describe('the pools of an API process', () => {
     expect(use().waiting).to.equal(0);
   });
 
+  it('do not count a read that waits for its shop while connections are free', async () => {
+    pools = createPools({ DATABASE_URL: databaseOf.url, DATABASE_POOL_MAX: 10, READ_TIMEOUT_MS: 5_000 });
+    const { reads, use } = pools;
+    const taken = reads.addUntaken(1, 64 * 1_024 * 1_024);
+    const read = reads.ask(1, () => Promise.resolve());
+    await new Promise(setImmediate);
+    expect([reads.waiting(), use().waiting]).to.deep.equal([1, 0]);
+    taken();
+    await read;
+  });
+
   it('give up a question of its own that Postgres does not answer, however long a read may take', async () => {
     expect(await sleep(60, 3_600_000)).to.contain('Query read timeout');
   });

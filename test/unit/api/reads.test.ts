@@ -33,10 +33,12 @@ describe('the turns of what shops read', () => {
     for (let index = 0; index < 9; index += 1) void ask(1, `one ${index}`);
     await turn();
     expect(names()).to.have.length(5);
+    expect(reads.isFull()).to.equal(false);
     for (let index = 0; index < 9; index += 1) void ask(2, `other ${index}`);
     await turn();
     expect(names().slice(5)).to.deep.equal(['other 0', 'other 1']);
     expect(reads.waiting()).to.equal(4 + 7);
+    expect(reads.isFull()).to.equal(true);
   });
 
   it('go round: a shop that comes late does not wait behind all that another has asked', async () => {

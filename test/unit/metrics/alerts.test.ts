@@ -49,10 +49,13 @@ const cases: Record<string, Case> = {
     fires: [
       'raw_materials_http_requests_total{status="504"} 0 11',
       'raw_materials_http_requests_total{status="200"} 0 989',
+      // Probes are no requests of clients.
+      'raw_materials_http_requests_total{route="/readyz",status="200"} 0 9000',
     ],
     quiet: [
       'raw_materials_http_requests_total{status="504"} 90 99',
       'raw_materials_http_requests_total{status="404"} 0 991',
+      'raw_materials_http_requests_total{route="/readyz",status="503"} 0 9000',
     ],
   },
   RawMaterialsOutcomesUnknown: {

@@ -4,12 +4,13 @@ import { expect } from 'chai';
 import { checkLedger } from '../../shared/database/ledger-check.js';
 import type { Database } from '../../shared/database/connect.js';
 import { pruneFacets } from '../../shared/database/facets.js';
+import { migrateDatabase } from '../../shared/database/migrate-database.js';
 import { facetsOfVendors } from '../../shared/database/insert-materials-with-stock.js';
 import { pruneOperations } from '../../shared/database/operations.js';
 import { addOne } from '../support/shop/change.js';
 import { connectForTest } from '../support/database/database.js';
 import { request } from '../support/http/http.js';
-import { createTestDatabase } from '../support/processes/servers.js';
+import { createEmptyDatabase, createTestDatabase } from '../support/processes/servers.js';
 import { startService } from '../support/processes/service.js';
 import type { Service } from '../support/processes/service.js';
 import { createTestShop } from '../support/shop/shop.js';
@@ -20,6 +21,11 @@ import { runManage } from '../unit/manage/run-manage.js';
 const grants = [
   'GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA public TO',
   'GRANT USAGE ON ALL SEQUENCES IN SCHEMA public TO',
+];
+/** For tables that a later migration makes. */
+const defaultGrants = [
+  'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO',
+  'ALTER DEFAULT PRIVILEGES IN SCHEMA public GRANT USAGE ON SEQUENCES TO',
 ];
 /** From Postgres 17 on. */
 const maintain = 'GRANT MAINTAIN ON ALL TABLES IN SCHEMA public TO';
@@ -54,7 +60,29 @@ describe('a role of Postgres with no more rights than the handbook says', () => 
 
   it('has the rights that the handbook says', async () => {
     const handbook = await readFile(new URL('../../shared/manage/README.md', import.meta.url), 'utf8');
-    for (const grant of [...grants, maintain]) expect(handbook).to.contain(grant);
+    for (const grant of [...grants, ...defaultGrants, maintain]) expect(handbook).to.contain(grant);
+  });
+
+  it('has them on tables and sequences of later migrations at once', async () => {
+    const empty = await createEmptyDatabase();
+    const migrator = connectForTest(empty.url, { poolMax: 1 });
+    try {
+      for (const grant of defaultGrants) await migrator.raw(`${grant} ??`, [role]);
+      await migrateDatabase(empty.url, () => undefined);
+      const { rows } = await migrator.raw<{ rows: { name: string; isGranted: boolean }[] }>(
+        `SELECT relname AS name,
+                CASE relkind WHEN 'S' THEN has_sequence_privilege(:role, oid, 'USAGE')
+                ELSE (SELECT bool_and(has_table_privilege(:role, c.oid, one))
+                      FROM unnest(ARRAY['SELECT', 'INSERT', 'UPDATE', 'DELETE']) AS one) END AS "isGranted"
+         FROM pg_class c WHERE relnamespace = 'public'::regnamespace AND relkind IN ('r', 'S')`,
+        { role },
+      );
+      expect(rows.map(({ name }) => name)).to.include.members(['ledger', 'facets', 'levels_id_seq']);
+      expect(rows.filter(({ isGranted }) => !isGranted)).to.deep.equal([]);
+    } finally {
+      await migrator.destroy();
+      await empty.drop();
+    }
   });
 
   it('is refused nothing: by setting a shop up, by every path of the API, by what runs beside them', async () => {

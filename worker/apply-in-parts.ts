@@ -12,7 +12,10 @@ export interface AppliedJobs {
 export interface ApplyInPartsDeps {
   /** One transaction. */
   apply: (groups: OperationGroup[]) => Promise<AppliedJobs>;
-  /** Whether the lane is to stop; then what overstays is not divided but thrown, and its materials given back. */
+  /**
+   * Whether the lane is to stop; then what overstays is not divided but thrown, and its materials given back, and what
+   * has not begun is left out.
+   */
   isStopping: () => boolean;
   /** By `performance.now()`: what has not begun by then is left out. */
   endMs: number;
@@ -32,10 +35,19 @@ export interface ApplyInPartsDeps {
  */
 export async function applyInParts(groups: OperationGroup[], deps: ApplyInPartsDeps): Promise<AppliedJobs> {
   const done: AppliedJobs = { outcomes: new Map(), leftOut: new Set() };
+  let hasBegun = false;
+  const parting: Parting = {
+    ...deps,
+    isOver: () => performance.now() >= deps.endMs || (hasBegun && deps.isStopping()),
+    apply: (part) => {
+      hasBegun = true;
+      return deps.apply(part);
+    },
+  };
   const large: OperationGroup[] = [];
   const parts = [groups];
   for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
-    const overstay = await overstayOf(deps, part, done);
+    const overstay = await overstayOf(parting, part, done);
     if (overstay === undefined) continue;
     if (part.length > 1) parts.push(...(isLockTimeout(overstay) ? part.map((group) => [group]) : halvesOf(part)));
     else if (part[0]?.operations.length === 1) leaveOut(part, done);
@@ -46,7 +58,7 @@ export async function applyInParts(groups: OperationGroup[], deps: ApplyInPartsD
     for (let run = runs.shift(); run !== undefined; run = runs.shift()) {
       // Later operations of a material must not overtake the one that was left out.
       if (done.leftOut.has(queueName(group))) break;
-      if ((await overstayOf(deps, [{ ...group, operations: run }], done)) === undefined) continue;
+      if ((await overstayOf(parting, [{ ...group, operations: run }], done)) === undefined) continue;
       if (run.length > 1) runs.unshift(...halvesOf(run));
       else leaveOut([group], done);
     }
@@ -54,15 +66,20 @@ export async function applyInParts(groups: OperationGroup[], deps: ApplyInPartsD
   return done;
 }
 
+interface Parting extends ApplyInPartsDeps {
+  /** Whether no further part is begun. */
+  isOver: () => boolean;
+}
+
 /**
- * Applies a part, or leaves it out if there is no time left; returns its error if it overstayed and must be divided.
+ * Applies a part, or leaves it out if none is to be begun; returns its error if it overstayed and must be divided.
  */
 async function overstayOf(
-  { apply, isStopping, endMs }: ApplyInPartsDeps,
+  { apply, isStopping, isOver }: Parting,
   part: OperationGroup[],
   done: AppliedJobs,
 ): Promise<Error | undefined> {
-  if (performance.now() >= endMs) {
+  if (isOver()) {
     leaveOut(part, done);
     return undefined;
   }

@@ -32,7 +32,7 @@ const leftOutRetryMs = 100;
  * so that nothing can happen between finishing a job and looking for the next.
  *
  * @param isStopping whether the lane ends after this cycle; asked each time it matters, since a transaction may take
- *   long
+ *   long. Then the one under way is the last, and the rest goes back
  * @returns what the lane holds after it
  * @throws errors of Redis or Postgres; nothing that was acknowledged is lost by them, and the leases run out
  */
@@ -42,7 +42,11 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
   const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
   const endMs = performance.now() + cycleMsMax;
   let batch = createBatch(deps.redis);
-  for (const slice of slices(readJobs(held.materials, deps.presence.databaseIdentity()))) {
+  for (const [index, slice] of slices(readJobs(held.materials, deps.presence.databaseIdentity())).entries()) {
+    if (index > 0 && isStopping()) {
+      for (const { queue } of slice) leftOut.add(queue);
+      continue;
+    }
     if (batch.size() > 0) {
       await answersOf(batch);
       batch = createBatch(deps.redis);
@@ -60,7 +64,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
   giveBackUntriedIn(
     batch,
     held.materials.filter(({ queue }) => leftOut.has(queue)),
-    leftOutRetryMs,
+    isStopping() ? 0 : leftOutRetryMs,
   );
   const worked = held.materials
     .filter(({ queue }) => !leftOut.has(queue))

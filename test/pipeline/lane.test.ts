@@ -234,6 +234,40 @@ describe('a lane that is stopped', () => {
     // Each delivery brings a job nearer to its end as a failure of ours.
     expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${last}`, 'ats')).to.equal(null);
   });
+
+  it('begins no further transaction of its cycle, and gives back what that would have applied', async () => {
+    const shop = await createTestShop(postgres.database, { materials: 2 });
+    // Ten such operations fill a transaction. They book nothing: a slow Postgres ends a statement that writes so many.
+    const rows = Array.from({ length: 1_000 }, () => ({ locationId: shop.locationIds[0] ?? '', delta: 1 }));
+    const full = () => operationOf({ kind: 'adjust', rows, dryRun: true });
+    const refs = shop.materialIds.map((materialId) => ({ shopId: shop.shopId, materialId }));
+    const ids: string[] = [];
+    for (const ref of refs) {
+      ids.push(await harness.add(ref, { operations: Array.from({ length: 10 }, full) }));
+    }
+    let transactions = 0;
+    const deps = await depsOf(harness, {
+      database: postgres.database,
+      // Told within the cycle, once a transaction is committed.
+      ledgerWatch: {
+        changed: () => {
+          transactions += 1;
+          lane.stop();
+        },
+        stop: () => Promise.resolve(),
+      },
+    });
+    const lane = startLane(deps, wakeful);
+    await lane.done;
+    expect(transactions).to.equal(1);
+    const left = await Promise.all(refs.map((ref) => harness.jobs(ref, 'wait')));
+    expect(left.flat(), 'one of the two').to.have.length(1);
+    const [first] = left.flat();
+    const queue = queueName(refs[ids.indexOf(first ?? '')] ?? expect.fail('no such job'));
+    expect(await harness.redis.hget(`${queuePrefix}:${queue}:${first ?? ''}`, 'ats')).to.be.oneOf([null, '0']);
+    expect(await harness.redis.hlen(keys.leases)).to.equal(0);
+    expect(await harness.ready(shop.shopId)).to.deep.equal([queue]);
+  });
 });
 
 describe('a lane that is stopped while Postgres fails it', () => {

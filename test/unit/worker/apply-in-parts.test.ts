@@ -30,6 +30,24 @@ describe('a transaction that overstays its time', () => {
     expect(await sizesOf('57014')).to.deep.equal([8, 4, 4, 2, 2, 1, 1]);
   });
 
+  it('is divided no further once the lane is to stop: what has not begun is left out', async () => {
+    const sizes: number[] = [];
+    let isStopping = false;
+    const { leftOut } = await applyInParts(groups, {
+      isStopping: () => isStopping,
+      endMs: Infinity,
+      apply: (part) => {
+        sizes.push(part.length);
+        if (part.length === groups.length)
+          return Promise.reject(Object.assign(new Error('overstays'), { code: '57014' }));
+        isStopping = true;
+        return Promise.resolve({ outcomes: new Map(), leftOut: new Set() });
+      },
+    });
+    expect(sizes).to.deep.equal([8, 4]);
+    expect([...leftOut]).to.deep.equal(groups.slice(4).map(queueName));
+  });
+
   it('is done material by material at once, where one of them waits for another session', async () => {
     expect(await sizesOf('55P03')).to.deep.equal([8, 1, 1, 1, 1, 1, 1, 1, 1]);
   });

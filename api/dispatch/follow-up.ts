@@ -9,6 +9,7 @@ import { notApplied, toDispatchOutcome } from './dispatch-outcome.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import { announceQueued } from './enqueue.js';
 import type { Enqueued } from './enqueue.js';
+import { createLeftOpen } from './left-open.js';
 import type { QueueLink } from './queue-link.js';
 import { graceMs } from './settings.js';
 import type { FormedJob, Waiter } from './waiter.js';
@@ -16,7 +17,7 @@ import type { FormedJob, Waiter } from './waiter.js';
 /**
  * What happens to a request without a reply (pipeline §3 "An honest answer"): once a second its outcome is looked up in
  * Postgres, and its job is announced again, or added again if it is gone. At the end of its wait it is cancelled in
- * Postgres; only if that fails too is its outcome unknown.
+ * Postgres; only if that fails too is its outcome unknown, and even then it is cancelled later if it can be (`LeftOpen`).
  */
 export interface FollowUp {
   /** Cancels these at once: they may or may not have been queued, or a worker of another database took them. */
@@ -52,6 +53,9 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
   let isCancelling = false;
   let isStopped = false;
   let again: NodeJS.Timeout | undefined;
+  const leftOpen = createLeftOpen(deps);
+  /** Those whose material another session held at the last try. */
+  const heldByOthers = new WeakSet<Waiter>();
 
   const timer = setInterval(() => {
     const nowMs = performance.now();
@@ -59,6 +63,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     for (const waiter of all) endUnformed(deps, waiter, nowMs);
     void lookUpDue(all, nowMs);
     void cancelDue(all, nowMs);
+    void leftOpen.cancel();
   }, tickMs);
 
   async function lookUpDue(all: Waiter[], nowMs: number): Promise<void> {
@@ -81,6 +86,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
       waiter.graceEndsMs ??= nowMs + graceMs;
       if (nowMs <= waiter.graceEndsMs) continue;
       deps.metrics.leftOpen();
+      if (heldByOthers.has(waiter)) leftOpen.add({ ...waiter.ref, id: waiter.operation.id });
       deps.answer(waiter, { status: 'unknown' });
     }
     const open = due.filter(({ operation }) => deps.waiters.has(operation.id));
@@ -91,8 +97,9 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     for (let start = 0; start < open.length; start += batchSize) {
       const batch = open.slice(start, start + batchSize);
       try {
-        await cancel(deps, batch);
-        isAnyLocked ||= batch.some(({ operation }) => deps.waiters.has(operation.id));
+        const held = await cancel(deps, batch);
+        for (const waiter of held) heldByOthers.add(waiter);
+        isAnyLocked ||= held.length > 0;
       } catch (error) {
         deps.logger.warn({ err: error, waiting: open.length }, 'Operations could not be cancelled.');
       }
@@ -155,11 +162,13 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   }
 }
 
-async function cancel(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
+/** @returns those whose material another session holds */
+async function cancel(deps: FollowUpDeps, due: Waiter[]): Promise<Waiter[]> {
   const refs = due.map(({ ref, operation }) => ({ ...ref, id: operation.id }));
   const { outcomes } = await cancelOperations(deps.database, refs);
   deps.metrics.cancelled(due.filter(({ operation }) => outcomes.get(operation.id)?.status === 'cancelled').length);
   answerRecorded(deps, due, outcomes);
+  return due.filter(({ operation }) => deps.waiters.has(operation.id));
 }
 
 function answerRecorded(deps: FollowUpDeps, due: Waiter[], outcomes: Map<string, OperationOutcome>): void {

@@ -16,7 +16,7 @@ import { useQueueHarness } from '../../support/redis/queue-harness.js';
 import { operationOf } from '../../support/shop/shop.js';
 import { until } from '../../support/time/until.js';
 
-const [longMs, soonMsMax] = [3_600_000, 10_000];
+const [longMs, soonMsMax, patienceMs] = [3_600_000, 10_000, 15_000];
 /** Of a look-up. */
 const batchSize = 1_000;
 
@@ -236,6 +236,50 @@ describe('the follow-up of writes that hear nothing', () => {
     expect(outcomes.get(operation.id)).to.deep.equal({ status: 'unknown' });
     expect(performance.now() - startedMs).to.be.at.least(graceMs);
     expect(attempts).to.be.greaterThan(0);
+  });
+
+  /** How often was it tried to cancel in the time of some ticks, during which nobody waits for an answer. */
+  async function triesOfTicks(tries: () => number): Promise<number> {
+    const before = tries();
+    let ticks = 0;
+    const other = wait();
+    lookUp = () => {
+      ticks += 1;
+      other.nextLookUpMs = 0;
+      return Promise.resolve({ rows: [] });
+    };
+    await until(() => ticks >= 3, { deadlineMs: soonMsMax, what: 'some ticks' });
+    waiters.delete(other.operation.id);
+    return tries() - before;
+  }
+
+  it('cancels later what it had to leave open since a lock was in the way, until it is on record', async () => {
+    const { operation } = wait(0);
+    let [tries, isFree] = [0, false];
+    cancel = () => {
+      tries += 1;
+      return Promise.resolve({ outcomes: new Map(isFree ? [[operation.id, { status: 'cancelled' }]] : []) });
+    };
+    await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the end of the grace' });
+    expect(outcomes.get(operation.id)).to.deep.equal({ status: 'unknown' });
+    expect(await triesOfTicks(() => tries), 'while the lock may soon be gone').to.equal(0);
+    performance.now = () => now() + patienceMs + 1;
+    expect(await triesOfTicks(() => tries)).to.be.above(0);
+    isFree = true;
+    expect(await triesOfTicks(() => tries)).to.be.above(0);
+    expect(await triesOfTicks(() => tries), 'once it is on record').to.equal(0);
+  });
+
+  it('does not cancel later what it had to leave open since Postgres was away: that waits for a worker', async () => {
+    const { operation } = wait(0);
+    let tries = 0;
+    cancel = () => {
+      tries += 1;
+      return Promise.reject(new Error('Connection terminated'));
+    };
+    await until(() => outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the end of the grace' });
+    performance.now = () => now() + patienceMs + 1;
+    expect(await triesOfTicks(() => tries)).to.equal(0);
   });
 
   it('cancels all the same what it comes to late, since the process stood still beyond the grace', async () => {

@@ -5,7 +5,7 @@ import { pointerStep } from './faults.js';
 export const depthMax = 32;
 
 /** Members and items over all levels; a thousand rows with all their fields have seven thousand. */
-const partsMax = 20_000;
+export const partsMax = 20_000;
 
 /**
  * Finds what `JSON.parse` silently accepts: a key that an object has twice (it takes the last one), nesting deeper than
@@ -19,7 +19,9 @@ export function findJsonFault(text: string): ErrorDetail | undefined {
   const frames: Frame[] = [];
   let frame: Frame | undefined;
   let parts = 0;
-  for (let at = 0; at < text.length && parts <= partsMax; at += 1) {
+  // In JSON each but the outermost is a member or an item. So with more than that this is no JSON, or finds as many parts.
+  let opened = 0;
+  for (let at = 0; at < text.length && parts <= partsMax && opened <= partsMax + 1; at += 1) {
     const character = text.charCodeAt(at);
     if (character === quote) {
       const end = endOfString(text, at);
@@ -42,6 +44,7 @@ export function findJsonFault(text: string): ErrorDetail | undefined {
           ? { keys: new Set(), at: '', wantsKey: true }
           : { keys: undefined, at: 0, wantsKey: false };
       frames.push(frame);
+      opened += 1;
       // Counts the first member or item; each further one is counted at its comma.
       if (!closesAtOnce(text, at)) parts += 1;
     } else if (character === closeBrace || character === closeBracket) {

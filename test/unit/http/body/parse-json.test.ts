@@ -96,6 +96,27 @@ describe('the body of a request', () => {
     }
   });
 
+  it('is not looked through to its end where it cannot be JSON', () => {
+    let sets = 0;
+    const OriginalSet = globalThis.Set;
+    globalThis.Set = class<T> extends OriginalSet<T> {
+      constructor(values?: Iterable<T>) {
+        super(values);
+        sets += 1;
+      }
+    } as SetConstructor;
+    try {
+      for (const text of [`[${'{}'.repeat(500_000)}`, '{}'.repeat(500_000), `{"a":${'{}'.repeat(500_000)}`]) {
+        sets = 0;
+        const read = parseJson(text);
+        expect(read.ok ? undefined : read.error.message).to.contain('is not valid JSON');
+        expect(sets, 'objects that were looked into').to.be.below(2 * partsMax);
+      }
+    } finally {
+      globalThis.Set = OriginalSet;
+    }
+  });
+
   it('is refused, whatever it holds, exactly if it is no JSON or has one of these faults', () => {
     const token = fc.constantFrom('{', '}', '[', ']', ',', ':', '"', '\\', '"a"', '"a":', '"\\u0061":', '1', ' ', '😀');
     const text = fc.oneof(

@@ -75,7 +75,7 @@ const writeScopeMissing = fail(
 const instructions = [
   'Raw materials of one shop and their stock by location.',
   'Ids: `VMAT-…` is a virtual material, kept here and changeable; digits are a material of the commerce platform, which can only be read here.',
-  'Find a material with list_raw_materials, then use its variantId; location ids come from get_inventory.',
+  'Find a material with list_raw_materials, then use its variantId. get_inventory shows the locations where it has a level; the id of any other has to be given to you.',
   'A tool that fails answers with a JSON text `{ error: { code, message, details }, requestId }`, whose details point into the arguments.',
   'After SERVICE_UNAVAILABLE this one call was not applied: wait and call again, with the same idempotencyKey if it had one. After OUTCOME_UNKNOWN call again with the same idempotencyKey; without one do what the message says.',
   'Each request, also those of the protocol itself, takes a point of the budget that the shop has for REST and agents together.',

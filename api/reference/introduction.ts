@@ -1,4 +1,4 @@
-import { depthMax } from '../../shared/contract/json-fault.js';
+import { depthMax, partsMax } from '../../shared/contract/json-fault.js';
 
 /** What holds for every operation, in Markdown. */
 export const introduction = `Raw materials of a shop and their inventory at its locations, over JSON.
@@ -13,9 +13,9 @@ settles it.
 **Texts** hold neither U+0000 nor half of a surrogate pair, in bodies, queries and paths. **Quantities and money** are decimals
 with six places; more places are rounded half away from zero. A level, and a material's total, lie within ±8,000,000,000.
 
-**A body** is JSON in UTF-8, of at most 1 MiB and ${depthMax} levels, in which no object has a key twice. **What is not known**: a query
-parameter is ignored on a GET and refused on a PATCH; a field is ignored in an update of fields, and refused in a batch and in
-its rows.
+**A body** is JSON in UTF-8, of at most 1 MiB, ${depthMax} levels and ${partsMax} members and items over all levels, in which no
+object has a key twice. **What is not known**: a query parameter is ignored on a GET and refused on a PATCH; a field is ignored
+in an update of fields, and refused in a batch and in its rows.
 
 **The rate limit** is one budget a shop, shared by all its keys and by the agent surface.`;
 

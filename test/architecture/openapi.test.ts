@@ -115,6 +115,12 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('says how much a body may hold', () => {
+    const { description } = document['info'] as { description: string };
+    for (const bound of ['1 MiB', '32 levels', '20000 members and items'])
+      expect(description.replaceAll('\n', ' ')).to.contain(bound);
+  });
+
   it('leads to no other host', () => {
     const text = JSON.stringify(document);
     expect(text.match(/https?:\/\/[\w.-]+/g) ?? []).to.deep.equal([]);

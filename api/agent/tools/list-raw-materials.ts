@@ -13,6 +13,9 @@ const { properties } = listQuerySchema;
  */
 const pageSizeMax = 100;
 
+/** Half of what a message may hold (`messageBreadthMax`), so that a longer list is refused by its name. */
+const vendorsMax = 500;
+
 /** GET /v1/raw-materials as a tool. */
 export const listRawMaterials = createTool<ListQuery>({
   name: 'list_raw_materials',
@@ -28,7 +31,11 @@ export const listRawMaterials = createTool<ListQuery>({
     properties: {
       ...properties,
       pageSize: { ...properties.pageSize, maximum: pageSizeMax, description: 'Materials a page.' },
-      vendorFilter: { ...properties.vendorFilter, description: 'Exact vendor names: materials of any of these.' },
+      vendorFilter: {
+        ...properties.vendorFilter,
+        maxItems: vendorsMax,
+        description: 'Exact vendor names: materials of any of these.',
+      },
     },
     additionalProperties: false,
   },

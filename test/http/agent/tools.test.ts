@@ -81,6 +81,24 @@ describe('POST /mcp: the tools', () => {
     });
   });
 
+  it('takes as many vendors as it says, which names the argument where there are more', async () => {
+    const shop = await createTestShop(http.database);
+    await withAgent({ baseUrl: http.baseUrl, key: shop.readKey }, async (client) => {
+      const { tools } = await client.listTools();
+      const list = tools.find(({ name }) => name === 'list_raw_materials') ?? expect.fail('no such tool');
+      const { maxItems } = list.inputSchema.properties?.['vendorFilter'] as { maxItems: number };
+      const listWith = (count: number) =>
+        client.callTool({
+          name: list.name,
+          arguments: { vendorFilter: Array.from({ length: count }, (_, index) => `Vendor ${String(index)}`) },
+        });
+      expect(await listWith(maxItems)).to.not.have.property('isError', true);
+      const refused = await listWith(maxItems + 1);
+      expect(refused).to.have.property('isError', true);
+      expect(JSON.stringify(refused.content)).to.contain('/vendorFilter');
+    });
+  });
+
   it('each tool answers with the data of its REST twin', async () => {
     const shop = await createTestShop(http.database, { materials: 3 });
     const [variantId = ''] = shop.materialIds;

@@ -147,16 +147,24 @@ describe('a pool whose driver ends a connection, since a statement overstayed it
   });
   after(() => database.destroy());
 
-  /** On a machine that stands still now and then, an answer may come too late, over a connection that lives. */
-  const ask = () => database.raw('SELECT 1').catch((error: unknown) => expect(error).to.satisfy(isDriverTimeout));
+  /** Of the session that answers; on a machine that stands still now and then, that may come too late. */
+  const pid = () =>
+    database.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid').then(
+      ({ rows }) => rows[0]?.pid,
+      (error: unknown) => void expect(error).to.satisfy(isDriverTimeout),
+    );
+  const answering = () => until(pid, { deadlineMs: soonMsMax, what: 'a session that answers' });
 
   it('hands it to nobody: neither to who waited for one, nor to who comes at that moment', async () => {
-    await ask();
-    const slow = database.raw('SELECT pg_sleep(60)').catch((error: unknown) => {
-      expect(error).to.satisfy(isDriverTimeout);
-      return ask();
-    });
-    await Promise.all([slow, ask()]);
+    const ended = await answering();
+    const slow = database.raw('SELECT pg_sleep(60)').then(
+      () => expect.fail('it was waited for'),
+      (error: unknown) => {
+        expect(error).to.satisfy(isDriverTimeout);
+        return answering();
+      },
+    );
+    for (const next of await Promise.all([answering(), slow])) expect(next).to.not.equal(ended);
   });
 });
 

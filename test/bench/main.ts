@@ -110,7 +110,7 @@ async function measureAll(context: BenchContext): Promise<number> {
     sweeps: pools.sweeps(),
     summaries,
     targets: targetsSeen(summaries),
-    problems: await checkLedgers(stack),
+    problems: [...pools.problems(), ...(await checkLedgers(stack))],
     loadAverageAfter: loadNow(),
     stolenPart: stolenSoFar(),
     seconds: (performance.now() - startedMs) / 1_000,

@@ -3,6 +3,7 @@ import type { BenchCatalogue } from './catalogue.js';
 import { checkpoint } from './bench-database.js';
 import { designs } from './designs.js';
 import { failuresOf } from './failures.js';
+import type { Failures } from './failures.js';
 import { gainsOf } from '../load/gains.js';
 import type { Generators } from '../load/generators.js';
 import type { LoadOrder } from '../load/generator/load-run.js';
@@ -55,10 +56,15 @@ export async function measureRound(stack: Stack, design: RunningDesign, plan: Ro
   };
 }
 
+export interface Throughput {
+  requestsASecond: number;
+  failures: Failures;
+}
+
 /** A short window, just to compare sizes of a pool; its acknowledgements count in the next check. */
-export async function measureThroughput(stack: Stack, design: RunningDesign, plan: RoundPlan): Promise<number> {
+export async function measureThroughput(stack: Stack, design: RunningDesign, plan: RoundPlan): Promise<Throughput> {
   const { summary } = await loadDesign(stack, design, plan);
-  return summary.total.requestsASecond;
+  return { requestsASecond: summary.total.requestsASecond, failures: failuresOf(summary) };
 }
 
 /** Whether every design that writes the ledger wrote it right. */

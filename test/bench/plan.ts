@@ -2,7 +2,7 @@ import type { DesignName } from './designs.js';
 import type { BenchOptions, PartName } from './options.js';
 import { matrixOf, matrixRounds } from './parts/matrix.js';
 import { openFractions } from './parts/open-loop.js';
-import { sweepMs, windowsBefore } from './pools.js';
+import { newWindows, sweepMs, windowsBefore } from './pools.js';
 import { scenarios, windowMs } from './scenarios.js';
 import type { ScenarioName } from './scenarios.js';
 
@@ -33,6 +33,7 @@ export function planBench(options: BenchOptions): { parts: PlannedPart[]; totalM
 function partOf(part: PartName, options: BenchOptions): { title: string; ms: number } {
   const { rounds, workers, present, measureMs, warmupMs } = options;
   const roundMs = warmupMs + measureMs + betweenMs;
+  const warmMs = newWindows * ((options.sweepMs * 4) / 3) + betweenMs;
   const matrix = matrixOf(options.scenarios).length;
   const pair = options.designs.includes('dPrime') ? 2 : 1;
   switch (part) {
@@ -46,9 +47,12 @@ function partOf(part: PartName, options: BenchOptions): { title: string; ms: num
         ms: connectionsToMeasure(options) * pair * matrixRounds * roundMs,
       };
     case 'workers':
-      return { title: `ours with ${workers.join(', ')} workers`, ms: matrix * workers.length * matrixRounds * roundMs };
+      return {
+        title: `ours with ${workers.join(', ')} workers`,
+        ms: matrix * workers.length * (matrixRounds * roundMs + warmMs),
+      };
     case 'apis':
-      return { title: 'ours with 1 and 2 API processes', ms: matrix * 2 * matrixRounds * roundMs };
+      return { title: 'ours with 1 and 2 API processes', ms: matrix * (2 * matrixRounds * roundMs + 3 * warmMs) };
     case 'open':
       return {
         title: `open loop at ${openFractions.map((fraction) => `${fraction * 100} %`).join(', ')} of what a design can do`,
@@ -59,10 +63,10 @@ function partOf(part: PartName, options: BenchOptions): { title: string; ms: num
     case 'present':
       return {
         title: `ours on a database with ${present} operations and ledger rows, beside ours on an empty one`,
-        ms: (present / 50_000) * 1_000 + matrix * 2 * rounds * roundMs,
+        ms: (present / 50_000) * 1_000 + matrix * 2 * (rounds * roundMs + warmMs),
       };
     case 'retention':
-      return { title: 'full load while old operations are deleted', ms: 100_000 + matrix * 4 * roundMs };
+      return { title: 'full load while old operations are deleted', ms: 100_000 + matrix * (4 * roundMs + warmMs) };
     case 'fairness':
       return { title: 'one shop beside another that asks for ten times its share', ms: 3_000 + rounds * 4 * roundMs };
     case 'overload':

@@ -36,6 +36,8 @@ export function specialProblems({ apis, present, retention, fairness, overload, 
   const full = [
     ...(present === undefined ? [] : [...present.empty, ...present.full]),
     ...(retention === undefined ? [] : [...retention.quiet, ...retention.deleting]),
+    // Once a scenario: both numbers of connections have the same peak.
+    ...new Set((overload ?? []).flatMap(({ peakRounds }) => peakRounds)),
   ];
   const overloaded = (overload ?? []).flatMap(({ rounds }) => rounds);
   const parts = [...full, ...overloaded, ...(apis ?? []), fairness, locked];

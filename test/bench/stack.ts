@@ -2,6 +2,7 @@ import { compileChildren } from '../load/compile-children.js';
 import { startGenerators } from '../load/generators.js';
 import type { Generators } from '../load/generators.js';
 import { startAnsweringProcess } from '../load/answering-process.js';
+import { heapArguments } from '../../shared/runtime/heap.js';
 import { startService } from '../support/processes/service.js';
 import { stopProcess } from '../support/processes/service-process.js';
 import type { Env, Proc } from '../support/processes/service-process.js';
@@ -184,7 +185,8 @@ async function startBaseline(
   const databaseUrl = await bench.copyFor(name);
   const given: BaselineEnv = { BENCH_DESIGN: name, DATABASE_URL: databaseUrl, REDIS_URL: redisUrl };
   const env = { ...productionEnv, PATH: process.env['PATH'], ...given };
-  const baseline = await startAnsweringProcess({ name, script, env });
+  // Those of an API process (`startProcess`): V8 reads the size of the young generation before our code runs.
+  const baseline = await startAnsweringProcess({ name, script, env, nodeArguments: heapArguments });
   const check = await createLevelCheck(databaseUrl, bench.catalogue);
   const design: RunningDesign = {
     name,

@@ -24,6 +24,8 @@ export interface AnsweringOptions {
   name: string;
   script: string;
   env: Record<string, string | undefined>;
+  /** Node's; by default those with which an error leads into our sources. */
+  nodeArguments?: readonly string[];
 }
 
 interface Pending {
@@ -46,9 +48,10 @@ const endMsMax = 5_000;
 const logLinesMax = 50;
 
 /** Starts a compiled script with an IPC channel and waits until it says it serves. */
-export async function startAnsweringProcess({ name, script, env }: AnsweringOptions): Promise<AnsweringProcess> {
+export async function startAnsweringProcess(options: AnsweringOptions): Promise<AnsweringProcess> {
+  const { name, script, env, nodeArguments = ['--enable-source-maps'] } = options;
   // None of Node's arguments for this process: it runs under tsx, and its children must not.
-  const child = spawn(process.execPath, ['--enable-source-maps', script], {
+  const child = spawn(process.execPath, [...nodeArguments, script], {
     env: Object.fromEntries(Object.entries(env).filter(([, value]) => value !== undefined)),
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });

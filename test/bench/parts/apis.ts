@@ -4,6 +4,7 @@ import { failureProblems, failuresOf, sumOfFailures } from '../failures.js';
 import { runLoad } from '../measure-round.js';
 import type { Loaded } from '../measure-round.js';
 import type { ProcessRole } from '../process-times.js';
+import { warmUp } from '../pools.js';
 import type { ScenarioName } from '../scenarios.js';
 import { scenarios } from '../scenarios.js';
 import { median } from '../median.js';
@@ -34,6 +35,9 @@ export async function runApis(context: BenchContext): Promise<ApisSeen[]> {
     for (const scenario of matrixOf(options.scenarios)) {
       for (const apis of apiCounts) {
         await ours.setApis(apis);
+        const failed: string[] = [];
+        for (const port of ours.ports.slice(0, apis))
+          failed.push(...(await warmUp(context, { ...ours, port }, scenario)));
         const rounds: Loaded[][] = [];
         for (let seed = 1; seed <= matrixRounds; seed += 1) {
           const wishOf = (index: number) => ({
@@ -54,6 +58,7 @@ export async function runApis(context: BenchContext): Promise<ApisSeen[]> {
           apis,
           ...figuresOf(rounds),
           problems: [
+            ...failed,
             ...(await ours.check.problems({ withLedger: false })),
             ...failureProblems(
               `${scenario} with ${apis} API processes`,

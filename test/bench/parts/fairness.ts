@@ -7,7 +7,7 @@ import { addShopTo, checkpoint } from '../bench-database.js';
 import { startBusyPrograms } from '../busy-programs.js';
 import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
-import { failureProblems, failuresOf, sumOfFailures } from '../failures.js';
+import { exceptRefusals, failureProblems, failuresOf, sumOfFailures } from '../failures.js';
 import type { Failures } from '../failures.js';
 import { createLevelCheck } from '../level-check.js';
 import { runLoad } from '../measure-round.js';
@@ -57,8 +57,9 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
   const generators = await stack.startGenerators();
   const yielding = await stack.startGenerators();
   for (const pid of yielding.pids) setPriority(pid, constants.priority.PRIORITY_LOW);
+  const { capacity, problems } = await capacityOf(context, ours, 'SPREAD');
   const seen: FairnessSeen = {
-    capacity: await capacityOf(context, ours, 'SPREAD'),
+    capacity,
     quietRate: 0,
     floodRate: 0,
     alone: [],
@@ -69,7 +70,7 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
     yieldingFlood: [],
     p99Ratio: 0,
     quietNeverSent: 0,
-    problems: [],
+    problems,
   };
   const fairShare = seen.capacity / 2;
   seen.quietRate = Math.round(fairShare * quietPart);
@@ -80,6 +81,7 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
   // Without it Postgres fills new files of its log with zeros meanwhile: 10 ms each, sometimes 30; all commits wait.
   const flush = () => checkpoint(stack.postgresUrl);
   const quietFailures: Failures[] = [];
+  const floodFailures: Failures[] = [];
   const askQuiet = async (seed: number): Promise<LatencySummary> => {
     const load = loadOf(seen.quietRate, quietConnections);
     const { summary } = await runLoad(generators, { ...window, catalogue: quiet, load, seed, check: quietCheck });
@@ -93,6 +95,7 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
       askQuiet(seed),
       runLoad(clients, { ...window, catalogue: stack.catalogue, load, seed, check: ours.check }),
     ]);
+    floodFailures.push(exceptRefusals(failuresOf(flood.summary)));
     const { requestsASecond, latency, refusals, statuses } = flood.summary.total;
     return [beside, { requestsASecond, latency, refusals, statuses }];
   };
@@ -119,6 +122,7 @@ export async function runFairness(context: BenchContext): Promise<FairnessSeen> 
     seen.problems.push(...(await quietCheck.problems({ withLedger: true })));
     seen.problems.push(...(await ours.check.problems({ withLedger: false })));
     seen.problems.push(...failureProblems('the quiet shop', sumOfFailures(quietFailures)));
+    seen.problems.push(...failureProblems('the flood, beside refusals', sumOfFailures(floodFailures)));
   } finally {
     await generators.close();
     await yielding.close();

@@ -4,7 +4,7 @@ import { namedScenarios } from '../../load/scenario.js';
 import type { Gain } from '../../load/gains.js';
 import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
-import { failureProblems, failuresOf, sumOfFailures } from '../failures.js';
+import { exceptRefusals, failureProblems, failuresOf, sumOfFailures } from '../failures.js';
 import type { Failures } from '../failures.js';
 import { runLoad } from '../measure-round.js';
 import { capacityOf } from './open-loop.js';
@@ -40,12 +40,14 @@ export async function runLocked(context: BenchContext): Promise<LockedSeen> {
   const heldCheck = {
     acknowledge: (gains: readonly Gain[]) => ours.check.acknowledge(gains.map((gain) => ({ ...gain, material: last }))),
   };
-  const rate = Math.round(fraction * (await capacityOf(context, ours, 'SPREAD')));
-  const seen: LockedSeen = { rate, free: [], locked: [], statuses: [], problems: [] };
+  const { capacity, problems } = await capacityOf(context, ours, 'SPREAD');
+  const rate = Math.round(fraction * capacity);
+  const seen: LockedSeen = { rate, free: [], locked: [], statuses: [], problems };
   const { warmupMs, measureMs } = options;
   const lockedMs = Math.max(measureMs, lockedMsMin);
   const window = { design: ours, warmupMs };
   const failures: Failures[] = [];
+  const heldFailures: Failures[] = [];
   const askOthers = async (seed: number, ms: number): Promise<LatencySummary> => {
     const { summary } = await runLoad(stack.generators, {
       ...window,
@@ -85,6 +87,7 @@ export async function runLocked(context: BenchContext): Promise<LockedSeen> {
       const { summary } = await asking;
       seen.locked.push(locked);
       seen.statuses.push(summary.statuses);
+      heldFailures.push(exceptOpen(exceptRefusals(failuresOf(summary))));
       say(
         `  p99 of the others: free ${free.p99Ms.toFixed(1)} ms, beside a lock ${locked.p99Ms.toFixed(1)} ms; ` +
           `the locked one was answered ${JSON.stringify(summary.statuses)}`,
@@ -92,9 +95,15 @@ export async function runLocked(context: BenchContext): Promise<LockedSeen> {
     }
     seen.problems.push(...(await ours.check.problems({ withLedger: false })));
     seen.problems.push(...failureProblems('the others beside a locked material', sumOfFailures(failures)));
+    seen.problems.push(...failureProblems('the locked material, beside refusals and 504', sumOfFailures(heldFailures)));
   } finally {
     await session.end();
     await generators.close();
   }
   return seen;
+}
+
+/** While another session holds the row, whether a request was applied cannot be known. */
+function exceptOpen({ 504: _, ...failures }: Failures): Failures {
+  return failures;
 }

@@ -1,4 +1,5 @@
 import type { BenchContext } from '../context.js';
+import { failureProblems } from '../failures.js';
 import { measureRound } from '../measure-round.js';
 import { median } from '../median.js';
 import type { Pools } from '../pools.js';
@@ -24,12 +25,13 @@ export async function runOpenLoop(context: BenchContext, pools: Pools, measured:
     const running = designsOf(context, scenario).filter(({ name }) => name === 'ours' || name === 'dPrime');
     for (const design of running) {
       await pools.use(design, scenario);
-      const capacity = await capacityOf(context, design, scenario, measured);
+      const { capacity, problems } = await capacityOf(context, design, scenario, measured);
       say(`${scenario}, open loop against ${Math.round(capacity)}/s`);
       for (const fraction of openFractions) {
         const load = { loop: 'open' as const, rate: Math.max(1, Math.round(capacity * fraction)), connectionsMax };
         const { warmupMs, measureMs } = options;
         const round = await measureRound(stack, design, { scenario, load, seed: 1, warmupMs, measureMs });
+        round.problems.push(...problems.splice(0));
         rounds.push(round);
         say(`  ${Math.round(fraction * 100)} % ${roundText(round)}`);
       }
@@ -38,17 +40,26 @@ export async function runOpenLoop(context: BenchContext, pools: Pools, measured:
   return rounds;
 }
 
-/** Full successes a second in a closed loop: of the rounds that were measured, else of one now. */
+export interface Capacity {
+  /** Full successes a second in a closed loop. */
+  capacity: number;
+  /** What was wrong in the round that was measured for it. */
+  problems: string[];
+}
+
+/** Of the rounds that were measured, else of one now. */
 export async function capacityOf(
   { stack, options }: BenchContext,
   design: RunningDesign,
   scenario: ScenarioName,
   measured: readonly Round[] = [],
-): Promise<number> {
+): Promise<Capacity> {
   const own = measured.filter((round) => round.design === design.name && round.scenario === scenario);
-  if (own.length > 0) return median(own.map(({ requestsASecond }) => requestsASecond));
+  if (own.length > 0) return { capacity: median(own.map(({ requestsASecond }) => requestsASecond)), problems: [] };
   const { connections } = scenarios[scenario];
   const { warmupMs, measureMs } = options;
   const load = { loop: 'closed' as const, connections };
-  return (await measureRound(stack, design, { scenario, load, seed: 1, warmupMs, measureMs })).requestsASecond;
+  const round = await measureRound(stack, design, { scenario, load, seed: 1, warmupMs, measureMs });
+  const failed = failureProblems(`${scenario}, while the capacity was measured`, round.failures);
+  return { capacity: round.requestsASecond, problems: [...round.problems, ...failed] };
 }

@@ -13,6 +13,8 @@ export interface OverloadSeen {
   connectionsMax: number;
   /** The better of the closed loops with 64 and with 256 connections, each by its median. */
   peak: number;
+  /** Those rounds. */
+  peakRounds: Round[];
   /** In turn with the closed loops, because a machine's speed changes within minutes. */
   rounds: Round[];
   /** Full successes under overload over the peak (must: ≥ 0.9), by the medians. */
@@ -34,8 +36,8 @@ export async function runOverload(context: BenchContext): Promise<OverloadSeen[]
   const all: OverloadSeen[] = [];
   for (const scenario of matrixOf(context.options.scenarios)) {
     context.say(`${scenario}, overload`);
-    const peaks = peakConnections.map((): number[] => []);
-    const peakOf = () => Math.max(...peaks.map(median));
+    const peaks = peakConnections.map((): Round[] => []);
+    const peakOf = () => Math.max(...peaks.map((rounds) => median(rounds.map(doneASecond))));
     const loads = connectionsMax.map((connections) => ({ connections, measured: [] as Measured[] }));
     for (let seed = 1; seed <= context.options.rounds; seed += 1) {
       for (const [index, connections] of peakConnections.entries())
@@ -51,8 +53,9 @@ export async function runOverload(context: BenchContext): Promise<OverloadSeen[]
         scenario,
         connectionsMax: connections,
         peak,
+        peakRounds: peaks.flat(),
         rounds,
-        goodput: median(rounds.map(({ requestsASecond }) => requestsASecond)) / peak,
+        goodput: median(rounds.map(doneASecond)) / peak,
         apiMib: measured.flatMap(({ apiMib }) => apiMib),
         workerMib: measured.flatMap(({ workerMib }) => workerMib),
       });
@@ -67,13 +70,15 @@ interface Window {
   seed: number;
 }
 
-async function measurePeak(context: BenchContext, { scenario, connections, seed }: Window): Promise<number> {
+async function measurePeak(context: BenchContext, { scenario, connections, seed }: Window): Promise<Round> {
   const { warmupMs, measureMs } = context.options;
   const load = { loop: 'closed' as const, connections };
   const round = await measureRound(context.stack, oursOf(context), { scenario, load, seed, warmupMs, measureMs });
   context.say(`  ${connections} connections ${roundText(round)}`);
-  return round.requestsASecond;
+  return round;
 }
+
+const doneASecond = ({ requestsASecond }: Round) => requestsASecond;
 
 type Measured = Awaited<ReturnType<typeof measureWithMemory>>;
 

@@ -4,6 +4,7 @@ import type { BenchContext } from '../context.js';
 import { oursOf } from '../context.js';
 import { addOldOperations, countOldOperations } from '../fill-history.js';
 import { measureRound } from '../measure-round.js';
+import { warmUp } from '../pools.js';
 import type { Round } from '../round.js';
 import { roundText } from '../round-text.js';
 import { matrixOf } from './matrix.js';
@@ -40,6 +41,8 @@ export async function runRetention(context: BenchContext): Promise<RetentionSeen
     }
   };
   say('retention beside full load: without anything old');
+  const failed: string[] = [];
+  for (const scenario of matrixOf(options.scenarios)) failed.push(...(await warmUp(context, ours, scenario)));
   await measure('quiet', 1);
   await measure('quiet', 2);
   await addOldOperations(ours.databaseUrl, oldOperations);
@@ -49,5 +52,6 @@ export async function runRetention(context: BenchContext): Promise<RetentionSeen
   await until(begun, { deadlineMs: beginMsMax, what: 'the workers to delete' });
   await measure('deleting', 1);
   await measure('deleting', 2);
+  seen.quiet[0]?.problems.push(...failed);
   return seen;
 }

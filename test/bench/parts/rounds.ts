@@ -2,6 +2,7 @@ import type { BenchContext } from '../context.js';
 import { lookAtRedis, measureRound } from '../measure-round.js';
 import type { Pools } from '../pools.js';
 import type { RedisSeen } from '../redis-watch.js';
+import { rotated } from '../rotated.js';
 import type { Round, RoundLoad } from '../round.js';
 import { roundText } from '../round-text.js';
 import { scenarios, windowMs } from '../scenarios.js';
@@ -72,10 +73,4 @@ export async function takeTurns(
     }
   }
   return rounds;
-}
-
-/** Each round begins with another design, so that none always follows the same one. */
-function rotated<T>(all: readonly T[], by: number): T[] {
-  const start = by % all.length;
-  return [...all.slice(start), ...all.slice(0, start)];
 }

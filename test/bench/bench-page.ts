@@ -74,6 +74,7 @@ function percentiles(scenario: ScenarioName, rounds: readonly Round[]): LinePlot
     .toSorted((one, other) => one - other);
   return {
     kind: 'lines',
+    isSparse: true,
     title: `${scenario}: latency by percentile`,
     xTitle: 'percentile',
     yTitle: 'ms',
@@ -100,6 +101,7 @@ function latencyAgainstLoad(scenario: ScenarioName, rounds: readonly Round[]): L
   );
   return {
     kind: 'lines',
+    isSparse: true,
     title: `${scenario}: latency against requests due a second`,
     xTitle: 'requests due a second',
     yTitle: 'ms',

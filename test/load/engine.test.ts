@@ -6,15 +6,12 @@ import { until } from '../support/time/until.js';
 import { createLane } from './generator/lane.js';
 import type { Outcome } from './generator/lane.js';
 import type { LoadOrder, LoadResult } from './generator/load-run.js';
-import { createOpenLoop } from './generator/loop.js';
 import { planRequests } from './generator/plan-requests.js';
 import type { RequestPlan } from './generator/plan-requests.js';
-import { createTally } from './generator/tally.js';
 import { startGenerators, sumOfProgress } from './generators.js';
 import { openLevelBook } from './level-book.js';
 import { summariseLoad } from './load-summary.js';
 import { namedScenarios } from './scenario.js';
-import { createStageClock } from './stage.js';
 import type { Stage } from './stage.js';
 import { judgeThreshold, readThreshold } from './thresholds.js';
 
@@ -72,20 +69,6 @@ describe('the load engine', () => {
     }
   });
 
-  it('makes as many requests due as the rate says, whatever the clock reads at the start', () => {
-    const stages = [{ ms: 800, from: 100, to: 100, isWarmup: false }];
-    const dueFrom = (startMs: number) => {
-      const clock = createStageClock(stages, startMs);
-      const never = () => false;
-      const loop = createOpenLoop({ clock, send: () => undefined, inFlight: () => 0, isOver: never, isSpent: never });
-      loop.tick(clock.endMs + 1);
-      return loop.waiting();
-    };
-    // The sum of eighty times 10 ms comes out below or above 800 ms, depending on the start's last digits.
-    const counts = Array.from({ length: 1_000 }, (_, index) => dueFrom(100 + index * 1.2345));
-    expect([...new Set(counts)]).to.deep.equal([80]);
-  });
-
   it('has no latency, and misses each threshold of one, where nothing that was due in the time that counts was answered', async () => {
     const [warmupMs, ms] = [200, 200];
     const server = createServer((_, response) => {
@@ -113,21 +96,6 @@ describe('the load engine', () => {
     }
   });
 
-  it('counts what is due behind more than it notes', () => {
-    const clock = createStageClock([{ ms: 1_000, from: 300_000, to: 300_000, isWarmup: false }], 0);
-    const loop = createOpenLoop({
-      clock,
-      send: () => undefined,
-      inFlight: () => 0,
-      isOver: (nowMs) => nowMs >= clock.endMs,
-      isSpent: () => false,
-    });
-    loop.tick(clock.endMs - 1);
-    expect(loop.waiting()).to.equal(200_000);
-    loop.tick(clock.endMs + 1);
-    expect(loop.waiting()).to.equal(300_000);
-  });
-
   it('makes as many requests due as the rate says when processes share it', async () => {
     const server = createServer((_, response) => response.writeHead(200, { 'Content-Length': 2 }).end('{}'));
     const port = await listen(server);
@@ -142,17 +110,6 @@ describe('the load engine', () => {
       server.closeAllConnections();
       server.close();
     }
-  });
-
-  it('gives a run that ended early the time that its last answers took', () => {
-    const clock = createStageClock([{ ms: 1_000, from: 2, to: 2, isWarmup: false }], 0);
-    const tally = createTally([{ ms: 1_000, from: 2, to: 2, isWarmup: false }], clock, 100);
-    const request = { kind: 0, material: 0, delta: 0, rows: 0, message: '' };
-    for (const nowMs of [40, 400]) tally.record({ request, dueMs: 0, sentMs: 0 }, '200', 'ok', nowMs);
-    // With --requests 2 the load is over once both were sent, long before they are answered.
-    expect(tally.stages(10)).to.have.lengthOf(1);
-    expect(tally.stages(10)[0]).to.include({ answered: 2, ms: 400 });
-    expect(tally.stages(1_000)[0]).to.include({ answered: 2, ms: 1_000 });
   });
 
   it('has every stage that a process came to, also where the first had sent its share before', () => {
@@ -224,20 +181,6 @@ describe('the load engine', () => {
       server.closeAllConnections();
       server.close();
     }
-  });
-
-  it('hands out each slice of time that ended, also where it was an answer that ended it', () => {
-    const clock = createStageClock([{ ms: 1_000, from: 1, to: 1, isWarmup: false }], 0);
-    const tally = createTally([], clock, 100);
-    const request = { kind: 0, material: 0, delta: 0, rows: 0, message: '' };
-    const answerAt = (nowMs: number) => tally.record({ request, dueMs: nowMs, sentMs: nowMs }, '200', 'ok', nowMs);
-    answerAt(50);
-    answerAt(90);
-    expect(tally.takeEndedSlice(99)).to.equal(undefined);
-    answerAt(101);
-    expect(tally.takeEndedSlice(105)?.counts.ok).to.equal(2);
-    expect(tally.takeEndedSlice(106)).to.equal(undefined);
-    expect(tally.takeEndedSlice(200)?.counts.ok).to.equal(1);
   });
 
   it('takes a change without an answer for open: the level may hold it or not, and nothing else', async () => {

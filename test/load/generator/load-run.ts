@@ -115,8 +115,9 @@ async function runLoad(order: LoadOrder, hooks: LoadHooks, accounts: Accounts, s
     const startedAtMs = Date.now();
     const clock = createStageClock(order.stages, performance.now());
     const tally = createTally(order.stages, clock, order.sliceMs);
-    const isSpent = () => state.isStopped || state.sent >= order.requestsMax;
-    const isOver = (nowMs: number) => isSpent() || nowMs >= clock.endMs;
+    const isStopped = () => state.isStopped;
+    const hasSentAll = () => state.sent >= order.requestsMax;
+    const isOver = (nowMs: number) => isStopped() || hasSentAll() || nowMs >= clock.endMs;
     const send = (lane: Lane, dueMs: number) => {
       const request = hooks.next();
       state.sent += 1;
@@ -124,7 +125,7 @@ async function runLoad(order: LoadOrder, hooks: LoadHooks, accounts: Accounts, s
       if (request.rows > 0) accounts.sent(request);
       lane.send(request, dueMs);
     };
-    const deps = { clock, send, isOver, isSpent, inFlight: () => state.inFlight };
+    const deps = { clock, send, isOver, isStopped, hasSentAll, inFlight: () => state.inFlight };
     const loop = order.loop === 'open' ? createOpenLoop(deps, order.firstDue) : createClosedLoop(deps);
     onOutcome = (lane, asked, outcome) => {
       const nowMs = performance.now();
@@ -145,7 +146,7 @@ async function runLoad(order: LoadOrder, hooks: LoadHooks, accounts: Accounts, s
     return {
       startedAtMs,
       stages: tally.stages(endedMs),
-      series: tally.series(),
+      series: tally.series(endedMs),
       statuses,
       sent,
       neverSent: loop.waiting(),

@@ -17,8 +17,10 @@ export interface LoopDeps {
   inFlight: () => number;
   /** Whether the load had ended by `nowMs`, by its time or as below; the caller says when, because time goes on. */
   isOver: (nowMs: number) => boolean;
-  /** Whether no further request may go out at all: it was stopped, or sent as many as it may. */
-  isSpent: () => boolean;
+  /** Whether it was stopped: what is due from then on is not wanted. */
+  isStopped: () => boolean;
+  /** Whether as many requests went out as may. */
+  hasSentAll: () => boolean;
 }
 
 /**
@@ -62,7 +64,7 @@ const waitingMax = 200_000;
  *
  * @param firstDue when the first one is due, in parts of the interval between two
  */
-export function createOpenLoop({ clock, send, isOver, isSpent }: LoopDeps, firstDue = 0): Loop {
+export function createOpenLoop({ clock, send, isOver, isStopped, hasSentAll }: LoopDeps, firstDue = 0): Loop {
   const free: Lane[] = [];
   const due = createQueue();
   const intervalMs = (atMs: number) => 1_000 / Math.max(rateMin, clock.loadAt(atMs));
@@ -75,7 +77,7 @@ export function createOpenLoop({ clock, send, isOver, isSpent }: LoopDeps, first
     nextMs += intervalMs(nextMs);
   };
   const sendWaiting = () => {
-    while (free.length > 0 && due.length() > 0 && !isSpent()) {
+    while (free.length > 0 && due.length() > 0 && !isStopped() && !hasSentAll()) {
       const lane = free.pop();
       if (lane !== undefined) send(lane, due.take());
     }
@@ -86,7 +88,7 @@ export function createOpenLoop({ clock, send, isOver, isSpent }: LoopDeps, first
       if (!isOver(performance.now())) sendWaiting();
     },
     tick(nowMs) {
-      if (isPast) return;
+      if (isPast || isStopped()) return;
       // What was due up to the very end still goes out, where a connection is free for it.
       isPast = isOver(nowMs);
       for (; isDueAt(nowMs) && due.length() < waitingMax; goOn()) {
@@ -95,7 +97,8 @@ export function createOpenLoop({ clock, send, isOver, isSpent }: LoopDeps, first
       if (isPast) for (; isDueAt(nowMs); goOn()) hopeless += 1;
       sendWaiting();
     },
-    waiting: () => (isSpent() ? 0 : due.length() + hopeless),
+    // Beyond the number that may go out, what is due is not wanted. What waited at a stop did so in vain.
+    waiting: () => (hasSentAll() ? 0 : due.length() + hopeless),
   };
 }
 

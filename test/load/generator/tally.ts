@@ -39,7 +39,8 @@ export interface Tally {
   takeEndedSlice(nowMs: number): SliceSeen | undefined;
   /** @param endedMs when the last request could have gone out; what is answered later still counts */
   stages(endedMs: number): StageResult[];
-  series(): SeriesPoint[];
+  /** @param endedMs as for `stages`; slices that begin later are the drain, without load */
+  series(endedMs: number): SeriesPoint[];
 }
 
 export interface SliceSeen {
@@ -126,9 +127,11 @@ export function createTally(stages: readonly Stage[], clock: StageClock, sliceMs
         };
         return [{ ...stage, ms, answered, rows, statuses, ...encoded }];
       }),
-    series: () =>
-      // What is left of the last slice is the drain, and no load any more.
-      slices.map(({ histogram, ...point }) => ({ ...point, latency: encodeHistogram(histogram) })),
+    series: (endedMs) =>
+      slices.map(({ histogram, load, ...point }) => {
+        const isDrain = clock.startMs + point.atMs - point.ms >= endedMs;
+        return { ...point, load: isDrain ? 0 : load, latency: encodeHistogram(histogram) };
+      }),
   };
 }
 

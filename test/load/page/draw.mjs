@@ -9,7 +9,7 @@ const plots = JSON.parse(document.getElementById('plots').textContent);
 for (const place of document.querySelectorAll('[data-plot]')) draw(place, plots[Number(place.dataset.plot)]);
 
 function draw(place, plot) {
-  const { xs, xScale, yScale, xTitle, yTitle, series } = plot;
+  const { xs, xScale, yScale, xTitle, yTitle, series, isSparse } = plot;
   const options = {
     width: place.clientWidth,
     height,
@@ -30,7 +30,7 @@ function draw(place, plot) {
         label: name,
         stroke: colours[index % colours.length],
         width: 2,
-        spanGaps: true,
+        spanGaps: isSparse === true,
         points: { show: xs.length < 40 },
         value: (_, y) => (y === null || y === undefined ? '' : yText(y)),
       })),

@@ -14,6 +14,8 @@ export interface LinePlot {
   yScale: 'linear' | 'log';
   xs: number[];
   series: { name: string; values: (number | null)[] }[];
+  /** Each series has values of its own at some of the xs, to be joined over those of the others. */
+  isSparse?: true;
 }
 
 /** A bar for each name, in groups. */

@@ -38,7 +38,7 @@ const silenceMsMax = 120_000;
 /** A test that shows none is given more than the longest such test takes, ten minutes of overload. */
 const silenceMsMaxUntold = 15 * 60_000;
 /** What a test may take beyond `--minutes` to end its round and judge it. */
-const judgeMsMax = 120_000;
+export const judgeMsMax = 120_000;
 /** What it may then take to end what it has started, before it is killed. */
 const endMsMax = 10_000;
 const root = fileURLToPath(new URL('../../', import.meta.url));
@@ -70,7 +70,7 @@ export async function runTest(test: LongTest, options: RunOptions): Promise<RunR
     if (JSON.stringify(told) !== before) life = nowMs;
     const showsProgress = told.progress !== undefined || told.tallies.length > 0;
     if (nowMs - life > (showsProgress ? silenceMsMax : silenceMsMaxUntold)) cut = 'hung';
-    else if (nowMs - startMs > minutesMs + judgeMsMax) cut = 'out of time';
+    else if (nowMs - startMs > msMaxOf(told, minutesMs)) cut = 'out of time';
     else if (options.signal.aborted) cut = 'stopped';
     if (nowMs - saidMs > sayEveryMs && told.progress !== undefined) {
       saidMs = nowMs;
@@ -84,6 +84,11 @@ export async function runTest(test: LongTest, options: RunOptions): Promise<RunR
   // A Ctrl-C reaches mocha as well, which may be gone before it is seen here.
   const ended = options.signal.aborted ? 'stopped' : code === 0 ? 'passed' : 'failed';
   return { ...told, test, verdict: cut ?? ended, durationMs: performance.now() - startMs };
+}
+
+/** Each thing that a test counts has the time of `--minutes` for itself, one after the other, and leaves a tally. */
+export function msMaxOf({ tallies }: Pick<Told, 'tallies'>, minutesMs: number): number {
+  return (tallies.length + 1) * (minutesMs + judgeMsMax);
 }
 
 function startMocha(test: LongTest, tallyPath: string, { seed, size, minutes }: RunOptions): ChildProcess {

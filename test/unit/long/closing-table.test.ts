@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { closingTable, ruleOfThree } from '../../long/closing-table.js';
+import { judgeMsMax, msMaxOf } from '../../long/run-test.js';
 import type { RunResult } from '../../long/run-test.js';
 
 const test = { name: 'T3', parts: [] };
@@ -27,6 +28,15 @@ describe('the bound of a rate of failures', () => {
       expect(ruleOfThree(count, failures)).to.equal(bound);
     });
   }
+});
+
+describe('the time that a long test may take', () => {
+  it('is that of --minutes, and of judging, for each thing that it counts', () => {
+    const minutesMs = 300_000;
+    expect(msMaxOf({ tallies: [] }, minutesMs)).to.equal(minutesMs + judgeMsMax);
+    expect(msMaxOf({ tallies: [tally] }, minutesMs)).to.equal(2 * (minutesMs + judgeMsMax));
+    expect(msMaxOf({ tallies: [] }, Infinity)).to.equal(Infinity);
+  });
 });
 
 describe('the closing table of a long run', () => {

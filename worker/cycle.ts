@@ -1,5 +1,6 @@
-import { advanceIn, giveBackUntriedIn, readAdvanced } from '../shared/queue/leases.js';
-import type { Held } from '../shared/queue/leases.js';
+import { hasExpired } from '../shared/inventory/time-limits.js';
+import { advanceIn, dropJobsIn, giveBackUntriedIn, readAdvanced } from '../shared/queue/leases.js';
+import type { Held, HeldMaterial } from '../shared/queue/leases.js';
 import { createBatch } from '../shared/redis/batch.js';
 import type { Batch } from '../shared/redis/batch.js';
 import { applyJobs } from './apply-jobs.js';
@@ -42,7 +43,8 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
   const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
   const endMs = performance.now() + cycleMsMax;
   let batch = createBatch(deps.redis);
-  for (const [index, slice] of slices(readJobs(held.materials, deps.presence.databaseIdentity())).entries()) {
+  const all = readJobs(held.materials, deps.presence.databaseIdentity());
+  for (const [index, slice] of slices(all).entries()) {
     if (index > 0 && isStopping()) {
       for (const { queue } of slice) leftOut.add(queue);
       continue;
@@ -61,11 +63,9 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
     for (const { queue, id } of jobs) finished.get(queue)?.push(id);
   }
 
-  giveBackUntriedIn(
-    batch,
-    held.materials.filter(({ queue }) => leftOut.has(queue)),
-    isStopping() ? 0 : leftOutRetryMs,
-  );
+  const untried = held.materials.filter(({ queue }) => leftOut.has(queue));
+  dropJobsIn(batch, expiredOf(untried, all, held.nowMs + held.sinceSentMs()));
+  giveBackUntriedIn(batch, untried, isStopping() ? 0 : leftOutRetryMs);
   const worked = held.materials
     .filter(({ queue }) => !leftOut.has(queue))
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
@@ -80,6 +80,19 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
   deps.metrics.leasesLost(lost);
   if (lost > 0) deps.logger.warn({ lost }, 'Leases were lost; what was applied under them is on record.');
   return next;
+}
+
+/**
+ * Jobs that nobody may apply any more. While another session holds their material, nothing of them can be put on
+ * record either: they would pile up in Redis for as long as it does, and be fetched several times a second.
+ */
+function expiredOf(materials: HeldMaterial[], jobs: Job[], nowMs: number) {
+  const tokens = new Map(materials.map(({ queue, token }) => [queue, token]));
+  return jobs.flatMap(({ queue, id, content }) => {
+    const token = tokens.get(queue);
+    const isExpired = content?.operations.every((operation) => hasExpired(operation, nowMs)) === true;
+    return token !== undefined && isExpired ? [{ queue, token, id }] : [];
+  });
 }
 
 async function answersOf(batch: Batch): Promise<unknown[]> {

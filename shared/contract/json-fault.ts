@@ -13,7 +13,8 @@ export const partsMax = 20_000;
  * (reliability §1). It passes once over the text, and looks only at strings, brackets, braces and commas: whether it is
  * JSON, `JSON.parse` says.
  *
- * @returns the first fault, with its place as a JSON Pointer; of a text that is no JSON, perhaps one that it has as well
+ * @returns the first fault, with its place as a JSON Pointer; of a text that is no JSON, perhaps one that it has as
+ *   well, and undefined as soon as that is seen
  */
 export function findJsonFault(text: string): ErrorDetail | undefined {
   const frames: Frame[] = [];
@@ -26,10 +27,12 @@ export function findJsonFault(text: string): ErrorDetail | undefined {
     if (character === quote) {
       const end = endOfString(text, at);
       if (frame?.keys !== undefined && frame.wantsKey) {
-        frame.at = keyOf(text, at, end);
+        const key = keyOf(text, at, end);
+        if (key === undefined) return undefined;
+        frame.at = key;
         frame.wantsKey = false;
-        if (frame.keys.has(frame.at)) return { path: pointerTo(frames), message: 'Is given more than once.' };
-        frame.keys.add(frame.at);
+        if (frame.keys.has(key)) return { path: pointerTo(frames), message: 'Is given more than once.' };
+        frame.keys.add(key);
       }
       at = end;
     } else if (character === comma && frame !== undefined) {
@@ -93,14 +96,14 @@ function endOfString(text: string, start: number): number {
   return text.length;
 }
 
-/** `"\u0064elta"` is the key `delta`. One that is no JSON is taken as it stands. */
-function keyOf(text: string, start: number, end: number): string {
+/** `"\u0064elta"` is the key `delta`. Undefined where it is no JSON. */
+function keyOf(text: string, start: number, end: number): string | undefined {
   const raw = text.slice(start + 1, end);
   if (!raw.includes('\\')) return raw;
   try {
     return JSON.parse(`"${raw}"`) as string;
   } catch {
-    return raw;
+    return undefined;
   }
 }
 

@@ -4,7 +4,7 @@ import { materialIdKind, noSuchMaterial } from '../domain/material-id.js';
 import type { MaterialRef, Operation, OperationOutcome, OperationResult } from '../domain/operation.js';
 import { foldOperation, isChanged, levelWrites, openMaterial } from './material-state.js';
 import type { MaterialState } from './material-state.js';
-import { operationExpiryMs } from './time-limits.js';
+import { hasExpired } from './time-limits.js';
 
 /** The operations of one material, in the order in which they must take effect. */
 export interface OperationGroup extends MaterialRef {
@@ -87,7 +87,7 @@ function decideOperation(
     if (earlier.requestHash !== key?.requestHash) return { outcome: { status: 'key-reused' }, replayOf: null };
     return { outcome: { status: 'executed', result: earlier.result, replayed: true }, replayOf: earlier.operationId };
   }
-  if (Math.abs(soFar.nowMs - operation.acceptedAtMs) > operationExpiryMs) {
+  if (hasExpired(operation, soFar.nowMs)) {
     return { outcome: { status: 'expired' }, replayOf: null };
   }
   const result = execute(operation, state);

@@ -4,6 +4,11 @@ import { applyTimeoutMsMax } from '../database/apply-settings.js';
 /** An operation is not applied if it meets a worker more than this after, or before, its acceptance (pipeline §2.6). */
 export const operationExpiryMs = 10 * 60_000;
 
+/** @param nowMs by the clock that dated the acceptance, which is Redis' */
+export function hasExpired({ acceptedAtMs }: { acceptedAtMs: number }, nowMs: number): boolean {
+  return Math.abs(nowMs - acceptedAtMs) > operationExpiryMs;
+}
+
 /** For how long an `Idempotency-Key` is remembered: 24 hours from its execution (contract §7). */
 export const keyMemoryMsDefault = 24 * 3_600_000;
 

@@ -137,6 +137,11 @@ export function giveBackUntriedIn(batch: Gathering, held: Lease[], delayMs: numb
   if (held.length > 0) addScript(batch, 'rmGiveBack', delayMs, 'uncounted', ...pairs(held));
 }
 
+/** Adds to a batch that these jobs are removed, of materials that are then given back. */
+export function dropJobsIn(batch: Gathering, jobs: (Lease & { id: string })[]): void {
+  if (jobs.length > 0) addScript(batch, 'rmDrop', ...jobs.flatMap(({ queue, token, id }) => [queue, token, id]));
+}
+
 function pairs(held: Lease[]): string[] {
   return held.flatMap(({ queue, token }) => [queue, token]);
 }

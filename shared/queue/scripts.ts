@@ -77,6 +77,17 @@ const giveBack = `${scheduling}${queueOf}${returnActive}
   end
   return 1`;
 
+/** KEYS: leases. ARGV: triples of material, token and job id. Removes jobs from materials that are still owned. */
+const drop = `${queueOf}
+  for i = 1, #ARGV, 3 do
+    if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then
+      local queue = queueOf(ARGV[i])
+      redis.call('LREM', queue .. ':active', 1, ARGV[i + 2])
+      redis.call('DEL', queue .. ':' .. ARGV[i + 2])
+    end
+  end
+  return 1`;
+
 /** A deadline further ahead than this was set before the clock of Redis went back. */
 export const aheadMsMax = 2 * readyMs;
 
@@ -200,6 +211,7 @@ export const scripts = {
   rmAdvance: { lua: advance, keys: [scheduled, ready, leases, since, wake] },
   rmRenew: { lua: renew, keys: [scheduled, leases] },
   rmGiveBack: { lua: giveBack, keys: [scheduled, ready, leases, since, wake] },
+  rmDrop: { lua: drop, keys: [leases] },
   rmSweep: { lua: sweep, keys: [scheduled, ready, leases, since, wake] },
   rmBury: { lua: bury, keys: [scheduled, ready, leases, since, wake, workers] },
   rmBeat: { lua: beat, keys: [workers, databases] },

@@ -8,7 +8,7 @@ import { keyMemoryMsDefault } from '../../shared/inventory/time-limits.js';
 import { decodeReplies } from '../../shared/queue/job-format.js';
 import type { Replies } from '../../shared/queue/job-format.js';
 import { takeMaterials } from '../../shared/queue/leases.js';
-import { queueName, replyChannel } from '../../shared/queue/names.js';
+import { queueName, queuePrefix, replyChannel } from '../../shared/queue/names.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import { runCycle } from '../../worker/cycle.js';
 import type { WorkerDeps } from '../../worker/deps.js';
@@ -116,6 +116,21 @@ describe('a cycle that takes more than one transaction', () => {
     expect(changed.map(queueName), 'what the ledger watch is told').to.deep.equal([queueName(ref(1))]);
     expect(watched).to.deep.equal([{ leftOut: [queueName(ref())], worked: [queueName(ref(1))] }]);
     expect(await harness.jobs(ref(), 'wait')).to.deep.equal(jobs);
+  });
+
+  it('removes what has expired from a material that it leaves out, which nobody could put on record', async () => {
+    const hourMs = 3_600_000;
+    const old = () => ({ ...book(1), acceptedAtMs: Date.now() - hourMs });
+    const jobs: string[] = [];
+    for (const operations of [[old(), old()], [old(), book(1)], [book(1)]]) {
+      jobs.push(await harness.add(ref(), { operations }));
+    }
+    const held = await hold();
+    await cycle(() => Promise.resolve());
+    expect(await harness.jobs(ref(), 'wait')).to.deep.equal(jobs.slice(1));
+    const keyOf = (job = '') => `${queuePrefix}:${queueName(ref())}:${job}`;
+    expect(await Promise.all(jobs.map((job) => harness.redis.exists(keyOf(job))))).to.deep.equal([0, 1, 1]);
+    await held.letGo();
   });
 
   it('in which each operation runs alone leaves those behind one that found the material locked', async () => {

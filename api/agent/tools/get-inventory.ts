@@ -11,8 +11,8 @@ export const getInventory = createTool<{ variantId: string } & InventoryQuery>({
   name: 'get_inventory',
   title: 'Get stock by location',
   description:
-    'How much of one raw material there is at each location where it has a level, and in all. For a material of the commerce platform the ' +
-    'figures are read live from there (UPSTREAM_ERROR when it does not answer).',
+    'How much of one raw material there is at each location where it has a level, and in all. For a material of the ' +
+    'commerce platform the figures are read live from there (UPSTREAM_ERROR when it does not answer).',
   scope: 'read',
   idempotent: true,
   input: readArguments({

@@ -96,6 +96,21 @@ describe('the body of a request', () => {
     }
   });
 
+  it('has no further key looked at after one that is no JSON', () => {
+    const { parse } = JSON;
+    let asked = 0;
+    JSON.parse = (text: string) => {
+      asked += 1;
+      return parse(text) as unknown;
+    };
+    try {
+      expect(parseJson(`{${'"\\x":1,'.repeat(10_000)}"a":1}`).ok).to.equal(false);
+      expect(asked).to.equal(2);
+    } finally {
+      JSON.parse = parse;
+    }
+  });
+
   it('is not looked through to its end where it cannot be JSON', () => {
     let sets = 0;
     const OriginalSet = globalThis.Set;

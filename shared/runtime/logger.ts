@@ -106,7 +106,8 @@ function createLineWriter(
         while (written < bytes.length) written += writeSome(bytes, written, waitsUntilMs);
       } catch {
         isTorn ||= written > 0;
-        lostCount += 1;
+        // Nothing is lost where only the end of the line is missing: the next one begins with it.
+        if (written < bytes.length - 1) lostCount += 1;
         return;
       }
       isTorn = false;

@@ -26,7 +26,8 @@ export const settings = {
     default: 10_000,
     minimum: 0,
     maximum: 1_000_000,
-    description: 'Levels and ledger entries that a worker reads to check what it has just changed, a minute; 0: none.',
+    description:
+      'Rows that a worker reads a minute to check what it has just changed: of each material its levels, twice, and their last entries; 0: none.',
   },
   PLATFORM_SYNC_EVERY_MINUTES: {
     type: 'integer',

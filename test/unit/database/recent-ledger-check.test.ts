@@ -2,7 +2,7 @@ import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { addLocations } from '../../../shared/database/locations.js';
-import { checkRecentLedger } from '../../../shared/database/recent-ledger-check.js';
+import { checkRecentLedger, recheckLedger } from '../../../shared/database/recent-ledger-check.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { bookStock } from '../../support/shop/book-stock.js';
 import { connectForTest } from '../../support/database/database.js';
@@ -131,6 +131,50 @@ describe('the check of recent changes', () => {
       expect(await found(['VMAT-a', 'VMAT-c'])).to.deep.equal([]);
     });
   }
+
+  for (const [name, damage, wanted] of damages) {
+    it(`finds again ${name}, by itself, and not once it was mended`, async () => {
+      const before = await database.select('*').from('ledger').orderBy('sequence');
+      const rows = { levels: await database('levels').select('*'), stock: await database('stock').select('*') };
+      await database.raw(damage);
+      const { mismatches } = await check(materials);
+      const again = await recheckLedger(database, mismatches, bounds);
+      expect(new Set(again.mismatches.map(({ kind }) => kind))).to.deep.equal(
+        new Set(wanted.map((line) => line.split(' ')[0])),
+      );
+      await database('ledger').delete();
+      await database('ledger').insert(before);
+      for (const { id, quantity, sequence } of rows.levels as { id: string; quantity: string; sequence: string }[])
+        await database('levels').where({ id }).update({ quantity, sequence });
+      for (const { material_id, total_quantity } of rows.stock as { material_id: string; total_quantity: string }[])
+        await database('stock').where({ material_id }).update({ total_quantity });
+      expect((await recheckLedger(database, mismatches, bounds)).mismatches).to.deep.equal([]);
+    });
+  }
+
+  it('finds a break again behind as many later entries as there may be, and reads no more than around it', async () => {
+    const few = { levelsMax: 50, entriesPerLevelMax: 2 };
+    await database.raw(`UPDATE levels SET quantity = quantity + 1 WHERE id = ${of}`);
+    const { mismatches } = await check(['VMAT-b'], few);
+    expect(mismatches.map(({ kind, atSequence }) => [kind, atSequence])).to.deep.equal([
+      ['level-not-sum', '3'],
+      ['total-not-sum', null],
+    ]);
+    const ofLevel = mismatches.slice(0, 1);
+    for (let count = 1; count <= 9; count += 1) {
+      await book(1_000_000 * count);
+      const again = await recheckLedger(database, ofLevel, few);
+      expect(again.mismatches.map(({ kind, atSequence }) => [kind, atSequence])).to.deep.equal([['broken-chain', '3']]);
+      expect(again.entries).to.be.at.most(4);
+    }
+    expect((await check(['VMAT-b'], few)).mismatches.map(({ kind }) => kind)).to.not.include('broken-chain');
+    await database.raw(`DELETE FROM ledger WHERE level_id = ${of} AND sequence = 5`);
+    const gap = await recheckLedger(database, ofLevel, few);
+    expect(gap.mismatches.map(({ kind }) => kind)).to.have.members(['sequence-gap', 'broken-chain']);
+    await database.raw(`DELETE FROM ledger WHERE level_id = ${of} AND sequence BETWEEN 2 AND 5`);
+    const nothing = await recheckLedger(database, ofLevel, few);
+    expect(nothing.mismatches.map(({ kind }) => kind)).to.deep.equal(['sequence-gap']);
+  });
 
   it('looks at the materials of the shop that it is asked for', async () => {
     await database.raw('UPDATE levels SET quantity = 0');

@@ -6,6 +6,7 @@ import type { LedgerWatch } from '../../../worker/ledger-watch.js';
 import { useDatabase } from '../../support/database/database.js';
 import { outlivingBytes } from '../../support/memory/outliving.js';
 import { databaseWhose } from '../../support/redis/lane-deps.js';
+import { bookStock } from '../../support/shop/book-stock.js';
 import { createTestShop } from '../../support/shop/shop.js';
 import { until } from '../../support/time/until.js';
 
@@ -73,6 +74,114 @@ describe('a difference that the background check of the ledger has found', () =>
     } finally {
       await watch.stop();
     }
+  });
+});
+
+describe('a difference that the background check of the ledger told, and that stands', () => {
+  const postgres = useDatabase({ pipeline: true });
+  const toldEveryMs = 2_000;
+  const locationIds = ['1001', '1002', '1003'];
+
+  /** Materials with a level of 5 at each location; of the first one's first level, and its total, 1 was taken by SQL. */
+  async function damagedShop(materials: number) {
+    const { shopId, materialIds } = await createTestShop(postgres.database, { materials });
+    const levels = locationIds.map((locationId) => ({ locationId, quantity: 5_000_000 }));
+    const stocks = materialIds.map((materialId) => ({ materialId, levels }));
+    await bookStock(postgres.database, shopId, stocks);
+    const [damaged = ''] = materialIds;
+    await postgres.database.raw(
+      `UPDATE levels SET quantity = quantity - 1, updated_at = updated_at - interval '1 hour'
+       WHERE shop_id = ? AND material_id = ? AND location_id = ?`,
+      [shopId, damaged, locationIds[0] ?? ''],
+    );
+    await postgres.database.raw(
+      'UPDATE stock SET total_quantity = total_quantity - 1 WHERE shop_id = ? AND material_id = ?',
+      [shopId, damaged],
+    );
+    return { shopId, damaged, refs: materialIds.map((materialId) => ({ shopId, materialId })) };
+  }
+
+  /** Runs a watch, and counts what it tells of a kind and how many materials it has checked. */
+  async function withWatch(
+    database: Database,
+    use: (watch: LedgerWatch, seen: { told: (kind: string) => number; checked: () => number }) => Promise<void>,
+  ) {
+    const told: string[] = [];
+    let checked = 0;
+    const watch = startLedgerWatch({
+      database,
+      logger: pino({ level: 'silent' }),
+      metrics: { ledgerChecked: ({ materials }) => void (checked += materials), mismatched: (kind) => told.push(kind) },
+      rowsPerMinute: 600_000,
+      toldEveryMs,
+    });
+    try {
+      await use(watch, { told: (kind) => told.filter((each) => each === kind).length, checked: () => checked });
+    } finally {
+      await watch.stop();
+    }
+  }
+
+  it('is told again though its level is quiet and many others change', async () => {
+    const { refs } = await damagedShop(20);
+    await withWatch(postgres.database, async (watch, { told }) => {
+      watch.changed(refs.slice(0, 1));
+      const isTold = (times: number) => () => {
+        if (told('level-not-sum') > 0) watch.changed(refs.slice(1));
+        return told('level-not-sum') >= times;
+      };
+      await until(isTold(3), { deadlineMs: soonMsMax, what: 'it to be told three times' });
+    });
+  });
+
+  it('is told again behind more later entries than a look reads', async () => {
+    const { shopId, damaged, refs } = await damagedShop(1);
+    const book = (quantity: number) =>
+      bookStock(postgres.database, shopId, [
+        { materialId: damaged, levels: [{ locationId: locationIds[0] ?? '', quantity }] },
+      ]);
+    await book(1_000_000);
+    await withWatch(postgres.database, async (watch, { told }) => {
+      watch.changed(refs);
+      await until(() => told('broken-chain') === 1, { deadlineMs: soonMsMax, what: 'the break to be told' });
+      for (let count = 2; count <= 102; count += 1) await book(count * 1_000_000);
+      const before = told('broken-chain');
+      await until(() => told('broken-chain') >= before + 2, { deadlineMs: soonMsMax, what: 'it to be told again' });
+    });
+  });
+
+  it('is told again after a look that failed', async () => {
+    const { refs } = await damagedShop(1);
+    const client = postgres.database.client as { acquireConnection: () => Promise<unknown> };
+    let isAway = false;
+    let failed = 0;
+    const acquireConnection = () => {
+      if (!isAway) return client.acquireConnection();
+      failed += 1;
+      return Promise.reject(new Error('Connection terminated'));
+    };
+    const failing: unknown = Object.create(client, { acquireConnection: { value: acquireConnection } });
+    const database = Object.create(postgres.database, { client: { value: failing } }) as Database;
+    await withWatch(database, async (watch, { told }) => {
+      watch.changed(refs);
+      await until(() => told('level-not-sum') === 1, { deadlineMs: soonMsMax, what: 'it to be told' });
+      isAway = true;
+      await until(() => failed > 0, { deadlineMs: soonMsMax, what: 'a look that fails' });
+      isAway = false;
+      await until(() => told('level-not-sum') === 2, { deadlineMs: soonMsMax, what: 'it to be told again' });
+    });
+  });
+
+  it('is told again before what waits', async () => {
+    const { shopId, refs } = await damagedShop(1);
+    const waiting = Array.from({ length: 1_000 }, (_, index) => ({ shopId, materialId: `VMAT-VAR-${String(index)}` }));
+    await withWatch(postgres.database, async (watch, { told, checked }) => {
+      watch.changed(refs);
+      await until(() => told('level-not-sum') === 1, { deadlineMs: soonMsMax, what: 'it to be told' });
+      watch.changed(waiting);
+      await until(() => told('level-not-sum') === 2, { deadlineMs: soonMsMax, what: 'it to be told again' });
+      expect(checked()).to.be.below(waiting.length / 2);
+    });
   });
 });
 

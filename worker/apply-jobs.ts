@@ -3,6 +3,7 @@ import {
   isPreparedStatementFault,
   isDriverTimeout,
   isTimeout,
+  isWithoutSession,
 } from '../shared/database/errors.js';
 import { recordFailed } from '../shared/database/operations.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
@@ -58,8 +59,11 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], limits: CycleLimi
     deps,
     groupByMaterial(exhausted),
     'its deliveries are exhausted, or its version is unknown',
+    slice,
   );
-  return merge([refused, failed, ...(await applySound(deps, groups, slice))]);
+  const isOver = exhausted.length > 0 && slice.isStopping();
+  const applied = isOver ? [leftOutAll(groups)] : await applySound(deps, groups, slice);
+  return merge([refused, failed, ...applied]);
 }
 
 /** What all transactions share that apply one slice of a cycle's jobs. */
@@ -119,12 +123,18 @@ function applyInTime(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): 
   return applyInParts(groups, { ...slice, apply: (part) => applyWithRetries(deps, part, slice) });
 }
 
-/** One transaction, which runs again if it meets a passing fault. */
+/**
+ * One transaction, which runs again if it meets a passing fault.
+ *
+ * @throws the last fault; but where a session ended at work, and then there was none, what ended it: an operation that
+ *   brings Postgres down must not seem to be none of what failed
+ */
 async function applyWithRetries(
   deps: WorkerDeps,
   groups: OperationGroup[],
   { nowMs, sinceSentMs, isStopping, jobsIn }: Slice,
 ): Promise<AppliedJobs> {
+  let atWork: unknown;
   for (let attempt = 1; ; attempt += 1) {
     try {
       const startedAtMs = performance.now();
@@ -143,7 +153,8 @@ async function applyWithRetries(
     } catch (error) {
       if (isTimeout(error))
         deps.logger.warn({ err: error, materials: groups.length }, 'A transaction overstayed its time.');
-      if (attempt >= attemptsMax || isStopping() || !mayPassAtOnce(error)) throw error;
+      if (!isWithoutSession(error)) atWork = error;
+      if (attempt >= attemptsMax || isStopping() || !mayPassAtOnce(error)) throw atWork ?? error;
       // If commits wait for a standby that is away, each further one would leave another waiting session in Postgres.
       if (isDriverTimeout(error)) await assertTakesWrites(deps.database);
       deps.metrics.retried();
@@ -160,8 +171,9 @@ const mayPassAtOnce = (error: unknown) => mayPass(error) && !isTimeout(error);
 
 async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): Promise<AppliedJobs[]> {
   const results: AppliedJobs[] = [];
-  for (const group of groups) {
+  for (const [index, group] of groups.entries()) {
     for (const operation of group.operations) {
+      if (slice.isStopping()) return [...results, leftOutAll(groups.slice(index))];
       const alone = [{ ...group, operations: [operation] }];
       const result = await applyAlone(deps, alone, slice);
       results.push(result);
@@ -173,7 +185,7 @@ async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], slice: 
 }
 
 /**
- * Applies one operation; one that fails twice is recorded as failed. One that overstays its time, or the cycle's, is
+ * Applies one operation; one that fails twice is recorded as failed, unless the lane is to stop in between. One that overstays its time, or the cycle's, is
  * left out here too: thrown, it would end the cycle, in every delivery, before the operation that is at fault had its
  * turn.
  */
@@ -182,18 +194,27 @@ async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], slice: Slic
     return await applyInTime(deps, alone, slice);
   } catch (first) {
     if (mayPass(first)) throw first;
+    if (slice.isStopping()) return leftOutAll(alone);
     try {
       return await applyInTime(deps, alone, slice);
     } catch (second) {
       if (mayPass(second)) throw second;
-      return failGroups(deps, alone, second);
+      return failGroups(deps, alone, second, slice);
     }
   }
 }
 
-async function failGroups(deps: WorkerDeps, groups: OperationGroup[], cause: unknown): Promise<AppliedJobs> {
+async function failGroups(
+  deps: WorkerDeps,
+  groups: OperationGroup[],
+  cause: unknown,
+  { isStopping }: Pick<CycleLimits, 'isStopping'>,
+): Promise<AppliedJobs> {
   const results: AppliedJobs[] = [];
-  for (const group of groups) results.push(await failGroup(deps, group, cause));
+  for (const [index, group] of groups.entries()) {
+    const isOver = index > 0 && isStopping();
+    results.push(isOver ? leftOutAll([group]) : await failGroup(deps, group, cause));
+  }
   return merge(results);
 }
 
@@ -209,8 +230,12 @@ async function failGroup(deps: WorkerDeps, group: OperationGroup, cause: unknown
   } catch (error) {
     if (mayPass(error)) throw error;
     deps.logger.error({ err: error, operations }, 'Operations could not be recorded as failed.');
-    return { outcomes: new Map(), leftOut: new Set([queueName(group)]) };
+    return leftOutAll([group]);
   }
+}
+
+function leftOutAll(groups: OperationGroup[]): AppliedJobs {
+  return { outcomes: new Map(), leftOut: new Set(groups.map(queueName)) };
 }
 
 function merge(results: AppliedJobs[]): AppliedJobs {

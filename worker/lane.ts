@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { applyTimeoutMsMax } from '../shared/database/apply-settings.js';
-import { isRefusalOfAll, reasonOf } from '../shared/database/errors.js';
+import { isRefusalOfAll, isWithoutSession, reasonOf } from '../shared/database/errors.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, nothingHeld, renewLeases, takeMaterials } from '../shared/queue/leases.js';
 import { keys } from '../shared/queue/names.js';
@@ -67,8 +67,9 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     const { materials } = held;
     held = nothingHeld;
     // Not counted where the operations are not to blame: a disk that is full for ten seconds would use up all of a
-    // job's deliveries, and its operations would be recorded as failed.
-    const isNobodysFault = isRefusalOfAll(error) || error instanceof ServesAnotherDatabase;
+    // job's deliveries, and its operations would be recorded as failed. So would a Postgres that is away for seven,
+    // where there are 25 lanes: each takes what another gave back, and meets it for itself.
+    const isNobodysFault = isRefusalOfAll(error) || isWithoutSession(error) || error instanceof ServesAnotherDatabase;
     const delivery = isNobodysFault ? 'uncounted' : 'counted';
     const giveAllBack = () => giveBack(deps.redis, materials, faultRetryMs, delivery);
     const isGivenBack = await giveAllBack().then(

@@ -146,6 +146,28 @@ export function isRefusalOfAll(error: unknown): boolean {
   return isRefusalOfRole(error) || refusalsOfAll.has(codeOf(error) ?? '');
 }
 
+/** The errors themselves, since a driver's message and code do not say in which phase it failed. */
+const withoutSession = new WeakSet<Error>();
+
+/** Waits for a session, and marks what it fails with. */
+export async function markIfWithoutSession<T>(session: Promise<T>): Promise<T> {
+  try {
+    return await session;
+  } catch (error) {
+    if (error instanceof Error) withoutSession.add(error);
+    throw error;
+  }
+}
+
+/**
+ * Whether there was no session to work in: Postgres is away or still starting, or no connection was free. Nothing was
+ * sent, so nothing that was to be sent is to blame. A session that ends at work is another matter: what it worked on may
+ * have ended it.
+ */
+export function isWithoutSession(error: unknown): boolean {
+  return error instanceof Error && withoutSession.has(error);
+}
+
 /**
  * What went wrong, for a person. A host with several addresses fails once for each, and all of it is told. Drivers name
  * host and port, never the password.

@@ -76,28 +76,6 @@ describe('a lane whose Postgres does not answer, or refuses', () => {
     );
   });
 
-  for (const [what, code, counted] of [
-    ['refuses everybody', '53100', '0'],
-    ['fails a transaction', '40P01', '1'],
-  ] as const) {
-    it(`counts a delivery of the jobs it gives back as ${counted} where Postgres ${what}`, async () => {
-      const job = await addJob();
-      await withLane(async (fail) => {
-        await until(async () => (await harness.redis.hlen(keys.leases)) === 1, {
-          deadlineMs: soonMsMax,
-          what: 'the take',
-        });
-        fail(Object.assign(new Error('refused'), { code }));
-        await until(async () => (await harness.redis.hlen(keys.leases)) === 0, {
-          deadlineMs: soonMsMax,
-          what: 'the end',
-        });
-        expect(await harness.jobs(ref, 'wait')).to.deep.equal([job]);
-        expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${job}`, 'ats')).to.equal(counted);
-      });
-    });
-  }
-
   it('gives back what it held also where Redis was away at first', async () => {
     await addJob();
     let isRefused = false;

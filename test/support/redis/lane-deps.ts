@@ -13,8 +13,15 @@ export const wakeful: Waker = { take: () => Promise.resolve(nothingHeld), close:
 
 /** A Postgres that takes writes. */
 export function databaseWhose(acquireConnection: () => Promise<never>): Database {
-  const database = { client: { acquireConnection }, raw: () => Promise.resolve({ rows: [] }) };
+  const client = { acquireConnection, releaseConnection: () => Promise.resolve() };
+  const database = { client, raw: () => Promise.resolve({ rows: [] }) };
   return database as unknown as Database;
+}
+
+/** A Postgres session in which every statement becomes what `answer` becomes. */
+export function sessionWhose(answer: () => Promise<never>): never {
+  const stream = { cork: () => undefined, uncork: () => undefined };
+  return { connection: { stream }, query: answer } as never;
 }
 
 /** What a lane needs, with a worker of its own. */

@@ -1,0 +1,63 @@
+import { expect } from 'chai';
+import type { Operation } from '../../../shared/domain/operation.js';
+import { queueName } from '../../../shared/queue/names.js';
+import { databaseWhose } from '../../support/redis/lane-deps.js';
+import { applyAsLane } from '../../support/shop/apply-as-lane.js';
+import { operationOf } from '../../support/shop/shop.js';
+
+/** With more, a job's operations are recorded as failed. */
+const deliveriesMax = 25;
+
+describe('the jobs of a cycle whose lane is to stop', () => {
+  const refs = ['a', 'b', 'c'].map((id) => ({ shopId: 1, materialId: `VMAT-VAR-${id}` }));
+  const change = () => operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
+  const materials = (operations: () => Operation[]) => refs.map((ref) => ({ ...ref, operations: operations() }));
+  const everything = refs.map(queueName);
+
+  /** Tells how many transactions were begun, on a Postgres that fails each of them, for no fault of its own. */
+  function failingPostgres() {
+    let begun = 0;
+    const acquireConnection = () => {
+      begun += 1;
+      return Promise.reject(new Error('a fault of ours'));
+    };
+    return { database: databaseWhose(acquireConnection), begun: () => begun };
+  }
+
+  it('are not applied one at a time after the transaction that failed: they come again', async () => {
+    const { database, begun } = failingPostgres();
+    const jobs = materials(() => [change(), change()]);
+    const { outcomes, leftOut } = await applyAsLane(database, jobs, { isStopping: () => true });
+    expect(begun()).to.equal(1);
+    expect([...leftOut]).to.deep.equal(everything);
+    expect(outcomes.size).to.equal(0);
+  });
+
+  it('are not recorded as failed by one that is told to stop between the two tries of an operation', async () => {
+    const { database, begun } = failingPostgres();
+    const isStopping = () => begun() >= 2;
+    const { leftOut } = await applyAsLane(
+      database,
+      materials(() => [change(), change()]),
+      { isStopping },
+    );
+    expect(begun()).to.equal(2);
+    expect([...leftOut]).to.deep.equal(everything);
+  });
+
+  it('of which the deliveries are exhausted are recorded as failed until then, and the others come again', async () => {
+    let recorded = 0;
+    const transaction = () => {
+      recorded += 1;
+      return Promise.reject(new Error('a fault of ours'));
+    };
+    const database = Object.assign(failingPostgres().database, { transaction });
+    const { leftOut } = await applyAsLane(
+      database,
+      materials(() => [change()]),
+      { isStopping: () => true, deliveries: deliveriesMax + 1 },
+    );
+    expect(recorded).to.equal(1);
+    expect([...leftOut]).to.deep.equal(everything);
+  });
+});

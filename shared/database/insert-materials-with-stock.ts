@@ -4,6 +4,7 @@ import { toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 import { booleans, decimals, integers, texts, uuids } from './array-literals.js';
 import type { Database } from './connect.js';
+import { letLast } from './let-last.js';
 import { runReadCommitted } from './read-committed.js';
 
 /** A virtual material with the stock it begins with, as the rules have decided it (`openStock`). */
@@ -29,6 +30,9 @@ export const importBatchSize = 5_000;
 /** A statement with so many levels takes no more materials: with a million (5,000 × 200) the process had 1.1 GiB. */
 export const importLevelsMax = 20_000;
 
+/** Likewise with so many characters: with 5,000 × 10,000 of three bytes each it had 1 GiB. */
+export const importTextMax = 4_000_000;
+
 /**
  * The search index (GIN) collects new entries in a list and sorts them in when the list is full. A larger list makes an
  * import cheaper, but every search meanwhile reads the list from end to end. At 4 MB (the default) an import is a fifth
@@ -38,15 +42,23 @@ const pendingListKb = 16_384;
 
 /** Settings for the transaction of an import; they end with it, because of PgBouncer (pipeline §4). */
 export async function beginImport(transaction: Database): Promise<void> {
+  // Behind the first bad line of a file its rest is only checked.
+  await letLast(transaction);
   await transaction.raw(
     `SELECT set_config('gin_pending_list_limit', '${pendingListKb}', true), set_config('work_mem', '65536', true)`,
   );
 }
 
-/** The ids among these that materials of the shop already have. */
+/**
+ * The ids among these that materials of the shop already have, or stock whose material is gone: nothing of ours leaves
+ * such, but it would keep the id from being imported.
+ */
 export async function takenIds(database: Database, shopId: number, ids: readonly string[]): Promise<Set<string>> {
   const { rows } = await database.raw<{ rows: { id: string }[] }>(
-    'SELECT m.id FROM unnest(CAST(:ids AS text[])) AS given (id) JOIN materials m ON m.shop_id = :shopId AND m.id = given.id',
+    `WITH given AS (SELECT * FROM unnest(CAST(:ids AS text[])) AS given (id))
+     SELECT m.id FROM given JOIN materials m ON m.shop_id = :shopId AND m.id = given.id
+     UNION
+     SELECT s.material_id FROM given JOIN stock s ON s.shop_id = :shopId AND s.material_id = given.id`,
     { shopId, ids: [...ids] },
   );
   return new Set(rows.map(({ id }) => id));

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withDatabase } from './connect.js';
 import type { Database } from './connect.js';
 import { codeOf } from './errors.js';
+import { letLast } from './let-last.js';
 import { elsewhereProblem, newerSchemaProblem, readSchemaState } from './schema-state.js';
 import { readServerFacts } from './server-facts.js';
 
@@ -26,10 +27,7 @@ export async function migrateDatabase(
   return withDatabase({ url, poolMax: 2, applicationName: 'raw-materials-migrate' }, (database) =>
     database.transaction(async (lock) => {
       // It is idle while the migrations run, or wait for a table, and would lose the lock.
-      await lock.raw(
-        `SELECT set_config(name, '0', true) FROM pg_settings
-         WHERE name IN ('idle_in_transaction_session_timeout', 'transaction_timeout')`,
-      );
+      await letLast(lock);
       await lock.raw('SELECT pg_advisory_xact_lock(?)', [lockNumber]);
       const state = await readSchemaState(lock);
       const { pending, unknown, elsewhere } = state;

@@ -9,6 +9,7 @@ import type { BadLine } from './judge-lines.js';
 import { createProgressBar } from './progress-bar.js';
 import type { FileFormat } from './read-records.js';
 import { requireShop } from './require-shop.js';
+import { maybeDone } from './run-command.js';
 import type { CommandContext, CommandOutcome, RunCommand } from './run-command.js';
 import { addShopOption } from './shop-option.js';
 import type { ShopOption } from './shop-option.js';
@@ -76,7 +77,7 @@ async function importFile(
   };
   const startedMs = performance.now();
   const onProgress = (phase: ImportPhase, part: number) => {
-    if (phase !== 'importing') watch.onDecided();
+    watch.enter(phase);
     bar?.show(phase, part);
   };
   const outcome = await importMaterials(database, job, onProgress).finally(() => bar?.stop());
@@ -95,30 +96,37 @@ async function importFile(
 }
 
 interface SignalWatch {
-  /** Aborted by a signal that comes after the decision. */
+  /** Aborted by a signal that comes once it is known what became of the import, or just before. */
   abort: AbortSignal;
-  /** To be called before the commit, and before the statistics are refreshed of what was taken back. */
-  onDecided: () => void;
+  enter: (phase: ImportPhase) => void;
 }
+
+/** How long a COMMIT is waited for after a signal: less than the ten seconds after which a container is killed. */
+const commitMsMax = 5_000;
 
 /**
  * Before the commit a signal ends the process, and nothing is in. From then on all is in, or about to be. Either must
- * be said, or the file is thought to be in, or is imported again.
+ * be said, or the file is thought to be in, or is imported again. A commit that does not come to its end, as while a
+ * standby is missing, is not waited for: then nobody knows.
  */
 function watchSignals({ holdSignals, endBy }: CommandContext, clearTerminal: () => void): SignalWatch {
   const abort = new AbortController();
-  let isDecided = false;
-  holdSignals((name) => {
-    if (isDecided) return abort.abort(name);
+  let phase: ImportPhase = 'importing';
+  const end = (name: NodeJS.Signals, what: string) => {
     clearTerminal();
-    endBy(name, `Nothing was imported: ${name} came before the commit.`);
-  });
-  return {
-    abort: abort.signal,
-    onDecided: () => {
-      isDecided = true;
-    },
+    endBy(name, what);
   };
+  holdSignals((name) => {
+    if (phase === 'importing') return end(name, `Nothing was imported: ${name} came before the commit.`);
+    const isFirst = !abort.signal.aborted;
+    abort.abort(name);
+    if (phase !== 'committing' || !isFirst) return;
+    const endIfOpen = () => {
+      if (phase === 'committing') end(name, `${name} came while the import was being committed: ${maybeDone}`);
+    };
+    setTimeout(endIfOpen, commitMsMax).unref();
+  });
+  return { abort: abort.signal, enter: (next) => void (phase = next) };
 }
 
 function describeUnsettled({ imported, unsettled = '' }: ImportReport): string {

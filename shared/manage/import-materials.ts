@@ -74,9 +74,10 @@ async function seeToStatistics(
   written: number,
   onProgress: OnProgress,
 ): Promise<string | undefined> {
+  // Also where there is nothing to do: by now it is known what became of the import.
+  onProgress('settling', 1);
   try {
     if (written >= refreshedFrom) {
-      onProgress('settling', 1);
       await refreshStatistics(database, abort);
     } else if (written > 0) {
       await makeMissingStatistics(database, written);

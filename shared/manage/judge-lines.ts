@@ -38,7 +38,7 @@ export function createJudge(database: Database, shopId: number, report: BadLines
 
   function idFaults(id: string | undefined, line: number, taken: ReadonlySet<string>): string[] {
     if (id === undefined) return [];
-    if (taken.has(id)) return [`id: The shop has a material ${id} already.`];
+    if (taken.has(id)) return [`id: The shop has a material ${id} already, or stock of it.`];
     const first = lineOfId.get(id);
     if (first !== undefined) return [`id: ${id} is that of line ${first} already.`];
     lineOfId.set(id, line);

@@ -26,8 +26,12 @@ export interface ImportShop {
 /** What a column or a property may be called: the editable fields, and these two. */
 export const importFields: readonly string[] = ['id', 'levels', ...Object.keys(materialChangesSchema.properties)];
 
+/** A line whose levels are at 200 locations of another shop would else have as many: 0.7 GiB for 12,000 such lines. */
+const faultsMax = 10;
+
 /**
- * A record by the rules of the API's fields (contract §2), with all of its faults as sentences.
+ * A record by the rules of the API's fields (contract §2), with its faults as sentences: the first ten, and how many
+ * more there are.
  *
  * @param format of a CSV file every value is the text of a cell; of JSONL they have types of their own
  */
@@ -57,9 +61,14 @@ export function parseImportRecord(
   const { inventoryQuantity, ...fields } = read.ok ? read.data : {};
   const stock = readStock({ levels: levels ?? undefined, inventoryQuantity }, shop);
   if (!stock.ok) faults.push(...stock.faults);
-  if (faults.length > 0 || !stock.ok) return { ok: false, faults };
+  if (faults.length > 0 || !stock.ok) return { ok: false, faults: firstOf(faults) };
   const record = { id: id as string | undefined, fields: fields as NewMaterialFields, stock: stock.stock };
   return { ok: true, record };
+}
+
+function firstOf(faults: string[]): string[] {
+  const more = faults.length - faultsMax;
+  return more > 0 ? [...faults.slice(0, faultsMax), `And ${String(more)} more.`] : faults;
 }
 
 type StockResult = { ok: true; stock: OpenedStock } | { ok: false; faults: string[] };

@@ -1,4 +1,4 @@
-import { importBatchSize, importLevelsMax } from '../database/insert-materials-with-stock.js';
+import { importBatchSize, importLevelsMax, importTextMax } from '../database/insert-materials-with-stock.js';
 import { importFields, parseImportRecord } from './parse-import-record.js';
 import type { ImportShop, ParsedRecord } from './parse-import-record.js';
 import { readRecords } from './read-records.js';
@@ -22,20 +22,28 @@ export async function* readBatches(
   onBytes: (bytes: number) => void,
 ): AsyncGenerator<ParsedLine[]> {
   let batch: ParsedLine[] = [];
-  let levels = 0;
+  let [levels, text] = [0, 0];
   for await (const read of readRecords({ path, format, knownFields: importFields }, onBytes)) {
     if ('values' in read) {
       const parsed = parseImportRecord(read.values, format, shop);
       batch.push({ line: read.line, parsed });
-      if (parsed.ok) levels += parsed.record.stock.levels.length;
+      if (parsed.ok) {
+        levels += parsed.record.stock.levels.length;
+        text += textOf(parsed.record);
+      }
     } else {
       const { line, fault, ...more } = read;
       batch.push({ line, parsed: { ok: false, faults: [fault], ...more } });
     }
-    if (batch.length < importBatchSize && levels < importLevelsMax) continue;
+    if (batch.length < importBatchSize && levels < importLevelsMax && text < importTextMax) continue;
     yield batch;
     batch = [];
-    levels = 0;
+    [levels, text] = [0, 0];
   }
   if (batch.length > 0) yield batch;
+}
+
+/** In characters. */
+function textOf({ fields }: ParsedRecord): number {
+  return Object.values(fields).reduce<number>((sum, value) => sum + (typeof value === 'string' ? value.length : 0), 0);
 }

@@ -164,7 +164,8 @@ async function changeOf<T>(
   }
 }
 
-const maybeDone = 'it may be done. Look before you do it again.';
+/** What is known of a change whose COMMIT was not answered. */
+export const maybeDone = 'it may be done. Look before you do it again.';
 
 /** Whether it could not be written. */
 function writeTo(stream: NodeJS.WritableStream, text: string): Promise<boolean> {

@@ -198,7 +198,7 @@ describe('npm run manage -- materials import', () => {
     const report = await cli.answer<Report>(args(path, '--skip-bad'));
     expect(report).to.deep.include({ imported: 1, badCount: 2 });
     expect(report.badLines).to.deep.equal([
-      { line: 2, faults: ['id: The shop has a material VMAT-1 already.'] },
+      { line: 2, faults: ['id: The shop has a material VMAT-1 already, or stock of it.'] },
       { line: 4, faults: ['id: VMAT-2 is that of line 3 already.'] },
     ]);
     expect(await cli.answer<Report>(args(path, '--skip-bad'))).to.deep.include({ imported: 0, badCount: 3 });

@@ -39,6 +39,13 @@ describe('a line of an import', () => {
     }
   });
 
+  it('has its first ten faults named, and how many more there are', () => {
+    const elsewhere = (count: number) => Array.from({ length: count }, (_, index) => `9${String(index)}:1`).join(';');
+    const named = faultsOf({ levels: elsewhere(10) });
+    expect(named).to.have.length(10);
+    expect(faultsOf({ levels: elsewhere(200) })).to.deep.equal([...named, 'And 190 more.']);
+  });
+
   // Where two parts of a pattern can take the same characters, each of these takes hours.
   for (const [what, cells] of Object.entries({
     'a number that is none at its end': { unitCost: `${'1'.repeat(long)}x` },

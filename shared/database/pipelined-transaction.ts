@@ -50,7 +50,7 @@ export async function pipelinedTransaction<T>(
     if (confirmation !== undefined) confirmation.judge(await send(confirmation.queries));
     // fail-point: before-commit
     const written = send([...writing, commit]);
-    // fail-point: at-commit
+    // fail-point: at-commit!sync
     const answers = await written;
     isOpen = false;
     // An aborted transaction answers COMMIT with the tag ROLLBACK and no error.

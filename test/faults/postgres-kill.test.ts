@@ -105,20 +105,24 @@ describe('T6: Postgres killed with −9, and its sessions', () => {
     return committing;
   }
 
-  for (const place of ['before-commit', 'at-commit']) {
-    it(`a session that is terminated ${place.replace('-', ' ')} leaves the change applied once`, async () => {
+  for (const [place, when] of [
+    ['before-commit', 'before its COMMIT is sent'],
+    ['at-commit!sync', 'before the answer to its COMMIT is read'],
+  ] as const) {
+    it(`a session that is terminated ${when} leaves the change applied once`, async () => {
       const shop = await createTestShop(database);
       const standing = [...service.workers];
-      const slow = await service.startWorker({ FAIL_POINTS: `${place}=delay:300` });
+      const slow = await service.startWorker({ FAIL_POINTS: `${place}=stop:1` });
       await freezeWorkers(service, standing);
       const asked = addOne(service.baseUrls[0] ?? '', shop, { idempotencyKey: place });
       await slow.fired(place);
-      await terminateSessions('raw-materials-worker');
-      for (const worker of standing) worker.kill('SIGCONT');
+      const { ended } = await terminateSessions('raw-materials-worker');
+      expect(ended).to.be.greaterThan(0);
+      for (const worker of [slow, ...standing]) worker.kill('SIGCONT');
       expect((await asked).status).to.equal(200);
       expect(await totalOf(database, shop)).to.equal(1);
-      slow.kill('SIGTERM');
-      await slow.exited;
+      expect(slow.hasExited(), 'the worker that lost its session').to.equal(false);
+      await stopProcess(slow);
       service.workers.splice(service.workers.indexOf(slow), 1);
     });
   }

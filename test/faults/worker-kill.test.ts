@@ -19,7 +19,7 @@ const places = [
   'after-lock',
   'mid-fold!sync',
   'before-commit',
-  'at-commit',
+  'at-commit!sync',
   'after-commit',
   'after-reply',
 ];

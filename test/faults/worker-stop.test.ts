@@ -12,7 +12,7 @@ import { totalOf, addOne } from '../support/shop/change.js';
 import { createTestShop } from '../support/shop/shop.js';
 
 /** Where a worker that stands still and comes back could do the most harm. */
-const places = ['after-take', 'after-lock', 'before-commit', 'at-commit', 'after-commit'];
+const places = ['after-take', 'after-lock', 'before-commit', 'at-commit!sync', 'after-commit'];
 
 describe('T7: workers stopped past their lease that go on afterwards', () => {
   let service: Service;
@@ -46,7 +46,7 @@ describe('T7: workers stopped past their lease that go on afterwards', () => {
   }
 
   it('alone: the request in hand is answered by another worker, and the late one changes nothing', async () => {
-    for (const place of ['at-commit']) {
+    for (const place of ['at-commit!sync']) {
       const shop = await createTestShop(database);
       const standing = service.workers.filter((worker) => !worker.hasExited());
       const zombie = await service.startWorker({ FAIL_POINTS: `${place}=stop:1` });

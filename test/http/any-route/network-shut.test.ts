@@ -13,7 +13,7 @@ import {
   materialPath,
   unknownVirtualIds,
 } from '../../support/http/material-paths.js';
-import { connectPlatform } from '../../support/shop/platform.js';
+import { connectPlatform, startScriptedPlatform } from '../../support/shop/platform.js';
 import { expectData, expectError, expectFaults } from '../../support/http/reply.js';
 import { routes } from '../../support/http/routes.js';
 import { createTestShop } from '../../support/shop/shop.js';
@@ -100,6 +100,27 @@ describe('with the network shut', () => {
     const body = { inventoryQuantity: 3, imageUrl: 'https://example.com/never-fetched.png' };
     expectData(await ask(api.baseUrl, { ...write, path: materialPath(id), body }), 'material');
     expect(calls).to.deep.equal([]);
+  });
+
+  it('nor does the worker, another process, that applies such: a platform would have been called', async () => {
+    const platform = await startScriptedPlatform((_request, response) => response.writeHead(500).end());
+    try {
+      const own = await createTestShop(http.database);
+      await connectPlatform(http.database, own.shopId, platform.url);
+      await createMaterials(http.database, own.shopId, [
+        { id: platformId, origin: 'platform', productName: 'Lamp', mirroredQuantity: 1_000_000 },
+      ]);
+      for (const { asked, scope } of routes) {
+        const answer = await ask(http.baseUrl, { ...asked(own), key: scope === 'read' ? own.readKey : own.writeKey });
+        expect(answer.status).to.equal(200);
+      }
+      expect(platform.calls).to.equal(0);
+      const read = await ask(http.baseUrl, { path: inventoryPath(platformId), key: own.readKey });
+      expectError(read, 'UPSTREAM_ERROR');
+      expect(platform.calls).to.be.at.least(1);
+    } finally {
+      await platform.stop();
+    }
   });
 
   it('nor does one on a VMAT- id that is not there, on what is no id, or on the list', async () => {

@@ -5,6 +5,7 @@ import { createDice } from '../dice.js';
 import type { Dice } from '../dice.js';
 import { closeConnections } from '../http/http.js';
 import type { Service } from '../processes/service.js';
+import { expectNotEndedByItself } from '../processes/service-process.js';
 import { startFaultRun } from './fault-run.js';
 import type { FaultRun, FaultRunOptions, Judged } from './fault-run.js';
 import { timesFigures } from './recovery.js';
@@ -89,8 +90,13 @@ async function runRound(
   return run.judge();
 }
 
-/** A service whose processes are killed by the hundred must not keep what it knows of the dead. */
+/**
+ * A service whose processes are killed by the hundred must not keep what it knows of the dead.
+ *
+ * @throws where one of them has ended by itself
+ */
 function forgetExited(service: Service): void {
+  for (const each of [...service.apis, ...service.workers]) expectNotEndedByItself(each);
   for (const api of service.apis) if (api.hasExited() && api.baseUrl !== undefined) closeConnections(api.baseUrl);
   service.apis = service.apis.filter((api) => !api.hasExited());
   service.workers = service.workers.filter((worker) => !worker.hasExited());

@@ -25,6 +25,8 @@ export interface Proc {
   kill(signal: NodeJS.Signals): void;
   exited: Promise<{ code: number | null; signal: NodeJS.Signals | null }>;
   hasExited: () => boolean;
+  /** Whether it has ended without being told to, by a signal of the test or a fail-point that kills. */
+  hasEndedByItself: () => boolean;
   /** Its last 200 lines. */
   logs(): string[];
   /** Hears every line from now on. */
@@ -63,6 +65,8 @@ const killMsMax = 5_000;
 const endMsMax = { api: 15_000, worker: 6_000 };
 const firedMsMax = 20_000;
 const logLinesMax = 200;
+/** Signals that end no process. */
+const passingSignals = new Set<NodeJS.Signals>(['SIGSTOP', 'SIGCONT', 'SIGUSR2']);
 
 interface Watched {
   kind: 'api' | 'worker';
@@ -101,8 +105,18 @@ export async function startProcess(kind: 'api' | 'worker', env: Env, { forWholeR
   return proc;
 }
 
-/** Sends SIGTERM; fails, with its last lines, if it must be killed after 25 s or its code is not 0 (forced: a leak). */
+/** @throws with its last lines, if a process has ended by itself: nothing that a test does to its servers may end it */
+export function expectNotEndedByItself(proc: Proc): void {
+  if (!proc.hasEndedByItself()) return;
+  throw new Error(`${proc.name} ended by itself; it said:\n${proc.logs().slice(-20).join('\n')}`);
+}
+
+/**
+ * Sends SIGTERM; fails, with its last lines, if it must be killed after 25 s, its code is not 0 (forced: a leak), or it
+ * had ended by itself before.
+ */
 export async function stopProcess(proc: Proc): Promise<void> {
+  expectNotEndedByItself(proc);
   if (proc.hasExited()) return;
   // One that a test has stopped would not hear SIGTERM.
   proc.kill('SIGCONT');
@@ -137,7 +151,12 @@ function watch(child: ChildProcess, { kind, forWholeRun }: Watched, seen: Seen):
   const exited = new Promise<Ended>((resolve) => {
     child.once('close', (code, signal) => resolve((seen.end = { code, signal })));
   });
-  const kill = (by: NodeJS.Signals) => void child.kill(by);
+  let isTold = false;
+  const kill = (by: NodeJS.Signals) => {
+    isTold ||= !passingSignals.has(by);
+    child.kill(by);
+  };
+  const wasKilledAtPoint = () => seen.end?.signal === 'SIGKILL' && seen.hits.some(({ fires }) => fires);
   const close = async () => {
     kill('SIGKILL');
     await exited;
@@ -154,6 +173,7 @@ function watch(child: ChildProcess, { kind, forWholeRun }: Watched, seen: Seen):
     kill,
     exited,
     hasExited: () => seen.end !== undefined,
+    hasEndedByItself: () => seen.end !== undefined && !isTold && !wasKilledAtPoint(),
     logs: () => [...seen.lines],
     onLine: (hear) => void hearers.push(hear),
     hits: () => seen.hits,

@@ -35,7 +35,7 @@ import type { Services } from './services.js';
 import { parseTrustedProxies } from './trusted-proxies.js';
 
 /** The HTTP server with the app in it, not listening yet. */
-export function createServer(services: Services): ApiServer {
+export function createAppServer(services: Services): ApiServer {
   const bodies = createBodies();
   const routing = createRouting(routes, services, bodies);
   const publicPaths = createPublicPaths(services, createReference(routes));

@@ -10,7 +10,7 @@ import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
 import { createApiMetrics } from './admin/api-metrics.js';
 import { startAdmin } from './admin/start-admin.js';
-import { createServer } from './app.js';
+import { createAppServer } from './app.js';
 import { settings as declared, settingsProblems } from './config.js';
 import { createDispatch } from './dispatch/dispatch.js';
 import { createShopOpener } from './open-shop.js';
@@ -59,7 +59,7 @@ const tokenCipher =
 // Before the server, so that it is closed after it: a stop can be watched to its end.
 const admin = await openAdmin(settings.ADMIN_PORT);
 
-const server = createServer({
+const server = createAppServer({
   settings,
   logger,
   metrics,

@@ -58,9 +58,13 @@ export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDef
   };
 }
 
-const tooManyReads = fail('SERVICE_UNAVAILABLE', 'Too many reads are under way at the moment.', {
-  retryAfterSeconds: 1,
-});
+const tooManyReads = fail(
+  'SERVICE_UNAVAILABLE',
+  'This read had to wait for too long: too many are under way, or earlier answers are not read to their end.',
+  {
+    retryAfterSeconds: 1,
+  },
+);
 
 interface Turns {
   /** Resolves with the function that ends the turn, or with undefined if the turn did not come in time. */

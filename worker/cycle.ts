@@ -64,7 +64,9 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
   }
 
   const untried = held.materials.filter(({ queue }) => leftOut.has(queue));
-  dropJobsIn(batch, expiredOf(untried, all, held.nowMs + held.sinceSentMs()));
+  const expired = expiredOf(untried, all, held.nowMs + held.sinceSentMs());
+  if (expired.length > 0) deps.logger.info({ jobs: expired.length }, 'Jobs expired while others held their material.');
+  dropJobsIn(batch, expired);
   giveBackUntriedIn(batch, untried, isStopping() ? 0 : leftOutRetryMs);
   const worked = held.materials
     .filter(({ queue }) => !leftOut.has(queue))

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { applyTimeoutMsMax } from '../shared/database/apply-settings.js';
+import { applyTimeoutMsMax } from '../shared/database/apply-bounds.js';
 import { isRefusalOfAll, isWithoutSession, reasonOf } from '../shared/database/errors.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, nothingHeld, renewLeases, takeMaterials } from '../shared/queue/leases.js';
@@ -62,7 +62,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   }
 
   async function recoverFrom(error: unknown): Promise<void> {
-    deps.logger.warn({ err: error }, 'A cycle met a fault of Redis or Postgres and is tried again.');
+    deps.logger.warn({ err: error }, 'A cycle was given up and is tried again.');
     deps.metrics.faulted();
     const { materials } = held;
     held = nothingHeld;

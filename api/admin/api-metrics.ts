@@ -121,7 +121,7 @@ function countDispatch(registry: Registry): DispatchMetrics {
   const addedAgain = counter('raw_materials_jobs_added_again_total', 'Jobs that Redis had lost.');
   const cancelled = counter(
     'raw_materials_operations_cancelled_total',
-    'Operations cancelled: at the end of their wait, or at once where it was not certain that they were queued.',
+    'Operations cancelled: at the end of their wait, at once where it was not certain that they were queued, or after a 504, and so in raw_materials_operations_open_total as well.',
   );
   const open = counter('raw_materials_operations_open_total', 'Operations answered with an unknown outcome (504).');
   return {

@@ -23,9 +23,9 @@ export function notApplied(message: string): DispatchOutcome {
 export function toDispatchOutcome(outcome: OperationOutcome): DispatchOutcome {
   switch (outcome.status) {
     case 'cancelled':
-      return notApplied('The operation was cancelled before a worker came to it.');
+      return notApplied('The change could not be applied in time, and was cancelled.');
     case 'expired':
-      return notApplied('The operation expired before a worker came to it.');
+      return notApplied('The change came to a worker too late to be applied.');
     case 'executed':
     case 'key-reused':
     case 'failed':

@@ -61,12 +61,14 @@ const tooBroad: Reply = {
 /** Not in the envelope, since the protocol has its own; with the headers that every answer has. */
 function send({ res, state }: AppContext, { status, contentType, body }: AgentAnswer): void {
   if (res.headersSent || res.destroyed) return;
-  res.writeHead(status, {
-    ...(contentType !== undefined && { 'Content-Type': contentType }),
+  const own = {
     'Content-Length': String(Buffer.byteLength(body)),
     'X-Content-Type-Options': 'nosniff',
     'X-Request-Id': state.requestId,
-    ...state.headers,
-  });
+  };
+  res.writeHead(
+    status,
+    Object.assign(own, contentType !== undefined && { 'Content-Type': contentType }, state.headers),
+  );
   res.end(body);
 }

@@ -50,7 +50,8 @@ async function readFromPlatform(
   variantId: string,
 ): Promise<Result<PlatformLevel[]>> {
   const opened = services.openShop(shop);
-  if (!opened.ok) return upstreamError('not-connected');
+  // Whoever asks can do nothing about a token; the log tells the operator.
+  if (!opened.ok) return upstreamError(opened.error === 'token-unreadable' ? 'not-callable' : opened.error);
   const read = await services.platform.readLevels(opened.platformShop, variantId);
   if (read.ok) return read;
   return read.error === 'not-found' ? materialNotFound : upstreamError(read.error);

@@ -44,7 +44,7 @@ export const errorExamples: Readonly<Record<ErrorCode, Omit<RequestError, 'code'
   },
   UPSTREAM_ERROR: { message: "The commerce platform refused the shop's credentials." },
   SERVICE_UNAVAILABLE: {
-    message: 'The operation was cancelled before a worker came to it. Nothing was applied.',
+    message: 'The change could not be applied in time, and was cancelled. Nothing was applied.',
   },
   OUTCOME_UNKNOWN: {
     message:

@@ -3,7 +3,7 @@ import type { VersionedMaterial } from '../domain/material.js';
 import type { MaterialRef, OperationOutcome, OperationResult } from '../domain/operation.js';
 import { fromDecimal } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
-import { applySettings } from './apply-settings.js';
+import { transactionBounds } from './apply-bounds.js';
 import { integers, texts, uuids } from './array-literals.js';
 import { materialFieldsQuery, toVersionedMaterial } from './material-rows.js';
 import type { VersionedMaterialRow } from './material-rows.js';
@@ -148,7 +148,7 @@ export function openingQueries(question: ApplyQuestion): QueryConfig[] {
   const refs = refArrays(question.materials);
   const updated = question.updated.map((index) => materialAt(question, index));
   const queries: QueryConfig[] = [
-    applySettings,
+    transactionBounds,
     { name: 'apply-lock', text: lockMaterials, values: refs },
     ...(updated.length > 0 ? [{ name: 'apply-lock-fields', text: lockFields, values: refArrays(updated) }] : []),
     {

@@ -11,8 +11,9 @@ export interface MaterialLevels {
 /**
  * The levels of a material and their sum. Both are of one moment, because one statement is one snapshot: a batch that
  * commits meanwhile is in all of it, or not at all. Sorted by location, bytewise. Without a filter: the locations that
- * have a level; with one: those asked for that the shop has (contract §2). For a platform material the total is the
- * mirrored figure, and there are no levels: they are read from the platform.
+ * have a level; with one: those asked for that the shop has (contract §2). A platform material has no levels of its own
+ * (they are read from the platform): without a filter none are returned, with one each wanted location of the shop, at
+ * 0. Its total is the mirrored figure.
  *
  * @returns undefined if the shop has no such material
  */

@@ -27,7 +27,7 @@ export interface PlatformSync {
   startedAt: string | null;
   /** When a run last came to its end. */
   syncedAt: string | null;
-  /** The code of what went wrong last, until a run comes to its end. */
+  /** The code of what went wrong last, until a run comes to its end, or is interrupted without a problem. */
   problem: string | null;
   problemAt: string | null;
   /** Whether somebody holds it right now. */

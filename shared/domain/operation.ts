@@ -50,9 +50,9 @@ export interface Operation {
   acceptedAtMs: number;
   /** What it came over, `rest` or `mcp`. Opening stock has the others, and is no operation (`openStock`). */
   channel: Channel;
-  /** Of the API key; null only in tests, and the next one as well. */
+  /** Of the API key. Null in tests alone. */
   keyId: string | null;
-  /** The same as `id`. The ledger has both, because opening stock came with no request. */
+  /** The same as `id`. The ledger has both, because opening stock came with no request. Null in tests alone. */
   requestId: string | null;
   /** Set where the client sent an `Idempotency-Key`. */
   idempotency?: Idempotency;
@@ -84,7 +84,7 @@ export type OperationOutcome =
   | { status: 'key-reused' }
   /** Met a worker more than ten minutes after (or before) it was accepted; certainly not applied. */
   | { status: 'expired' }
-  /** Cancelled by the API before a worker came to it; certainly not applied, ever. */
+  /** Cancelled by the API, because nobody had decided it in time; certainly not applied, ever. */
   | { status: 'cancelled' }
   /** A fault of ours: it failed twice by itself, or its job was given up. Not applied, and not remembered for a key. */
   | { status: 'failed' };

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { applyTimeoutMsMax } from '../database/apply-settings.js';
+import { applyTimeoutMsMax } from '../database/apply-bounds.js';
 
 /** An operation is not applied if it meets a worker more than this after, or before, its acceptance (pipeline §2.6). */
 export const operationExpiryMs = 10 * 60_000;

@@ -144,7 +144,7 @@ interface SyncReport {
 
 const nothing = { resumed: false, goneCount: 0, gone: [], removedCount: 0, remarkCount: 0, remarks: [] };
 
-function reportOf({ id: shopId, platform }: Shop, outcome: SyncOutcome | HeldUp): SyncReport {
+function reportOf({ id: shopId }: Shop, outcome: SyncOutcome | HeldUp): SyncReport {
   if (outcome.status === 'held-up') {
     const message =
       'Postgres took too long, as while another session holds a row of it. Run it again: it goes on where it stands.';
@@ -164,13 +164,7 @@ function reportOf({ id: shopId, platform }: Shop, outcome: SyncOutcome | HeldUp)
   }
   if (outcome.status === 'interrupted') return report;
   const { problem: code } = outcome;
-  return { ...report, problem: { code, message: notCalled(code, platform) ?? syncProblemMessages[code] } };
-}
-
-/** To the port, a platform that may not be called is `not-connected`; operators see there is one, and read this. */
-function notCalled(code: string, platform: Shop['platform']): string | undefined {
-  if (code !== 'not-connected' || platform === null) return undefined;
-  return `Its platform, ${platform.domain}, may not be called: only <name>.myshopify.com may, and with PLATFORM_ALLOW_LOOPBACK=true a server on 127.0.0.1.`;
+  return { ...report, problem: { code, message: syncProblemMessages[code] } };
 }
 
 function describe(reports: readonly SyncReport[]): string {

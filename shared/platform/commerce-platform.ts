@@ -101,6 +101,8 @@ export const platformErrorMessages = {
   'circuit-open': 'The commerce platform kept failing for this shop, so calls to it are paused for a moment.',
   unauthorized: "The commerce platform refused the shop's credentials.",
   'not-connected': 'The shop is not connected to a commerce platform.',
+  'not-callable':
+    "The service cannot call this shop's commerce platform as it is set up; the service's operator has to mend that.",
 } as const;
 
 /** What an operator may want to see of the calls. Holds no token and no text that the platform wrote. */

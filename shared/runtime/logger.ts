@@ -22,7 +22,9 @@ export function createLogger(deps: {
   destination?: DestinationStream;
 }): Logger {
   const { name, level, nodeEnv } = deps;
-  const tellLost = (lostCount: number) => logger.warn({ lostCount }, 'Lines of this log could not be written.');
+  // Of a log of errors alone it says too that some are missing.
+  const tellLost = (lostCount: number) =>
+    logger.child({}, { level: 'warn' }).warn({ lostCount }, 'Lines of this log could not be written.');
   const destination = deps.destination ?? createDestination(nodeEnv, tellLost);
   const serializers = { err: withoutValues };
   const hooks = { streamWrite: maskCredentials };
@@ -88,7 +90,7 @@ const behindClock = new Int32Array(new SharedArrayBuffer(4));
  * out: pino's own destination would end the process, even while it finishes its work after a SIGTERM, and try for ever
  * to write a fatal line.
  *
- * @param tellLost told how many were left out, once lines can be written again
+ * @param tellLost told how many were left out, once lines can be written again; it logs that
  */
 function createLineWriter(
   tellLost: (count: number) => void,
@@ -96,25 +98,36 @@ function createLineWriter(
 ): DestinationStream {
   let isTorn = false;
   let lostCount = 0;
+  let isTelling = false;
+
+  /** Returns whether nothing of it is lost. */
+  function isWritten(line: string): boolean {
+    const text = format(line);
+    const bytes = Buffer.from(isTorn ? `\n${text}` : text);
+    const waitsUntilMs = performance.now() + (lostCount === 0 ? behindMsMax : 0);
+    let written = 0;
+    try {
+      while (written < bytes.length) written += writeSome(bytes, written, waitsUntilMs);
+    } catch {
+      isTorn ||= written > 0;
+      // Nothing is lost where only the end of the line is missing: the next one begins with it.
+      return written >= bytes.length - 1;
+    }
+    isTorn = false;
+    return true;
+  }
+
   return {
     write(line) {
-      const text = format(line);
-      const bytes = Buffer.from(isTorn ? `\n${text}` : text);
-      const waitsUntilMs = performance.now() + (lostCount === 0 ? behindMsMax : 0);
-      let written = 0;
-      try {
-        while (written < bytes.length) written += writeSome(bytes, written, waitsUntilMs);
-      } catch {
-        isTorn ||= written > 0;
-        // Nothing is lost where only the end of the line is missing: the next one begins with it.
-        if (written < bytes.length - 1) lostCount += 1;
-        return;
+      const isDone = isWritten(line);
+      // If the line that tells of them is lost, they are told with the next.
+      if (isTelling) lostCount = isDone ? 0 : lostCount;
+      else if (!isDone) lostCount += 1;
+      else if (lostCount > 0) {
+        isTelling = true;
+        tellLost(lostCount);
+        isTelling = false;
       }
-      isTorn = false;
-      if (lostCount === 0) return;
-      const count = lostCount;
-      lostCount = 0;
-      tellLost(count);
     },
   };
 }

@@ -92,7 +92,7 @@ describe('a Postgres that answers, and refuses what is written', () => {
         $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '${state}'; END $$`);
       await database.raw('CREATE TRIGGER refuse BEFORE INSERT ON operations FOR EACH ROW EXECUTE FUNCTION refuse()');
       const answer = await sendAtLastDelivery();
-      const cycles = () => said().split('A cycle met a fault of Redis or Postgres').length - 1;
+      const cycles = () => said().split('A cycle was given up').length - 1;
       await until(() => cycles() > 3, { deadlineMs: soonMsMax, what: 'more deliveries than the job may have' });
       await database.raw('DROP FUNCTION refuse CASCADE');
       expect(await answer.heard).to.include({ status: 200 });

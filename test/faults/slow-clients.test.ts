@@ -160,7 +160,7 @@ function partOf(slot: number): 'head' | 'body' {
 }
 
 function isRefusedBody(answer: string): boolean {
-  return /^HTTP\/1\.1 503 .*\r\nRetry-After: [1-9].*Too much data is on its way/s.test(answer);
+  return /^HTTP\/1\.1 503 .*\r\nRetry-After: [1-9].*Too many large bodies are on their way/s.test(answer);
 }
 
 function headOf({ materialIds, writeKey }: TestShop): string {

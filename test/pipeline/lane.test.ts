@@ -170,7 +170,7 @@ describe('a lane whose Redis became a replica', () => {
     expect(new Set(lines.map(({ msg, err }) => msg + err.message)).size).to.equal(lines.length);
     const ofReplica = lines.filter(({ err }) => err.message.startsWith('READONLY'));
     expect(ofReplica.map(({ msg }) => msg)).to.deep.equal([
-      'A cycle met a fault of Redis or Postgres and is tried again.',
+      'A cycle was given up and is tried again.',
       'Nothing is taken until Redis and Postgres take writes of ours.',
     ]);
 

@@ -103,7 +103,7 @@ const tooLarge = fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesM
 
 const noMemory = fail(
   'SERVICE_UNAVAILABLE',
-  'Too much data is on its way at the moment. This request was not applied.',
+  'Too many large bodies are on their way, of this shop or of all; send fewer at once. This request was not applied.',
   {
     retryAfterSeconds: 1,
   },

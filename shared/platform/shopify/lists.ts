@@ -63,7 +63,7 @@ async function readPage<Data, Node, Item>(
   { document, first, isData, connectionOf, toItem }: List<Data, Node, Item>,
 ): Promise<PlatformResult<PlatformPage<Item>>> {
   const call = client.begin(shop, { use: 'background', signal });
-  if (call === undefined) return { ok: false, error: 'not-connected' };
+  if (call === undefined) return { ok: false, error: 'not-callable' };
   const variables: ListVariables = { first, after };
   const answer = await call.query({ document, variables, isData });
   if (!answer.ok) return answer;

@@ -75,7 +75,7 @@ export interface CallOptions {
 
 /** Calls to shops' Admin GraphQL API: bounded attempts within a deadline, and a circuit for each shop (contract §8). */
 export function createShopifyClient(deps: ShopifyClientDeps): {
-  /** Undefined where the shop's domain or token cannot be used: then nothing may be called. */
+  /** Undefined where the shop's domain or token cannot be used, which is reported: then nothing may be called. */
   begin(shop: PlatformShop, options?: CallOptions): ShopifyCall | undefined;
 } {
   const { allowLoopback, afterRunning, report = () => undefined, clock = systemClock } = deps;
@@ -94,7 +94,11 @@ export function createShopifyClient(deps: ShopifyClientDeps): {
   return {
     begin(shop, { use = 'live', signal } = {}) {
       const endpoint = shopEndpoint(shop.domain, { allowLoopback });
-      if (endpoint === undefined || !sendableToken.test(shop.accessToken)) return undefined;
+      if (endpoint === undefined || !sendableToken.test(shop.accessToken)) {
+        const detail = endpoint === undefined ? 'its domain may not be called' : 'its token cannot be sent';
+        report({ kind: 'attempt-failed', shopId: shop.shopId, error: 'not-callable', detail, attempt: 1 });
+        return undefined;
+      }
       const inBackground = use === 'background';
       const context: CallContext = {
         shop,

@@ -15,7 +15,7 @@ export function createShopifyPlatform(deps: ShopifyClientDeps): CommercePlatform
       if (!/^\d{1,20}$/.test(variantId)) throw new Error('only a numeric variant id may be sent to the platform');
       if (!isShopifyId(variantId)) return { ok: false, error: 'not-found' };
       const call = client.begin(shop);
-      if (call === undefined) return { ok: false, error: 'not-connected' };
+      if (call === undefined) return { ok: false, error: 'not-callable' };
       return collectLevels(call, variantId);
     },
     listLocations: (shop, after, signal) => listLocations(client, shop, after, signal),

@@ -1,6 +1,6 @@
 import createKnex from 'knex';
 import { createApiMetrics } from '../../../api/admin/api-metrics.js';
-import { createServer } from '../../../api/app.js';
+import { createAppServer } from '../../../api/app.js';
 import { settings as declared } from '../../../api/config.js';
 import { createShopOpener } from '../../../api/open-shop.js';
 import { createPools } from '../../../api/pools.js';
@@ -73,7 +73,7 @@ const limiterRedis = connectLimiterRedis(settings.REDIS_URL, (error) => {
 });
 await untilReady(limiterRedis);
 
-const server = createServer({
+const server = createAppServer({
   settings,
   logger,
   metrics: createApiMetrics(),

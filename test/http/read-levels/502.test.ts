@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { ServerResponse } from 'node:http';
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { useHttpService } from '../../support/http/http-service.js';
+import { ask, useHttpService } from '../../support/http/http-service.js';
 import { inventoryPath, materialPath } from '../../support/http/material-paths.js';
 import { connectPlatform, startScriptedPlatform } from '../../support/shop/platform.js';
 import { expectData, expectError } from '../../support/http/reply.js';
@@ -74,6 +74,29 @@ describe('GET /v1/raw-materials/{variantId}/inventory: 502', () => {
   it('the shop is not connected to a platform', async () => {
     const shop = await createTestShop(http.database);
     await createMaterials(http.database, shop.shopId, [{ id, origin: 'platform', productName: 'Lamp' }]);
-    expectError(await http.ask({ path: inventoryPath(id), key: shop.readKey }), 'UPSTREAM_ERROR');
+    const refused = expectError(await http.ask({ path: inventoryPath(id), key: shop.readKey }), 'UPSTREAM_ERROR');
+    expect(refused.message).to.equal('The shop is not connected to a commerce platform.');
   });
+
+  for (const [what, env] of Object.entries({
+    'whose token this process cannot open': { PLATFORM_TOKEN_KEY: '2e'.repeat(32) },
+    'of a domain that this process may not call': { PLATFORM_ALLOW_LOOPBACK: 'false' },
+  })) {
+    it(`the shop is connected to a platform ${what}: that it is not would be untrue`, async () => {
+      const platform = await startScriptedPlatform(() => undefined);
+      try {
+        const shop = await shopOf(platform.url);
+        await http.withApiProcess(env, async ({ baseUrl }) => {
+          const refused = expectError(
+            await ask(baseUrl, { path: inventoryPath(id), key: shop.readKey }),
+            'UPSTREAM_ERROR',
+          );
+          expect(refused.message).to.match(/^The service cannot call this shop's commerce platform as it is set up/);
+        });
+        expect(platform.calls).to.equal(0);
+      } finally {
+        await platform.stop();
+      }
+    });
+  }
 });

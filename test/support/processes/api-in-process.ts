@@ -1,5 +1,5 @@
 import { createApiMetrics } from '../../../api/admin/api-metrics.js';
-import { createServer } from '../../../api/app.js';
+import { createAppServer } from '../../../api/app.js';
 import { settings as declared } from '../../../api/config.js';
 import { createDispatch } from '../../../api/dispatch/dispatch.js';
 import { createShopOpener } from '../../../api/open-shop.js';
@@ -42,7 +42,7 @@ export async function startApiInProcess(
   const metrics = createApiMetrics();
   const dispatch = await createDispatch({ redisUrl, database, logger, settings, metrics: metrics.dispatch });
   const platform = createShopifyPlatform({ allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK, afterRunning });
-  const server = createServer({
+  const server = createAppServer({
     settings,
     logger,
     metrics,

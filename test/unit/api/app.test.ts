@@ -3,7 +3,7 @@ import { connect } from 'node:net';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { createApiMetrics } from '../../../api/admin/api-metrics.js';
-import { createServer } from '../../../api/app.js';
+import { createAppServer } from '../../../api/app.js';
 import type { ApiServer } from '../../../api/http/connections/server.js';
 import { settings as declared } from '../../../api/config.js';
 import { notApplied } from '../../../api/dispatch/dispatch-outcome.js';
@@ -31,7 +31,7 @@ describe('the server with the app in it', () => {
     await untilReady(limiterRedis);
     const read = readSettings(declared, { DATABASE_URL: postgres.url, REDIS_URL: redisServer.url });
     if (!read.ok) throw new Error(read.problems.join('\n'));
-    server = createServer({
+    server = createAppServer({
       settings: read.values,
       logger: createLogger({ name: 'api', level: 'silent', nodeEnv: 'test' }),
       metrics: createApiMetrics(),

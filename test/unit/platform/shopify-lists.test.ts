@@ -112,7 +112,7 @@ describe('the lists of Shopify', () => {
 
   it('a shop whose domain is none is never called', async () => {
     const page = await createSubject().platform.listVariants({ ...shop, domain: 'evil.example' }, null);
-    expect(page).to.deep.equal({ ok: false, error: 'not-connected' });
+    expect(page).to.deep.equal({ ok: false, error: 'not-callable' });
   });
 
   it('a caller that gives up ends the call at once, with its reason', async () => {

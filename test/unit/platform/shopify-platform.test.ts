@@ -139,16 +139,17 @@ describe('a shop that cannot be called', () => {
     'a token outside of ASCII': { accessToken: 'tökén' },
   };
   for (const [what, change] of Object.entries(unusable)) {
-    it(`${what}: not-connected, and nothing is called`, async () => {
+    it(`${what}: not-callable, which is told, and nothing is called`, async () => {
       const requests: unknown[] = [];
       const listen = (request: unknown): void => void requests.push(request);
       nock.emitter.on('no match', listen);
       const { platform, events } = createSubject();
       const result = await platform.readLevels({ ...shop, ...change }, '42');
       nock.emitter.off('no match', listen);
-      expect(result).to.deep.equal({ ok: false, error: 'not-connected' });
+      expect(result).to.deep.equal({ ok: false, error: 'not-callable' });
       expect(requests).to.deep.equal([]);
-      expect(events).to.deep.equal([]);
+      expect(events).to.have.length(1);
+      expect(events[0]).to.deep.include({ kind: 'attempt-failed', shopId: shop.shopId, error: 'not-callable' });
     });
   }
 });

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { closeSync, existsSync, openSync } from 'node:fs';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { createLogger } from '../../../shared/runtime/logger.js';
 import { runShipped, shipped } from '../../support/processes/run-shipped.js';
@@ -14,6 +16,7 @@ function createCapture(level = 'info') {
 interface Line {
   n?: number;
   again?: number;
+  lostCount?: number;
 }
 
 const keyId = 'rmk_0123456789ab';
@@ -135,6 +138,45 @@ describe('logger', () => {
     expect(lost).to.be.above(0);
     expect(told).to.include({ level: 40, lostCount: lost + lostAgain });
   });
+
+  for (const [what, level, length] of [
+    ['lines as long as what the reader takes at a time', 'info', 3_950],
+    ['a log of errors alone', 'error', 1_000],
+  ] as const) {
+    it(`a reader that is slow is told of every line that is lost: ${what}`, async () => {
+      const writer = `
+        import { createLogger } from '${shipped('shared/runtime/logger.js')}';
+        const logger = createLogger({ name: 'api', level: '${level}' });
+        let n = 0;
+        const timer = setInterval(() => logger.${level}({ n: n++ }, n < 1500 ? 'x'.repeat(${String(length)}) : 'the end'), 5);`;
+      // Stands still for longer than it is waited for, then takes a page now and then; then all, up to the end.
+      const reader = `
+        const { readSync, writeSync } = require('node:fs');
+        const page = Buffer.alloc(4096);
+        let text = '';
+        for (let read = 1, reads = 0, isEnding = false; read > 0; reads += 1) {
+          read = readSync(0, page);
+          text += page.toString('latin1', 0, read);
+          if (reads < 4) Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, reads === 0 ? 2500 : 1200);
+          if (isEnding || text.split('the end').length < 3) continue;
+          isEnding = true;
+          process.kill(JSON.parse(text.slice(0, text.indexOf('\\n'))).pid, 'SIGKILL');
+        }
+        writeSync(1, text);`;
+      const { stdout } = await promisify(execFile)(
+        'sh',
+        ['-c', '"$0" --input-type=module --eval "$1" | "$0" --eval "$2"', process.execPath, writer, reader],
+        { maxBuffer: 64 * 1_024 * 1_024 },
+      );
+      const lines = stdout.split('\n').filter((line) => /^\{.*\}$/.test(line));
+      const whole = lines.map((line) => JSON.parse(line) as Line);
+      const told = whole.reduce((sum, { lostCount = 0 }) => sum + lostCount, 0);
+      const numbers = whole.flatMap(({ n }) => n ?? []);
+      expect(told)
+        .to.be.above(0)
+        .and.equal((numbers.at(-1) ?? 0) + 1 - numbers.length);
+    });
+  }
 
   // Linux has a device that is always full.
   if (existsSync('/dev/full')) {

@@ -22,8 +22,8 @@ export const applyTimeoutMsMax = Math.max(statementTimeoutMs, lockTimeoutMs, idl
  * plan that was made on an empty table keeps its sequential scans when the table has grown (143 calls a second instead
  * of 1,636) (pipeline §1, §5).
  */
-export const applySettings: QueryConfig = {
-  name: 'apply-settings',
+export const transactionBounds: QueryConfig = {
+  name: 'apply-bounds',
   text: `SELECT set_config('statement_timeout', '${statementTimeoutMs}', true),
                 set_config('lock_timeout', '${lockTimeoutMs}', true),
                 set_config('idle_in_transaction_session_timeout', '${idleInTransactionTimeoutMs}', true),

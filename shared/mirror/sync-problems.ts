@@ -8,7 +8,7 @@ export const syncProblemMessages = {
   // Names scopes too: otherwise an operator would make a new token that lacks the same scope.
   unauthorized: "The commerce platform refused the shop's credentials, or they lack a scope that is needed.",
   'not-callable':
-    'Its platform may not be called: only <name>.myshopify.com may, and with PLATFORM_ALLOW_LOOPBACK=true a server on 127.0.0.1.',
+    'Its platform may not be called: its domain must be <name>.myshopify.com (or, with PLATFORM_ALLOW_LOOPBACK=true, a server on 127.0.0.1), and its token printable ASCII.',
   'token-unreadable':
     "The shop's platform token cannot be opened: PLATFORM_TOKEN_KEY is not the one that it was sealed with.",
   'pages-repeat': 'The commerce platform lists the same entries again and again.',

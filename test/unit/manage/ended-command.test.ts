@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { until } from '../../support/time/until.js';
+import { holdCommits } from '../../support/database/held-commits.js';
 import { untilWaiting } from '../../support/database/waiting-sessions.js';
 import { openManagedShop, startManage } from './run-manage.js';
 import type { ManagedShop } from './run-manage.js';
@@ -56,20 +57,13 @@ describe('npm run manage, ended while its change waits for another session', () 
 
   it('in the COMMIT says that the change may be done', async () => {
     const { database, databaseUrl, shopId } = managed;
-    // As one that waits for a standby: the change is made while nobody is told.
-    await database.raw(`
-      CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$;
-      CREATE CONSTRAINT TRIGGER wait_for_test AFTER INSERT ON locations DEFERRABLE INITIALLY DEFERRED
-        FOR EACH ROW EXECUTE FUNCTION wait_for_test()`);
-    const other = await database.transaction();
-    await other.raw('SELECT pg_advisory_xact_lock(7)');
+    const letEnd = await holdCommits(database, 'locations');
     const args = ['locations', 'add', '--shop', shopId, '--id', 'late', '--name', 'Late', '--json'];
     const { child, ended } = startManage(args, { DATABASE_URL: databaseUrl });
     await untilWaiting(database, 1);
     child.kill('SIGINT');
     const { code, stdout, stderr } = await ended;
-    await other.rollback();
+    await letEnd();
     await untilGone();
     await database.raw('DROP FUNCTION wait_for_test CASCADE');
     const message = 'SIGINT came while the change was being committed: it may be done. Look before you do it again.';

@@ -1,6 +1,8 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { holdCommits } from '../../support/database/held-commits.js';
+import { untilWaiting } from '../../support/database/waiting-sessions.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/time/until.js';
 import { openManagedShop, startManage } from './run-manage.js';
@@ -54,27 +56,14 @@ describe('npm run manage -- materials import, on a server that', () => {
 
   it('does not come to the end of the COMMIT says after a Ctrl-C that all may be in, and it is', async () => {
     const { database } = managed;
-    await database.raw(`
-      CREATE FUNCTION wait_for_test() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN PERFORM pg_advisory_xact_lock(7); RETURN NULL; END $$;
-      CREATE CONSTRAINT TRIGGER wait_for_test AFTER INSERT ON materials DEFERRABLE INITIALLY DEFERRED
-        FOR EACH ROW EXECUTE FUNCTION wait_for_test()`);
-    const other = await database.transaction();
-    await other.raw('SELECT pg_advisory_xact_lock(7)');
+    const letEnd = await holdCommits(database, 'materials');
     const { child, ended } = await start('productName\nWax\n');
-    const isWaiting = async () => {
-      const { rows } = await other.raw<{ rows: unknown[] }>(
-        `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
-           AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
-      );
-      return rows.length > 0;
-    };
-    await until(isWaiting, { deadlineMs: soonMsMax, what: 'the COMMIT to wait' });
+    await untilWaiting(database, 1);
     // As npm passes it on.
     child.kill('SIGINT');
     child.kill('SIGINT');
     const { code, stdout, stderr } = await ended;
-    await other.rollback();
+    await letEnd();
     const said = 'SIGINT came while the import was being committed: it may be done. Look before you do it again.\n';
     expect({ code, stdout, stderr }).to.deep.equal({ code: 130, stdout: '', stderr: said });
     await until(async () => (await names()).length === 1, { deadlineMs: soonMsMax, what: 'its session to commit' });

@@ -185,9 +185,9 @@ async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], slice: 
 }
 
 /**
- * Applies one operation; one that fails twice is recorded as failed, unless the lane is to stop in between. One that overstays its time, or the cycle's, is
- * left out here too: thrown, it would end the cycle, in every delivery, before the operation that is at fault had its
- * turn.
+ * Applies one operation; one that fails twice is recorded as failed, unless the lane is to stop in between. One that
+ * overstays its time, or the cycle's, is left out here too: thrown, it would end the cycle, in every delivery, before
+ * the operation that is at fault had its turn.
  */
 async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], slice: Slice): Promise<AppliedJobs> {
   try {

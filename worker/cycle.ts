@@ -65,7 +65,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
 
   const untried = held.materials.filter(({ queue }) => leftOut.has(queue));
   const expired = expiredOf(untried, all, held.nowMs + held.sinceSentMs());
-  if (expired.length > 0) deps.logger.info({ jobs: expired.length }, 'Jobs expired while others held their material.');
+  if (expired.length > 0) deps.logger.info({ jobs: expired.length }, 'Jobs expired while their material was left out.');
   dropJobsIn(batch, expired);
   giveBackUntriedIn(batch, untried, isStopping() ? 0 : leftOutRetryMs);
   const worked = held.materials

@@ -89,7 +89,7 @@ export function startLedgerWatch({
   async function lookAtChanged(): Promise<void> {
     if (waiting.size === 0) return;
     const names = [...waiting].slice(0, materialsPerRoundMax);
-    // Before the answer: what changes meanwhile must be looked at again, and what cannot be read must not come for ever.
+    // Before the answer: what changes meanwhile must be looked at again, what cannot be read must not come for ever.
     for (const name of names) waiting.delete(name);
     const bounds = { levelsMax: levelsPerRoundMax, entriesPerLevelMax };
     note(await checkRecentLedger(database, names.map(materialOfQueue), bounds));

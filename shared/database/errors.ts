@@ -161,8 +161,8 @@ export async function markIfWithoutSession<T>(session: Promise<T>): Promise<T> {
 
 /**
  * Whether there was no session to work in: Postgres is away or still starting, or no connection was free. Nothing was
- * sent, so nothing that was to be sent is to blame. A session that ends at work is another matter: what it worked on may
- * have ended it.
+ * sent, so nothing that was to be sent is to blame. A session that ends at work is another matter: what it worked on
+ * may have ended it.
  */
 export function isWithoutSession(error: unknown): boolean {
   return error instanceof Error && withoutSession.has(error);

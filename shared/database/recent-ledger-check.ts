@@ -159,11 +159,12 @@ const recentLevels = comparedLevels(
 );
 
 /**
- * Of a level whose number was wrong, and is lower since it was mended, the end. What was found there may show as a break
- * after it since, because the next change started from the wrong level.
+ * Of a level whose number was wrong, and is lower since it was mended, the end. What was found there may show as a
+ * break after it since, because the next change started from the wrong level.
  */
 const foundLevels = comparedLevels(
-  `SELECT levels.*, 0 AS levels_seen, asked.at_sequence, least(asked.at_sequence, sequence) - :entriesPerLevelMax AS after,
+  `SELECT levels.*, 0 AS levels_seen, asked.at_sequence,
+          least(asked.at_sequence, sequence) - :entriesPerLevelMax AS after,
           CASE WHEN sequence <= asked.at_sequence + :entriesPerLevelMax THEN ${endless}
                ELSE asked.at_sequence + :entriesPerLevelMax END AS until,
           sequence <= asked.at_sequence + :entriesPerLevelMax AS sees_end

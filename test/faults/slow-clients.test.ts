@@ -16,7 +16,7 @@ import { until } from '../support/time/until.js';
 
 const slowSockets = 1_000;
 const honestClients = 8;
-/** Of half the sockets each; but only 12 MiB of the bodies may be on their way at a time, and the others are refused. */
+/** Of half the sockets each; but only 12 MiB of bodies may be on their way at a time, and the others are refused. */
 const cutHeadsMin = 500;
 const cutBodiesMin = 100;
 /** The honest p99 of the long run, as a multiple of that without slow clients. */

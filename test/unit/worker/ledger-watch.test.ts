@@ -82,7 +82,7 @@ describe('a difference that the background check of the ledger told, and that st
   const toldEveryMs = 2_000;
   const locationIds = ['1001', '1002', '1003'];
 
-  /** Materials with a level of 5 at each location; of the first one's first level, and its total, 1 was taken by SQL. */
+  /** Materials with a level of 5 at each location; from the first level and total of the first one, SQL took 1. */
   async function damagedShop(materials: number) {
     const { shopId, materialIds } = await createTestShop(postgres.database, { materials });
     const levels = locationIds.map((locationId) => ({ locationId, quantity: 5_000_000 }));

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { applyTimeoutMsMax } from '../shared/database/apply-bounds.js';
-import { isRefusalOfAll, isWithoutSession, reasonOf } from '../shared/database/errors.js';
-import { assertTakesWrites } from '../shared/database/takes-writes.js';
+import { isDiskFull, isRefusalOfAll, isWithoutSession, reasonOf } from '../shared/database/errors.js';
+import { createWriteQuestion } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, nothingHeld, renewLeases, takeMaterials } from '../shared/queue/leases.js';
 import { keys } from '../shared/queue/names.js';
+import { tellRefusal } from '../shared/queue/refusal.js';
 import { ServesAnotherDatabase } from '../shared/queue/worker-presence.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
 import { cycleMsMax, materialsPerCycleMax, runCycle } from './cycle.js';
@@ -72,10 +73,12 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     const isNobodysFault = isRefusalOfAll(error) || isWithoutSession(error) || error instanceof ServesAnotherDatabase;
     const delivery = isNobodysFault ? 'uncounted' : 'counted';
     const giveAllBack = () => giveBack(deps.redis, materials, faultRetryMs, delivery);
+    if (isDiskFull(error)) await tellRefusal(deps.redis, reasonOf(error)).catch(() => undefined);
     const isGivenBack = await giveAllBack().then(
       () => true,
       () => false,
     );
+    await sleep(faultPauseMs);
     await untilBothTakeWrites();
     // A Redis that was started again from its file still has our leases; their materials would wait until they run out.
     if (!isGivenBack) await giveAllBack().catch(() => undefined);
@@ -83,22 +86,26 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
 
   async function untilBothTakeWrites(): Promise<void> {
     const waits = logRecurring(deps.logger, 'Nothing is taken until Redis and Postgres take writes of ours.', reasonOf);
+    // A new one each time, so that it asks for the schema again: the database may be another by now.
+    const askPostgres = createWriteQuestion(deps.database);
     while (!isStopping) {
-      await sleep(faultPauseMs);
       try {
         // Writes, because a replica would answer a read. DEL is accepted even by a Redis whose memory is full, and
         // should be: lanes free its memory.
         deps.presence.assertServes();
-        await Promise.all([deps.redis.del(keys.nothing), assertTakesWrites(deps.database)]);
+        await Promise.all([deps.redis.del(keys.nothing), askPostgres()]);
         return;
       } catch (error) {
         // Nothing is taken meanwhile: it would only count as a delivery, and fill the log.
         waits.failed(error);
+        await sleep(faultPauseMs);
       }
     }
   }
 
   async function run(): Promise<void> {
+    // A database that lacks a migration would fail every operation, and none of them is to blame.
+    await untilBothTakeWrites();
     while (!isStopping) await step().catch(recoverFrom);
     // What is held now was not tried, so it does not count: repeated stops must not use up its deliveries.
     await giveBack(deps.redis, held.materials, 0, 'uncounted').catch(() => undefined);

@@ -44,6 +44,8 @@ interface QueueStatus {
   lateShops: Set<number>;
   /** Whether the live workers write to another database than this process. */
   servesAnotherDatabase: boolean;
+  /** Why Postgres refuses what the workers write (`tellRefusal`), or empty. */
+  postgresRefusal: string;
 }
 
 type StatusAnswer = [
@@ -52,6 +54,7 @@ type StatusAnswer = [
   oldestReadyMs: number,
   readyMaterials: number,
   otherDatabase: string,
+  postgresRefusal: string,
   ...lateShops: string[],
 ];
 
@@ -97,6 +100,7 @@ export async function startHealth(
   const postgresQuestion = keepAsking(
     async () => {
       databaseIdentity = await askPostgres();
+      assertNotRefused(status);
       postgresAnsweredMs = clock.nowMs();
       return true;
     },
@@ -116,14 +120,7 @@ export async function startHealth(
 
   return {
     ready,
-    refusal(shopId) {
-      const { postgres, redis: redisAnswers, worker } = ready();
-      if (!redisAnswers) return 'The queue is not reachable, or takes no writes.';
-      if (!postgres) return 'The database is not reachable, or takes no writes.';
-      if (!worker) return 'No worker of this database is running.';
-      if (status?.lateShops.has(shopId) === true) return "The shop's backlog is too deep.";
-      return undefined;
-    },
+    refusal: (shopId) => refusalOf(ready(), status?.lateShops.has(shopId) === true),
     databaseIdentity: () => databaseIdentity,
     pipeline: () => (ready().redis ? status : undefined),
     redisNowMs: redisClock.nowMs,
@@ -134,6 +131,13 @@ export async function startHealth(
       redis.off('close', forget).off('ready', askAfresh);
     },
   };
+}
+
+function refusalOf({ redis, postgres, worker }: ReturnType<Health['ready']>, isLate: boolean): string | undefined {
+  if (!redis) return 'The queue is not reachable, or takes no writes.';
+  if (!postgres) return 'The database is not reachable, or takes no writes.';
+  if (!worker) return 'No worker of this database is running.';
+  return isLate ? "The shop's backlog is too deep." : undefined;
 }
 
 interface RedisClock {
@@ -159,9 +163,15 @@ function createRedisClock(): RedisClock {
   };
 }
 
+/** A Postgres whose disk is full says nothing of it to who asks; it is the workers' writes that it refuses. */
+function assertNotRefused({ postgresRefusal = '' }: Partial<QueueStatus> = {}): void {
+  if (postgresRefusal !== '') throw new Error(`workers are refused what they write: ${postgresRefusal}`);
+}
+
 async function readStatus(redis: Redis, databaseIdentity = ''): Promise<QueueStatus> {
   const answer = (await runScript(redis, 'rmStatus', backlogAgeMsMax, databaseIdentity)) as StatusAnswer;
-  const [nowMs, liveWorkers, oldestReadyMs, readyMaterials, other, ...late] = answer;
+  const [nowMs, liveWorkers, oldestReadyMs, readyMaterials, other, postgresRefusal, ...late] = answer;
   const lateShops = new Set(late.map(Number));
-  return { nowMs, liveWorkers, oldestReadyMs, readyMaterials, lateShops, servesAnotherDatabase: other !== '' };
+  const servesAnotherDatabase = other !== '';
+  return { nowMs, liveWorkers, oldestReadyMs, readyMaterials, lateShops, servesAnotherDatabase, postgresRefusal };
 }

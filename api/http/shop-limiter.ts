@@ -81,7 +81,7 @@ interface Group {
   waiting: ((taken: Taken) => void)[];
 }
 
-/** The key is this and the shop's id. It has no hash tag, unlike the pipeline's keys, so that a cluster spreads it. */
+/** The key is this and the shop's id. */
 const keyPrefix = 'raw-materials:limit';
 
 /** Limiters that are kept, one for each distinct limit. Shops with a limit of their own usually share a few numbers. */

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import createKnex from 'knex';
 import type { Knex } from 'knex';
 import { Unavailable } from '../domain/unavailable.js';
-import { isInfrastructureError, isRefusalOfRole } from './errors.js';
+import { isInfrastructureError, isRefusalOfRole, readOnlyState } from './errors.js';
 import { migrationSource } from './migration-source.js';
 import { onServerError, streamOf } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
@@ -29,6 +29,13 @@ export interface ConnectOptions {
 }
 
 const connectTimeoutMs = 2_000;
+/**
+ * A session is replaced once it is this old. After a fail-over by the address alone, the sessions that lead to the old
+ * server go on, and what is read there is out of date; nothing but their age tells.
+ */
+const sessionMsMax = 60_000;
+/** So that they are not all replaced at once. */
+const sessionMsSpread = 30_000;
 const acquireTimeoutMs = 3_000;
 
 /**
@@ -92,14 +99,14 @@ function isOpen(connection: RawConnection): boolean {
 }
 
 /**
- * Takes a connection out of the pool once its session is over. With a FATAL the server ends the session, and says so
- * before the socket ends; whoever got the connection in between failed with it (520 of 652 that were killed at work).
- * Only after an ERROR does the session go on. A server that speaks another language says neither word, and then
- * connections are reopened for nothing.
+ * Takes a connection out of the pool once its session is over, or is read-only. With a FATAL the server ends the
+ * session, and says so before the socket ends; whoever got the connection in between failed with it (520 of 652 that
+ * were killed at work). Only after an ERROR does the session go on. A server that speaks another language says neither
+ * word, and then connections are reopened for nothing.
  */
 function giveUpWithSession(connection: RawConnection, done: (error: null, connection: RawConnection) => void): void {
   onServerError(connection, (error) => {
-    if (error.severity !== 'ERROR') connection.__knex__disposed = error;
+    if (error.severity !== 'ERROR' || error.code === readOnlyState) connection.__knex__disposed = error;
   });
   done(null, connection);
 }
@@ -118,7 +125,14 @@ export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMa
       pipeline: pipeline ?? answerMsMax !== undefined,
       ...(answerMsMax === undefined ? {} : { query_timeout: answerMsMax }),
     } as Knex.PgConnectionConfig,
-    pool: { min: 0, max: poolMax, validate: isOpen, afterCreate: giveUpWithSession },
+    pool: {
+      min: 0,
+      max: poolMax,
+      validate: isOpen,
+      afterCreate: giveUpWithSession,
+      maxConnectionLifetimeMillis: sessionMsMax,
+      maxConnectionLifetimeJitterMillis: sessionMsSpread,
+    },
     acquireConnectionTimeout: acquireTimeoutMs,
     migrations: { migrationSource },
     // Errors are logged, and Knex puts the statement into them. This keeps a client's values out of it.

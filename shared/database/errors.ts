@@ -138,8 +138,17 @@ export function isDriverTimeout(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('Query read timeout');
 }
 
+/** SQLSTATE of a write in a read-only session: on a standby, or where a role or database is set to it. */
+export const readOnlyState = '25006';
+const diskFull = '53100';
+
+/** Whether Postgres has no room for what it is to write, whoever asks. */
+export function isDiskFull(error: unknown): boolean {
+  return codeOf(error) === diskFull;
+}
+
 /** Read-only, a full disk, no connection left, none let in. */
-const refusalsOfAll = new Set(['25006', '53100', '53300', '55000']);
+const refusalsOfAll = new Set([readOnlyState, diskFull, '53300', '55000']);
 
 /** Whether Postgres refuses whatever we send, so that the refusal says nothing about what was sent. */
 export function isRefusalOfAll(error: unknown): boolean {

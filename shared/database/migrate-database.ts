@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withDatabase } from './connect.js';
 import type { Database } from './connect.js';
 import { codeOf } from './errors.js';
-import { letLast } from './let-last.js';
+import { letLast, letLastAndWait } from './let-last.js';
 import { elsewhereProblem, newerSchemaProblem, readSchemaState } from './schema-state.js';
 import { readServerFacts } from './server-facts.js';
 
@@ -26,8 +26,8 @@ export async function migrateDatabase(
 ): Promise<{ ok: true } | { ok: false; problem: string }> {
   return withDatabase({ url, poolMax: 2, applicationName: 'raw-materials-migrate' }, (database) =>
     database.transaction(async (lock) => {
-      // It is idle while the migrations run, or wait for a table, and would lose the lock.
-      await letLast(lock);
+      // It waits for the others; then it is idle while the migrations run, or wait for a table, and would lose the lock.
+      await letLastAndWait(lock);
       await lock.raw('SELECT pg_advisory_xact_lock(?)', [lockNumber]);
       const state = await readSchemaState(lock);
       const { pending, unknown, elsewhere } = state;
@@ -62,7 +62,10 @@ const againMs = 3_000;
 async function migrate(database: Database, say: (line: string) => void): Promise<string[]> {
   for (let isFirst = true; ; isFirst = false) {
     try {
-      const beforeAll = (transaction: Database) => transaction.raw(`SET LOCAL lock_timeout = ${lockMsMax}`);
+      const beforeAll = async (transaction: Database) => {
+        await letLast(transaction);
+        await transaction.raw(`SET LOCAL lock_timeout = ${lockMsMax}`);
+      };
       const [, done] = (await database.migrate.latest({ beforeAll })) as [number, string[]];
       return done;
     } catch (error) {

@@ -20,8 +20,14 @@ export function streamOf(connection: Client): Socket {
   return protocolOf(connection).stream;
 }
 
+/** What the server says of an error: how it goes on, and the SQLSTATE. */
+interface ServerError {
+  severity?: string;
+  code?: string;
+}
+
 /** Calls `tell` for each error that the server sends, before whoever asked hears of it. */
-export function onServerError(connection: Client, tell: (error: { severity?: string }) => void): void {
+export function onServerError(connection: Client, tell: (error: ServerError) => void): void {
   protocolOf(connection).on('errorMessage', tell);
 }
 
@@ -33,7 +39,7 @@ export function endOnFault(connection: Client): void {
 
 interface Protocol {
   stream: Socket;
-  on: (event: 'errorMessage', listener: (error: { severity?: string }) => void) => void;
+  on: (event: 'errorMessage', listener: (error: ServerError) => void) => void;
   once: (event: 'error', listener: () => void) => void;
 }
 

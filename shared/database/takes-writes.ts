@@ -1,5 +1,7 @@
 import type { Database } from './connect.js';
 import { createIdentityQuestion } from './database-identity.js';
+import { readOnlyState } from './errors.js';
+import { connectionPool } from './raw-connection.js';
 import { assertMigrated } from './schema-state.js';
 
 /** While a synchronous standby is there, a commit waits for it for milliseconds. */
@@ -18,23 +20,34 @@ export const waitsForStandby = `EXISTS (
  * client has given up. If we did not look for such sessions, each transaction would leave one more, until Postgres had
  * no connection left for reads either.
  *
+ * A session that is read-only stays so when the address has moved on to another server, or the setting was taken back.
+ * It is given up, so that the next question is asked in a new one.
+ *
  * @throws with the code of a read-only server (25006) if it could not; what the driver says if the database is away
  */
 export async function assertTakesWrites(database: Database): Promise<void> {
-  const { rows } = await database.raw<{ rows: { readOnly: string; waitsForStandby: boolean }[] }>(
-    `SELECT current_setting('transaction_read_only') AS "readOnly", ${waitsForStandby} AS "waitsForStandby"`,
-  );
-  const [answer] = rows;
-  if (answer?.readOnly === 'on') {
-    throw refusal('Postgres is read-only: in recovery, or by default_transaction_read_only');
-  }
-  if (answer?.waitsForStandby === true) {
-    throw refusal('Commits of Postgres wait for a synchronous standby that is away (synchronous_standby_names)');
+  const pool = connectionPool(database);
+  const connection = await pool.acquireConnection();
+  try {
+    const { rows } = await connection.query<{ readOnly: string; waitsForStandby: boolean }>(
+      `SELECT current_setting('transaction_read_only') AS "readOnly", ${waitsForStandby} AS "waitsForStandby"`,
+    );
+    const [answer] = rows;
+    if (answer?.readOnly === 'on') {
+      const readOnly = refusal('Postgres is read-only: in recovery, or by default_transaction_read_only');
+      connection.__knex__disposed = readOnly;
+      throw readOnly;
+    }
+    if (answer?.waitsForStandby === true) {
+      throw refusal('Commits of Postgres wait for a synchronous standby that is away (synchronous_standby_names)');
+    }
+  } finally {
+    await pool.releaseConnection(connection);
   }
 }
 
 function refusal(message: string): Error {
-  return Object.assign(new Error(message), { code: '25006' });
+  return Object.assign(new Error(message), { code: readOnlyState });
 }
 
 /**

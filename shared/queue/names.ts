@@ -1,7 +1,7 @@
 import type { MaterialRef } from '../domain/operation.js';
 
 /**
- * Every key of the pipeline carries one hash tag, so that it runs on Redis Cluster and a script may build key names
+ * Every key of the pipeline carries one hash tag, so that it could run on Redis Cluster and a script may build key names
  * from its arguments (pipeline §4).
  */
 const tag = '{raw-materials}';
@@ -32,6 +32,8 @@ export const keys = {
    * each counts as gone.
    */
   databases: `${tag}:databases`,
+  /** Why Postgres refuses what workers write; it is there while it does. */
+  refusal: `${tag}:refusal`,
   /** Never written; it serves to ask whether Redis takes writes. */
   nothing: `${tag}:nothing`,
 } as const;

@@ -181,11 +181,12 @@ const beat = `${clock}${anotherDatabase}
 const shopsAskedMax = 256;
 
 /**
- * KEYS: ready, since, workers, databases, nothing. ARGV: the age in ms from which a shop's backlog is late, the
+ * KEYS: ready, since, workers, databases, nothing, refusal. ARGV: the age in ms from which a shop's backlog is late, the
  * database of the process that asks ('' if that is not known). Answers the time, how many workers are live, for how
  * many ms the oldest ready material has waited, how many are ready, another database that live workers write to ('' if
- * there is none), then the shops that are late. Fails if Redis refuses writes (READONLY, OOM, MISCONF), because nothing
- * can be queued then: a SET with XX writes nothing to a key that does not exist, but is refused like any other write.
+ * there is none), why Postgres refuses what they write ('' if it does not), then the shops that are late. Fails if
+ * Redis refuses writes (READONLY, OOM, MISCONF), because nothing can be queued then: a SET with XX writes nothing to a
+ * key that does not exist, but is refused like any other write.
  */
 const status = `${clock}${anotherDatabase}
   redis.call('SET', KEYS[5], '', 'XX')
@@ -200,9 +201,10 @@ const status = `${clock}${anotherDatabase}
     if age > oldest then oldest = age end
     if age > tonumber(ARGV[1]) then late[#late + 1] = shop end
   end
-  return { now, redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf'), oldest, count, other, unpack(late) }`;
+  local refusal = redis.call('GET', KEYS[6]) or ''
+  return { now, redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf'), oldest, count, other, refusal, unpack(late) }`;
 
-const { scheduled, ready, leases, since, wake, workers, databases, nothing } = keys;
+const { scheduled, ready, leases, since, wake, workers, databases, nothing, refusal } = keys;
 
 /** Each script with its KEYS, which are always the same. */
 export const scripts = {
@@ -215,7 +217,7 @@ export const scripts = {
   rmSweep: { lua: sweep, keys: [scheduled, ready, leases, since, wake] },
   rmBury: { lua: bury, keys: [scheduled, ready, leases, since, wake, workers] },
   rmBeat: { lua: beat, keys: [workers, databases] },
-  rmStatus: { lua: status, keys: [ready, since, workers, databases, nothing] },
+  rmStatus: { lua: status, keys: [ready, since, workers, databases, nothing, refusal] },
 } as const;
 
 export type ScriptName = keyof typeof scripts;

@@ -189,10 +189,11 @@ export async function checkWorkers(
     return {
       workers: await redis.zcount(keys.workers, ...alive),
       databases: await redis.zrangebyscore(keys.databases, ...alive),
+      refusal: await redis.get(keys.refusal),
     };
   });
   if (!live.ok) return bad('unknown: Redis cannot be asked');
-  const { workers, databases } = live.value;
+  const { workers, databases, refusal } = live.value;
   const ours = await own();
   if (!ours.ok && databases.length > 0) {
     return bad(
@@ -206,6 +207,7 @@ export async function checkWorkers(
         'Give each installation a Redis of its own, or another number of its databases (REDIS_URL).',
     );
   }
+  if (refusal !== null) return bad(`${workers} alive, and Postgres refuses what they write: ${refusal}. See its log.`);
   if (workers > 0) return good(`${workers} alive`);
   if (isForStart) return good('none is alive; npm start brings its own');
   return bad('none is alive, so the API refuses every write. Run: npm run worker');

@@ -69,6 +69,7 @@ export async function checkRedis(url: string): Promise<Outcome<RedisFacts>> {
 /** By the code that a refusal of a write begins with. */
 const writeRemedies: Readonly<Record<string, string>> = {
   READONLY: 'It is a replica: let REDIS_URL lead to its primary.',
+  MOVED: 'It is a node of a Redis Cluster, which the service does not use: let REDIS_URL lead to a Redis by itself.',
   OOM: 'Give it more memory (maxmemory).',
   MISCONF: 'It could not save to its disk: see its log, and whether the disk is full.',
   NOREPLICAS: 'Bring back its replicas, or lower min-replicas-to-write.',

@@ -48,17 +48,18 @@ describe('a Postgres that answers, and refuses what is written', () => {
 
   const baseUrl = () => service.baseUrls[0] ?? '';
   const said = () => lines.join('\n');
-  /** Holds for new sessions; those of the processes are ended, so that they have new ones as well. */
-  const setReadOnly = async (value: 'on' | 'off') => {
-    await database.transaction(async (transaction) => {
+  /** Holds for new sessions. */
+  const setReadOnly = (value: 'on' | 'off') =>
+    database.transaction(async (transaction) => {
       await transaction.raw('SET TRANSACTION READ WRITE');
       await transaction.raw('ALTER DATABASE ?? SET default_transaction_read_only = ??', [nameOfDatabase(), value]);
     });
-    await database.raw(
+  /** So that the processes have new ones. */
+  const endSessions = () =>
+    database.raw(
       `SELECT pg_terminate_backend(pid) FROM pg_stat_activity
        WHERE datname = current_database() AND application_name LIKE 'raw-materials%' AND pid <> pg_backend_pid()`,
     );
-  };
   const nameOfDatabase = () => new URL(service.databaseUrl).pathname.slice(1);
   const expectSound = async (total: number) => {
     await untilServing(service);
@@ -67,9 +68,8 @@ describe('a Postgres that answers, and refuses what is written', () => {
     expect(await checkLedger(database)).to.deep.include({ mismatchCount: 0 });
   };
 
-  it('because it is read-only is away for writes and to /readyz, the log says why, and reads go on', async () => {
-    await setReadOnly('on');
-    const ready = () => request(baseUrl(), { path: '/readyz' });
+  const ready = () => request(baseUrl(), { path: '/readyz' });
+  async function expectAway(why: string): Promise<void> {
     await until(async () => (await ready()).status === 503, { deadlineMs: soonMsMax, what: '/readyz to say so' });
     expect((await ready()).text).to.contain('Postgres does not answer, takes no writes, or is not migrated');
     const refused = await addOne(baseUrl(), shop);
@@ -77,20 +77,39 @@ describe('a Postgres that answers, and refuses what is written', () => {
     expect(refused.text).to.contain('The database is not reachable, or takes no writes.');
     const read = await request(baseUrl(), { path: '/v1/raw-materials', key: shop.writeKey });
     expect(read.status).to.equal(200);
-    expect(said()).to.contain('Postgres is read-only');
+    expect(said()).to.contain(why);
+  }
+  async function refuseOperations(state: string): Promise<void> {
+    await database.raw(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
+      $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '${state}'; END $$`);
+    await database.raw('CREATE TRIGGER refuse BEFORE INSERT ON operations FOR EACH ROW EXECUTE FUNCTION refuse()');
+  }
+
+  it('because it is read-only is away for writes and to /readyz, the log says why, and reads go on', async () => {
+    await setReadOnly('on');
+    await endSessions();
+    await expectAway('Postgres is read-only');
+    // Nobody ends the sessions that are read-only, nor does a standby from which the address has moved away.
     await setReadOnly('off');
     await expectSound(0);
+  });
+
+  it('for want of room on its disk is away as well, once a worker has met it, and what waits is applied', async () => {
+    await refuseOperations('53100');
+    const waiting = addOne(baseUrl(), shop, { deadlineMs: 2 * waitMs });
+    await expectAway('workers are refused what they write: ');
+    await database.raw('DROP FUNCTION refuse CASCADE');
+    expect(await waiting).to.include({ status: 200 });
+    await expectSound(1);
   });
 
   const refusals = [
     ['a disk that is full', '53100'],
     ['a right that was taken from its role', '42501'],
   ];
-  for (const [what, state] of refusals) {
+  for (const [what = '', state = ''] of refusals) {
     it(`for ${what}, however often, is no fault of the operation: it waits, and is applied`, async () => {
-      await database.raw(`CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql AS
-        $$ BEGIN RAISE EXCEPTION 'not now' USING ERRCODE = '${state}'; END $$`);
-      await database.raw('CREATE TRIGGER refuse BEFORE INSERT ON operations FOR EACH ROW EXECUTE FUNCTION refuse()');
+      await refuseOperations(state);
       const answer = await sendAtLastDelivery();
       const cycles = () => said().split('A cycle was given up').length - 1;
       await until(() => cycles() > 3, { deadlineMs: soonMsMax, what: 'more deliveries than the job may have' });

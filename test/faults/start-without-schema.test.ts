@@ -5,6 +5,10 @@ import { runMigrate } from '../support/processes/run-migrate.js';
 import { createEmptyDatabase, startTestRedis } from '../support/processes/servers.js';
 import type { TestDatabase, TestRedis } from '../support/processes/servers.js';
 import { startProcess, stopProcess } from '../support/processes/service-process.js';
+import { startService } from '../support/processes/service.js';
+import { addOne, totalOf } from '../support/shop/change.js';
+import { createTestShop } from '../support/shop/shop.js';
+import { connectForTest } from '../support/database/database.js';
 import { until } from '../support/time/until.js';
 
 const soonMsMax = 20_000;
@@ -44,5 +48,27 @@ describe('a service that is started before its database is migrated', () => {
     expect(await runMigrate(database.url)).to.deep.include({ code: 0, stderr: '' });
     await until(async () => (await readiness()).status === 200, { deadlineMs: soonMsMax, what: 'it to be ready' });
     await Promise.all([stopProcess(api), stopProcess(worker)]);
+  });
+
+  it('leaves what an API of the version before has queued to a worker that waits for the schema, and fails nothing', async () => {
+    const service = await startService({ workers: 1, apiEnv: { WAIT_MS: '30000', SHUTDOWN_TIMEOUT_MS: '60000' } });
+    const client = connectForTest(service.databaseUrl);
+    const shop = await createTestShop(client, { materials: 1 });
+    await Promise.all(service.workers.splice(0).map(stopProcess));
+    // To the API its schema is whole; to a worker of the next version it is not yet.
+    const { rows: missing } = await client.raw<{ rows: object[] }>(
+      'DELETE FROM knex_migrations WHERE id = (SELECT max(id) FROM knex_migrations) RETURNING *',
+    );
+    await client.raw('ALTER TABLE ledger RENAME COLUMN reason TO reason_to_come');
+    const worker = await service.startWorker();
+    const waiting = addOne(service.baseUrls[0] ?? '', shop, { deadlineMs: 60_000 });
+    const isTold = () => /The database lacks a migration.*Nothing is taken until/.test(worker.logs().join('\n'));
+    await until(isTold, { deadlineMs: soonMsMax, what: 'the worker to say what it waits for' });
+    await client.raw('ALTER TABLE ledger RENAME COLUMN reason_to_come TO reason');
+    await client('knex_migrations').insert(missing);
+    expect(await waiting).to.include({ status: 200 });
+    expect(await totalOf(client, shop)).to.equal(1);
+    await client.destroy();
+    await service.stop();
   });
 });

@@ -7,8 +7,9 @@ import { connectDatabase, untilReachable } from '../../../shared/database/connec
 import type { Database } from '../../../shared/database/connect.js';
 import { isDriverTimeout } from '../../../shared/database/errors.js';
 import { readRows } from '../../../shared/database/read-rows.js';
+import { assertTakesWrites } from '../../../shared/database/takes-writes.js';
 import { Unavailable } from '../../../shared/domain/unavailable.js';
-import { connectForTest } from '../../support/database/database.js';
+import { connectForTest, useDatabase } from '../../support/database/database.js';
 import { startFaultProxy } from '../../support/faults/fault-proxy.js';
 import type { FaultProxy } from '../../support/faults/fault-proxy.js';
 import { testPostgres } from '../../support/processes/servers.js';
@@ -198,5 +199,40 @@ describe('a pool whose server ends a session', () => {
       await endAtWork();
       expect(await readRows(database, 'SELECT 1 AS found', {})).to.deep.equal([{ found: 1 }]);
     }
+  });
+});
+
+describe('a pool whose address leads to another server now, or whose setting was taken back', () => {
+  const tested = useDatabase({ poolMax: 1 });
+  const pid = async () => {
+    const { rows } = await tested.database.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
+    return rows[0]?.pid;
+  };
+  const makeReadOnly = () => tested.database.raw('SET default_transaction_read_only = on');
+
+  it('replaces its sessions by and by, and none before its time', async () => {
+    const first = await pid();
+    expect(await pid()).to.equal(first);
+    const now = performance.now.bind(performance);
+    performance.now = () => now() + 90_000;
+    try {
+      expect(await pid(), 'after a minute and a half').to.not.equal(first);
+    } finally {
+      performance.now = now;
+    }
+  });
+
+  it('gives up a session that has refused a write because it is read-only', async () => {
+    const write = () => tested.database.raw('DELETE FROM shops');
+    await makeReadOnly();
+    expect(await write().catch((error: unknown) => error)).to.have.property('code', '25006');
+    await write();
+  });
+
+  it('gives up a session that says that it is read-only when it is asked', async () => {
+    await makeReadOnly();
+    const refused = await assertTakesWrites(tested.database).catch((error: unknown) => error);
+    expect(refused).to.have.property('code', '25006');
+    await assertTakesWrites(tested.database);
   });
 });

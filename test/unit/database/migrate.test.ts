@@ -13,6 +13,14 @@ async function isWaiting(database: Database): Promise<boolean> {
   return rows.length > 0;
 }
 
+/** Sets these to a second, for new sessions. */
+async function boundAll(database: Database, settings: string[]): Promise<void> {
+  for (const setting of settings) {
+    await database.raw(`DO $$ BEGIN
+      EXECUTE format('ALTER DATABASE %I SET ${setting} = ''1s''', current_database()); END $$`);
+  }
+}
+
 describe('npm run migrate', () => {
   it('ends with 0 on a database that is up to date, and says so', async () => {
     const database = await createTestDatabase();
@@ -36,6 +44,24 @@ describe('npm run migrate', () => {
     await database.drop();
   });
 
+  it('waits for another for as long as that takes, though the server lets nothing wait for a lock', async () => {
+    const testDatabase = await createTestDatabase();
+    const database = connectForTest(testDatabase.url, { poolMax: 2 });
+    const running = await database.transaction(async (other) => {
+      await other.raw('SELECT pg_advisory_xact_lock(7261977)');
+      await boundAll(database, ['lock_timeout', 'statement_timeout', 'transaction_timeout']);
+      const migrated = runMigrate(testDatabase.url);
+      await until(() => isWaiting(database), { deadlineMs: 20_000, what: 'the migration to wait' });
+      // Longer than any of them.
+      await other.raw('SELECT pg_sleep(1.5)');
+      return { migrated };
+    });
+    const { code, stdout, stderr } = await running.migrated;
+    expect({ code, stdout, stderr }).to.deep.equal({ code: 0, stdout: 'The schema is up to date.\n', stderr: '' });
+    await database.destroy();
+    await testDatabase.drop();
+  });
+
   it('tells of a locale by which texts are compared as bytes, while another can still be chosen', async () => {
     const empty = await createEmptyDatabase();
     const name = `${new URL(empty.url).pathname.slice(1)}_c`;
@@ -56,20 +82,20 @@ describe('npm run migrate', () => {
   it('waits for a table that is in use, as by pg_dump, and nobody waits behind it for as long', async () => {
     const testDatabase = await createTestDatabase();
     const database = connectForTest(testDatabase.url, { poolMax: 2 });
-    // Longer than the session that keeps others out may be idle, as many a server has it.
-    await database.raw(`DO $$ BEGIN
-      EXECUTE format('ALTER DATABASE %I SET idle_in_transaction_session_timeout = ''1s''', current_database()); END $$`);
+    // It takes longer than the server lets anything last, as many a server has it.
+    await boundAll(database, ['idle_in_transaction_session_timeout', 'transaction_timeout', 'statement_timeout']);
     // One that can be run again.
     await database.raw(`DELETE FROM knex_migrations WHERE name = '0007-cheaper-id-form'`);
     const read = (by: Database) => by.raw('SELECT 1 FROM materials');
     const startedMs = performance.now();
     const migrated = await database.transaction(async (dump) => {
       await dump.raw('SET LOCAL idle_in_transaction_session_timeout = 0');
+      await dump.raw('SET LOCAL transaction_timeout = 0');
       await read(dump);
       const running = runMigrate(testDatabase.url);
       await until(() => isWaiting(database), { deadlineMs: 20_000, what: 'the migration to wait' });
       // Behind the migration, which gives way after two seconds.
-      await database.raw(`SET statement_timeout = '15s'`);
+      await database.raw(`SET statement_timeout = '15s'; SET transaction_timeout = 0`);
       await read(database);
       return { running };
     });

@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { startHealth } from '../../../api/dispatch/health.js';
 import type { Health } from '../../../api/dispatch/health.js';
 import { defineScripts, runScript } from '../../../shared/queue/run-script.js';
+import { tellRefusal } from '../../../shared/queue/refusal.js';
 import { connectProducerRedis, untilReady } from '../../../shared/redis/connections.js';
 import { startTestRedis } from '../../support/processes/servers.js';
 import type { TestRedis } from '../../support/processes/servers.js';
@@ -20,7 +21,7 @@ describe('what the API knows of the pipeline behind it', () => {
   let redis: Redis;
   let health: Health | undefined;
   /** Called for each line of the log. */
-  let tell: () => void;
+  let tell: (line: string) => void;
   const now = Date.now;
   before(async () => (server = await startTestRedis()));
   after(() => server.stop());
@@ -38,7 +39,7 @@ describe('what the API knows of the pipeline behind it', () => {
   });
 
   const start = async (askPostgres: () => Promise<string | undefined> = () => Promise.resolve(undefined)) =>
-    (health = await startHealth(redis, askPostgres, pino({ level: 'warn' }, { write: () => tell() })));
+    (health = await startHealth(redis, askPostgres, pino({ level: 'warn' }, { write: (line: string) => tell(line) })));
   const beat = (database = '') => runScript(redis, 'rmBeat', 'worker', hourMs, database);
 
   it('is the time by the clock of Redis, whatever the clock of this machine says', async () => {
@@ -138,6 +139,18 @@ describe('what the API knows of the pipeline behind it', () => {
     await until(() => refusal(1)?.includes('queue'), { deadlineMs: soonMsMax, what: 'Redis to be seen away' });
     expect(started.pipeline(), 'nobody knows what is queued').to.equal(undefined);
     await server.restart();
+  });
+
+  it('is that Postgres refuses what workers write, while one of them says so, and the log has their reason', async () => {
+    await beat();
+    const said: string[] = [];
+    tell = (line) => said.push(line);
+    const started = await start();
+    await tellRefusal(redis, 'No space left on device');
+    await until(() => !started.ready().postgres, { deadlineMs: soonMsMax, what: 'Postgres to be away' });
+    expect(started.refusal(1)).to.match(/database/);
+    expect(said.join('')).to.contain('workers are refused what they write: No space left on device');
+    await until(() => started.refusal(1) === undefined, { deadlineMs: soonMsMax, what: 'the refusal to lapse' });
   });
 
   it('is none that workers of another database serve, which would book there what was sent here', async () => {

@@ -9,6 +9,7 @@ import { Redis } from 'ioredis';
 import { readDatabaseIdentity } from '../../../shared/database/database-identity.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { keys } from '../../../shared/queue/names.js';
+import { tellRefusal } from '../../../shared/queue/refusal.js';
 import { connectForTest } from '../../support/database/database.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
 import { startService } from '../../support/processes/service.js';
@@ -111,6 +112,11 @@ describe('what npm run doctor says', () => {
       await redis.zadd(keys.workers, later, 'alive');
       await redis.zadd(keys.databases, later, own);
       expect(await said()).to.equal('ok 1 alive');
+      await tellRefusal(redis, 'No space left on device');
+      expect(await said()).to.equal(
+        'NO 1 alive, and Postgres refuses what they write: No space left on device. See its log.',
+      );
+      await redis.del(keys.refusal);
       await redis.zadd(keys.workers, later, 'of another');
       await redis.zadd(keys.databases, later, 'another');
       expect(await said()).to.match(/^NO 2 alive, writing to another database, /);

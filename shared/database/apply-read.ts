@@ -22,8 +22,11 @@ export interface ApplyQuestion {
   /** Indices of the materials with a field update, whose fields are to be read. */
   updated: number[];
   operationIds: string[];
-  /** In hex. For each, the newest execution of the last `keyMemoryMs` is read. */
-  keyScopes: string[];
+  /**
+   * Each pair once, in hex. For each scope the newest execution of the last `keyMemoryMs` is read, with its result only
+   * where the hash is that of its request: a result may have a megabyte, and for another request it is of no use.
+   */
+  keys: { scope: string; requestHash: string }[];
   keyMemoryMs: number;
 }
 
@@ -68,7 +71,8 @@ export interface ApplySnapshot {
 export interface ExecutedRecord {
   operationId: string;
   requestHash: string;
-  result: OperationResult;
+  /** Absent if it was read, and nobody asked with its request's hash. */
+  result: OperationResult | undefined;
 }
 
 /** Locks the rows of these materials in a table, in a fixed order, and skips those that another session holds. */
@@ -134,12 +138,13 @@ const readState = `
   JOIN operations USING (op_id)
   LEFT JOIN operations AS original ON original.op_id = operations.replay_of
   UNION ALL
-  SELECT 'scope', 0, wanted.scope, executed.op_id::text, encode(executed.request_hash, 'hex'), executed.result::text
-  FROM unnest($6::text[]) AS wanted (scope)
+  SELECT 'scope', 0, wanted.scope, executed.op_id::text, encode(executed.request_hash, 'hex'),
+         CASE WHEN executed.request_hash = decode(wanted.request_hash, 'hex') THEN executed.result::text END
+  FROM (SELECT unnest($6::text[]) AS scope, unnest($7::text[]) AS request_hash) AS wanted
   CROSS JOIN LATERAL (
     SELECT op_id, request_hash, result FROM operations
     WHERE key_scope = decode(wanted.scope, 'hex') AND status = 'executed'
-      AND recorded_at > statement_timestamp() - $7::bigint * interval '1 millisecond'
+      AND recorded_at > statement_timestamp() - $8::bigint * interval '1 millisecond'
     ORDER BY recorded_at DESC LIMIT 1
   ) AS executed`;
 
@@ -160,7 +165,8 @@ export function openingQueries(question: ApplyQuestion): QueryConfig[] {
         integers(question.levels, ({ material }) => material + 1),
         texts(question.levels, ({ locationId }) => locationId),
         uuids(question.operationIds, (id) => id),
-        texts(question.keyScopes, (scope) => scope),
+        texts(question.keys, ({ scope }) => scope),
+        texts(question.keys, ({ requestHash }) => requestHash),
         question.keyMemoryMs,
       ],
     },
@@ -188,17 +194,17 @@ function materialAt({ materials }: ApplyQuestion, index: number): MaterialRef {
  * | material  | its own        | total     | negative allowed | default location | ms of its last change |
  * | level     | its material's | location  | id               | quantity ¹       | sequence ¹            |
  * | operation | –              | id        | status           | own result ²     | result it replays ²   |
- * | scope     | –              | scope     | operation id     | request hash     | result                |
+ * | scope     | –              | scope     | operation id     | request hash     | result ³              |
  *
  * ¹ Where the level has no row yet, the quantity is null, and the sequence 0, or null if another session holds its
- * location. ² At most one of them is there.
+ * location. ² At most one of them is there. ³ Null if another hash was asked with; a scope comes once for each hash.
  */
 type StateRow = { ordinal: number; a: string } & (
   | { kind: 'clock' }
   | { kind: 'material'; b: string; c: string | null; d: string }
   | ({ kind: 'level'; b: string } & ({ c: string; d: string } | { c: null; d: '0' | null }))
   | { kind: 'operation'; b: string; c: string | null; d: string | null }
-  | { kind: 'scope'; b: string; c: string; d: string }
+  | { kind: 'scope'; b: string; c: string; d: string | null }
 );
 
 export function readSnapshot(question: ApplyQuestion, [, locked, ...answers]: QueryResult[]): ApplySnapshot {
@@ -275,7 +281,12 @@ function readRow(snapshot: ApplySnapshot, row: StateRow, locked: Set<number>): v
       snapshot.recorded.set(a, toOutcome(row.b, row.c ?? row.d));
       return;
     case 'scope':
-      snapshot.executedByScope.set(a, { operationId: row.b, requestHash: row.c, result: toResult(row.d) });
+      if (row.d === null && snapshot.executedByScope.has(a)) return;
+      snapshot.executedByScope.set(a, {
+        operationId: row.b,
+        requestHash: row.c,
+        result: row.d === null ? undefined : toResult(row.d),
+      });
       return;
   }
 }

@@ -79,15 +79,15 @@ function questionOf(groups: OperationGroup[], keyMemoryMs: number): ApplyQuestio
     levels: [],
     updated: [],
     operationIds: [],
-    keyScopes: [],
+    keys: [],
     keyMemoryMs,
   };
-  const scopes = new Set<string>();
+  const keys = new Map<string, ApplyQuestion['keys'][number]>();
   groups.forEach(({ operations }, material) => {
     const locationIds = new Set<string | null>();
     for (const { id, command, idempotency } of operations) {
       question.operationIds.push(id);
-      if (idempotency !== undefined) scopes.add(idempotency.scope);
+      if (idempotency !== undefined) keys.set(`${idempotency.scope} ${idempotency.requestHash}`, idempotency);
       if (command.kind === 'adjust') for (const row of command.rows) locationIds.add(row.locationId);
       // A written total is booked at the default location, whichever that is.
       else if (command.changes.inventoryQuantity !== undefined) locationIds.add(null);
@@ -95,6 +95,6 @@ function questionOf(groups: OperationGroup[], keyMemoryMs: number): ApplyQuestio
     for (const locationId of locationIds) question.levels.push({ material, locationId });
     if (operations.some(({ command }) => command.kind === 'update')) question.updated.push(material);
   });
-  question.keyScopes.push(...scopes);
+  question.keys.push(...keys.values());
   return question;
 }

@@ -84,8 +84,9 @@ function decideOperation(
   const key = operation.idempotency;
   const earlier = key && soFar.executed.get(key.scope);
   if (earlier !== undefined) {
-    if (earlier.requestHash !== key?.requestHash) return { outcome: { status: 'key-reused' }, replayOf: null };
-    return { outcome: { status: 'executed', result: earlier.result, replayed: true }, replayOf: earlier.operationId };
+    const result = earlier.requestHash === key?.requestHash ? earlier.result : undefined;
+    if (result === undefined) return { outcome: { status: 'key-reused' }, replayOf: null };
+    return { outcome: { status: 'executed', result, replayed: true }, replayOf: earlier.operationId };
   }
   if (hasExpired(operation, soFar.nowMs)) {
     return { outcome: { status: 'expired' }, replayOf: null };

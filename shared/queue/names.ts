@@ -1,8 +1,8 @@
 import type { MaterialRef } from '../domain/operation.js';
 
 /**
- * Every key of the pipeline carries one hash tag, so that it could run on Redis Cluster and a script may build key names
- * from its arguments (pipeline §4).
+ * Every key of the pipeline carries one hash tag, so that it could run on Redis Cluster and a script may build key
+ * names from its arguments (pipeline §4).
  */
 const tag = '{raw-materials}';
 

@@ -1,7 +1,9 @@
 import { expect } from 'chai';
+import { openingQueries, readSnapshot } from '../../shared/database/apply-read.js';
 import { createMaterials } from '../../shared/database/create-materials.js';
 import { findMaterial } from '../../shared/database/materials.js';
 import { findOutcomes } from '../../shared/database/operations.js';
+import { pipelinedTransaction } from '../../shared/database/pipelined-transaction.js';
 import type { Operation, OperationOutcome } from '../../shared/domain/operation.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
@@ -33,6 +35,48 @@ describe('what the apply step looks at before the rules', () => {
     const [late] = await apply(materialId, book(3, { idempotency, acceptedAtMs: tooLate }));
     expect(late).to.deep.include({ status: 'executed', replayed: true });
     expect(await totalOf(postgres.database, shop)).to.equal(3);
+  });
+
+  it('is the key, whatever was asked with it in between, in one cycle', async () => {
+    const [materialId = ''] = shop.materialIds;
+    const asked = (requestHash: string) => book(3, { idempotency: { scope: 'a1', requestHash } });
+    await apply(materialId, asked('aa'));
+    for (const hashes of [
+      ['aa', 'bb', 'aa'],
+      ['bb', 'aa', 'bb'],
+    ]) {
+      const outcomes = await apply(materialId, ...hashes.map(asked));
+      const statuses = hashes.map((hash) => (hash === 'aa' ? 'executed' : 'key-reused'));
+      expect(outcomes.map((outcome) => outcome?.status)).to.deep.equal(statuses);
+    }
+    expect(await totalOf(postgres.database, shop)).to.equal(3);
+  });
+
+  it('is read of the key without what the first did, where that is of no use: it may have a megabyte', async () => {
+    const [materialId = ''] = shop.materialIds;
+    const first = book(3, { idempotency: { scope: 'a2', requestHash: 'aa' } });
+    const [outcome] = await apply(materialId, first);
+    const read = async (...hashes: string[]) => {
+      const question = {
+        materials: [{ shopId: shop.shopId, materialId }],
+        levels: [],
+        updated: [],
+        operationIds: [],
+        keys: hashes.map((requestHash) => ({ scope: 'a2', requestHash })),
+        keyMemoryMs: 3_600_000,
+      };
+      const snapshot = await pipelinedTransaction(postgres.database, openingQueries(question), (answers) => ({
+        writing: [],
+        conclude: () => readSnapshot(question, answers),
+      }));
+      return snapshot.executedByScope.get('a2');
+    };
+    const result = outcome?.status === 'executed' ? outcome.result : expect.fail('it was not executed');
+    const found = { operationId: first.id, requestHash: 'aa' };
+    expect(await read('bb')).to.deep.equal({ ...found, result: undefined });
+    for (const hashes of [['aa'], ['aa', 'bb'], ['bb', 'aa']]) {
+      expect(await read(...hashes), hashes.join()).to.deep.equal({ ...found, result });
+    }
   });
 
   it('is what stands on record: a replay stays one for who looks it up, and where its job comes again', async () => {

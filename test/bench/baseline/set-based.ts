@@ -38,7 +38,7 @@ function ask(ref: MaterialRef, { id, idempotency }: Operation, locationIds: Set<
     levels: [...locationIds].map((locationId) => ({ material: 0, locationId })),
     updated: [],
     operationIds: [id],
-    keyScopes: idempotency === undefined ? [] : [idempotency.scope],
+    keys: idempotency === undefined ? [] : [idempotency],
     keyMemoryMs: keyMemoryMsDefault,
   };
 }

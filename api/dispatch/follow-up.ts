@@ -11,6 +11,7 @@ import { announceQueued } from './enqueue.js';
 import type { Enqueued } from './enqueue.js';
 import { createLeftOpen } from './left-open.js';
 import type { QueueLink } from './queue-link.js';
+import { startRunningClock } from './running-clock.js';
 import { graceMs } from './settings.js';
 import type { FormedJob, Waiter } from './waiter.js';
 
@@ -49,11 +50,11 @@ const batchSize = 1_000;
 const lockedPauseMs = 50;
 
 export function startFollowUp(deps: FollowUpDeps): FollowUp {
-  let isLookingUp = false;
-  let isCancelling = false;
-  let isStopped = false;
+  let [isLookingUp, isCancelling, isStopped] = [false, false, false];
   let again: NodeJS.Timeout | undefined;
   const leftOpen = createLeftOpen(deps);
+  /** Of the grace: while this process stands still, the answer to a cancellation may lie in its socket. */
+  const clock = startRunningClock();
   /** Those whose material another session held at the last try. */
   const heldByOthers = new WeakSet<Waiter>();
 
@@ -83,8 +84,8 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
     const due = all.filter((waiter) => hasJob(waiter) && (isBeingCancelled(waiter) || waiter.waitEndsMs <= nowMs));
     for (const waiter of due) {
       // Counted from now, not from the end of the wait: that may be long ago if this process stood still.
-      waiter.graceEndsMs ??= nowMs + graceMs;
-      if (nowMs <= waiter.graceEndsMs) continue;
+      waiter.graceEndsMs ??= clock.nowMs() + graceMs;
+      if (clock.nowMs() <= waiter.graceEndsMs) continue;
       deps.metrics.leftOpen();
       if (heldByOthers.has(waiter)) leftOpen.add({ ...waiter.ref, id: waiter.operation.id });
       deps.answer(waiter, { status: 'unknown' });
@@ -116,14 +117,14 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
 
   return {
     cancelAtOnce(waiters) {
-      const nowMs = performance.now();
-      for (const waiter of waiters) waiter.graceEndsMs ??= nowMs + graceMs;
-      void cancelDue(waiters, nowMs);
+      for (const waiter of waiters) waiter.graceEndsMs ??= clock.nowMs() + graceMs;
+      void cancelDue(waiters, performance.now());
     },
     stop() {
       isStopped = true;
       clearInterval(timer);
       clearTimeout(again);
+      clock.stop();
     },
   };
 }

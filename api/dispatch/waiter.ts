@@ -8,14 +8,15 @@ export interface Waiter {
   rowCount: number;
   /** What it takes in memory and in the queue, roughly. */
   bytes: number;
-  /** The end of its wait, by `performance.now()` as all times here. */
+  /** The end of its wait, by `performance.now()` as all times here but one. */
   waitEndsMs: number;
   nextLookUpMs: number;
   /** The job that carries it; undefined while another of its material is in flight, or its shop's gate is full. */
   job: FormedJob | undefined;
   /**
-   * Set once it is being cancelled: until when that is tried. It is not looked up any more. Its job may still be sent
-   * again for the others in it; a worker then finds on record that this one was cancelled.
+   * Set once it is being cancelled: until when that is tried, by the running clock of the follow-up. It is not looked up
+   * any more. Its job may still be sent again for the others in it; a worker then finds on record that this one was
+   * cancelled.
    */
   graceEndsMs: number | undefined;
   resolve: (outcome: DispatchOutcome) => void;

@@ -9,6 +9,7 @@ import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
 import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
 import { startRunningWait } from '../../shared/runtime/running-wait.js';
+import { startStopwatch } from '../../shared/runtime/stopwatch.js';
 
 /** The keys that this process has met. */
 export interface KeyRing {
@@ -24,8 +25,10 @@ export interface KeyRing {
 export interface KeyRingDeps {
   database: Database;
   logger: Logger;
-  /** Milliseconds since the epoch. */
+  /** Milliseconds since the epoch: a key expires by it. */
   nowMs?: () => number;
+  /** Begins to measure how long ago a key was looked up. */
+  measure?: () => () => number;
   lookUp?: typeof findKeyWithShop;
   touch?: typeof touchKey;
 }
@@ -38,7 +41,8 @@ const touchEveryMs = 60_000;
 const keysMax = 10_000;
 
 interface Entry {
-  askedAtMs: number;
+  /** How many ms ago the last look-up began; each has a function of its own. Absent before the first, and after a failure. */
+  sinceAskedMs: (() => number) | undefined;
   /** The look-up under way, shared by all requests that come meanwhile. */
   asking: Promise<KeyWithShop | undefined> | undefined;
   key: KeyWithShop | undefined;
@@ -57,24 +61,24 @@ export function createKeyRing({
   database,
   logger,
   nowMs = Date.now,
+  measure = startStopwatch,
   lookUp = findKeyWithShop,
   touch = touchKey,
 }: KeyRingDeps): KeyRing {
   const entries = new LRUCache<string, Entry>({ max: keysMax });
   const lookUps = logRecurring(logger, 'No key can be looked up.', reasonWithoutStatement);
-  const ring: Ring = { database, logger, nowMs, lookUp, touch, entries, lookUps };
+  const ring: Ring = { database, logger, nowMs, measure, lookUp, touch, entries, lookUps };
   return {
     wasGood(identity) {
       const entry = entries.peek(identity.id);
       return entry?.wasGood === true && entry.key !== undefined && isSecretOf(entry.key, identity);
     },
     async find(identity) {
-      const now = nowMs();
       const entry = entries.get(identity.id) ?? newEntry();
-      const isStale = now - entry.askedAtMs >= freshMs || now < entry.askedAtMs;
+      const isStale = !isFresh(entry.sinceAskedMs);
       // A guess under a known id costs the same look-up as one under an unknown id, so its time tells nothing.
       const isGuess = entry.key !== undefined && !isSecretOf(entry.key, identity);
-      if (isStale || (isGuess && entry.asking === undefined)) ask(ring, identity.id, entry, now);
+      if (isStale || (isGuess && entry.asking === undefined)) ask(ring, identity.id, entry);
       try {
         const key = await answerOf(ring, identity.id, entry);
         if (key === 'late') {
@@ -84,7 +88,7 @@ export function createKeyRing({
         if (!isSecretOf(key ?? unknownKey, identity) || key === undefined) return 'refused';
         entry.wasGood = isUsable(key, nowMs());
         if (!entry.wasGood) return 'refused';
-        noteUse(ring, entry, key, now);
+        noteUse(ring, entry, key);
         return key;
       } catch (error) {
         if (!isInfrastructureError(error)) throw error;
@@ -95,10 +99,14 @@ export function createKeyRing({
   };
 }
 
+function isFresh(sinceAskedMs: Entry['sinceAskedMs']): boolean {
+  return sinceAskedMs !== undefined && sinceAskedMs() < freshMs;
+}
+
 const late = new Error(`Postgres has not answered within ${lookUpMsMax} ms`);
 
 function newEntry(): Entry {
-  return { askedAtMs: -Infinity, asking: undefined, key: undefined, touchedAtMs: -Infinity, wasGood: false };
+  return { sinceAskedMs: undefined, asking: undefined, key: undefined, touchedAtMs: -Infinity, wasGood: false };
 }
 
 /**
@@ -107,14 +115,13 @@ function newEntry(): Entry {
  * within the same wait.
  */
 async function answerOf(ring: Ring, id: string, entry: Entry): Promise<KeyWithShop | undefined | 'late'> {
-  const { asking, askedAtMs } = entry;
+  const { asking, sinceAskedMs } = entry;
   if (asking === undefined) return entry.key;
   const wait = startRunningWait(lookUpMsMax);
   try {
     const key = await wait.within(asking, 'late' as const);
-    const at = ring.nowMs();
-    if (key === 'late' || at - askedAtMs < freshMs) return key;
-    if (entry.askedAtMs === askedAtMs) ask(ring, id, entry, at);
+    if (key === 'late' || isFresh(sinceAskedMs)) return key;
+    if (entry.sinceAskedMs === sinceAskedMs) ask(ring, id, entry);
     return entry.asking === undefined ? entry.key : await wait.within(entry.asking, 'late' as const);
   } finally {
     wait.stop();
@@ -122,8 +129,8 @@ async function answerOf(ring: Ring, id: string, entry: Entry): Promise<KeyWithSh
 }
 
 /** An unknown id is not kept: a key that was just issued must work at once, and guesses must not push out good keys. */
-function ask({ database, entries, lookUps, lookUp }: Ring, id: string, entry: Entry, now: number): void {
-  entry.askedAtMs = now;
+function ask({ database, entries, lookUps, lookUp, measure }: Ring, id: string, entry: Entry): void {
+  entry.sinceAskedMs = measure();
   entries.set(id, entry);
   const asking = lookUp(database, id);
   entry.asking = asking;
@@ -139,7 +146,7 @@ function ask({ database, entries, lookUps, lookUp }: Ring, id: string, entry: En
       // Whoever waits for it hears of the failure; the next one asks again.
       if (entry.asking !== asking) return;
       entry.asking = undefined;
-      entry.askedAtMs = -Infinity;
+      entry.sinceAskedMs = undefined;
     },
   );
 }
@@ -158,8 +165,11 @@ function isUsable({ revokedAt, expiresAt }: KeyWithShop, now: number): boolean {
 }
 
 /** Writes when the key was used, at most once a minute (contract §5). The request does not wait for it. */
-function noteUse({ database, logger, touch }: Ring, entry: Entry, key: KeyWithShop, now: number): void {
-  const lastMs = Math.max(entry.touchedAtMs, key.lastUsedAt?.getTime() ?? -Infinity);
+function noteUse({ database, logger, touch, nowMs }: Ring, entry: Entry, key: KeyWithShop): void {
+  const now = nowMs();
+  const notedMs = key.lastUsedAt?.getTime() ?? -Infinity;
+  // A use in the future was noted by a clock that was wrong; Postgres knows.
+  const lastMs = Math.max(entry.touchedAtMs, notedMs > now ? -Infinity : notedMs);
   if (now - lastMs < touchEveryMs) return;
   entry.touchedAtMs = now;
   touch(database, key.id, new Date(now)).catch((error: unknown) =>

@@ -162,7 +162,9 @@ async function count(deps: Counting, limit: Limit, shopId: number, asked: number
     deps.metrics.limiterInsured(asked);
   }
   try {
-    return await consume(limit.insurance, shopId, asked);
+    const counted = await consume(limit.insurance, shopId, asked);
+    // It tells the end of a window by the wall clock, which may have been set back since the window began.
+    return { ...counted, msBeforeNext: Math.min(counted.msBeforeNext, deps.windowSeconds * 1_000) };
   } catch (error) {
     deps.logger.warn({ err: error, shopId }, 'The rate limit could not be counted.');
     return undefined;

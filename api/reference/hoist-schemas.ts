@@ -32,7 +32,7 @@ export function createHoist(): Hoist {
   };
   const copy = (schema: Schema): Schema => {
     const entries = Object.entries(schema).map(([key, value]) => [key, part(key, value)] as const);
-    return publishFormat(Object.fromEntries(entries));
+    return publishFormat(inDouble(Object.fromEntries(entries)));
   };
   const part = (key: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((item: unknown) => (isJsonObject(item) ? hoist(item) : item));
@@ -41,6 +41,15 @@ export function createHoist(): Hoist {
     return Object.fromEntries(Object.entries(value).map(([name, property]) => [name, hoist(property as Schema)]));
   };
   return Object.assign(hoist, { schemas });
+}
+
+/**
+ * Without a format, usual generators (Go, Julia) hold a number in 32 bits, in which 16,777,217 becomes 16,777,216: a
+ * level that is read, and sent back as `absolute`, would be another one.
+ */
+function inDouble(schema: Schema): Schema {
+  const isNumber = [schema['type']].flat().includes('number');
+  return isNumber ? { format: 'double', ...schema } : schema;
 }
 
 /** Keywords whose value is data and no schema, whatever it looks like. */

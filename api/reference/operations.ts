@@ -71,7 +71,7 @@ export const operations: Readonly<Record<string, OperationText>> = {
     description: 'One material, and with `includeConnections=true` what uses it.',
     parameters: ['variantId'],
     query: materialQuerySchema,
-    data: [materialSchema, connectedMaterialSchema],
+    data: [connectedMaterialSchema, materialSchema],
     examples: { material: replyExamples.material, withConnections: replyExamples.connectedMaterial },
     headers: ['ETag'],
     errors: ['NOT_FOUND'],
@@ -119,7 +119,7 @@ export const operations: Readonly<Record<string, OperationText>> = {
       schema: inventoryBatchSchema,
       examples: { adjustments: requestExamples.adjustments, stockTake: requestExamples.stockTake },
     },
-    data: [batchResultSchema, reportedBatchResultSchema],
+    data: [reportedBatchResultSchema, batchResultSchema],
     examples: {
       someRowsFailed: replyExamples.someRowsFailed,
       stockTaken: replyExamples.stockTaken,

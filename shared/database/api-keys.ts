@@ -63,7 +63,8 @@ export async function touchKey(database: Database, keyId: string, at: Date): Pro
     `UPDATE api_keys SET last_used_at = :at
      WHERE ${commitsAsync} AND id = (
        SELECT id FROM api_keys
-       WHERE id = :keyId AND (last_used_at IS NULL OR last_used_at <= CAST(:at AS timestamptz) - interval '1 minute')
+       WHERE id = :keyId AND (last_used_at IS NULL OR last_used_at <= CAST(:at AS timestamptz) - interval '1 minute'
+                              OR last_used_at > statement_timestamp())
        FOR NO KEY UPDATE SKIP LOCKED)`,
     { keyId, at },
   );

@@ -136,7 +136,8 @@ export interface OperationBatch {
  * beside full load, and beside another process that does the same, because it skips rows that another session holds.
  *
  * Age is by Postgres' clock (`recorded_at`), not by the id alone. An API process dates the id by its own clock, which
- * may be wrong: an operation of a machine that woke up in 1970 was on record, and its key remembered, for a minute.
+ * may be wrong: an operation of a machine that woke up in 1970 was on record, and its key remembered, for a minute. What
+ * Postgres itself has dated after tomorrow was recorded while its clock was wrong; then the id says how old it is.
  *
  * @returns the last id deleted, where the batch was full and there may be more
  */
@@ -146,7 +147,8 @@ export function pruneOperations(database: Database, batch: OperationBatch): Prom
     batch,
     `WITH old AS (
        SELECT op_id FROM operations
-       WHERE ${commitsAsync} AND op_id > :after AND op_id < ${firstIdOf(keptSince)} AND recorded_at < ${keptSince}
+       WHERE ${commitsAsync} AND op_id > :after AND op_id < ${firstIdOf(keptSince)}
+         AND (recorded_at < ${keptSince} OR recorded_at > ${tomorrow})
        ORDER BY op_id LIMIT :batchSize FOR UPDATE SKIP LOCKED
      ), deleted AS (
        DELETE FROM operations USING old WHERE operations.op_id = old.op_id

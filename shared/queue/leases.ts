@@ -4,7 +4,7 @@ import { addScript, runScript } from './run-script.js';
 import type { Gathering } from './run-script.js';
 import type { WorkerPresence } from './worker-presence.js';
 import { aheadMsMax } from './scripts.js';
-import { startStopwatch } from './stopwatch.js';
+import { startStopwatch } from '../runtime/stopwatch.js';
 
 /** A material that a lane holds, with the token of the take that gave it, and its jobs in their order. */
 export interface HeldMaterial {

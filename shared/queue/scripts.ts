@@ -135,10 +135,16 @@ const bury = `${scheduling}
   if #freed > 0 or (anyGone and redis.call('EXISTS', KEYS[2]) == 1) then wakeOne(KEYS[5]) end
   return #freed`;
 
+/**
+ * A beat that counts for longer than this was noted before the clock of Redis went back, or by a Redis whose clock was
+ * ahead of this one's: a worker that died with it would seem alive until then, and shut out those of another database.
+ */
+export const beatAheadMsMax = 60_000;
+
 /** `anotherThan`: a database that live workers write to and that is not the given one; '' if there is none. */
 const anotherDatabase = `
   local function anotherThan(databases, own)
-    for _, other in ipairs(redis.call('ZRANGEBYSCORE', databases, '(' .. inMs(0), '+inf')) do
+    for _, other in ipairs(redis.call('ZRANGEBYSCORE', databases, '(' .. inMs(0), inMs(${beatAheadMsMax}))) do
       if other ~= own then return other end
     end
     return ''
@@ -158,8 +164,10 @@ const beat = `${clock}${anotherDatabase}
     if redis.call('ZCARD', KEYS[1]) == 0 then redis.call('DEL', KEYS[2]) end
     return ''
   end
-  redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', now)
-  redis.call('ZREMRANGEBYSCORE', KEYS[2], '-inf', now)
+  for _, key in ipairs(KEYS) do
+    redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
+    redis.call('ZREMRANGEBYSCORE', key, '(' .. inMs(${beatAheadMsMax}), '+inf')
+  end
   if ARGV[3] ~= '' then
     local former = ARGV[4] or ''
     if former ~= ARGV[3] and redis.call('ZSCORE', KEYS[2], former) == redis.call('ZSCORE', KEYS[1], ARGV[1]) then
@@ -202,7 +210,8 @@ const status = `${clock}${anotherDatabase}
     if age > tonumber(ARGV[1]) then late[#late + 1] = shop end
   end
   local refusal = redis.call('GET', KEYS[6]) or ''
-  return { now, redis.call('ZCOUNT', KEYS[3], '(' .. now, '+inf'), oldest, count, other, refusal, unpack(late) }`;
+  local live = redis.call('ZCOUNT', KEYS[3], '(' .. now, inMs(${beatAheadMsMax}))
+  return { now, live, oldest, count, other, refusal, unpack(late) }`;
 
 const { scheduled, ready, leases, since, wake, workers, databases, nothing, refusal } = keys;
 

@@ -16,6 +16,7 @@ import { readTableFaults } from '../database/table-faults.js';
 import type { TableFaults } from '../database/table-faults.js';
 import { listShops } from '../database/shops.js';
 import { keys } from '../queue/names.js';
+import { beatAheadMsMax } from '../queue/scripts.js';
 import type { rateLimitSettings } from '../runtime/process-settings.js';
 import type { SettingsValues } from '../runtime/settings.js';
 import type { OwnIdentity } from './cluster-identity.js';
@@ -185,7 +186,8 @@ export async function checkWorkers(
 ): Promise<Finding> {
   const live = await askRedis(url, async (redis) => {
     const [seconds] = await redis.time();
-    const alive = [`(${Number(seconds) * 1_000}`, '+inf'] as const;
+    const nowMs = Number(seconds) * 1_000;
+    const alive = [`(${nowMs}`, nowMs + beatAheadMsMax] as const;
     return {
       workers: await redis.zcount(keys.workers, ...alive),
       databases: await redis.zrangebyscore(keys.databases, ...alive),

@@ -115,6 +115,41 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('says of each number that it takes 64 bits: usual generators would hold it in 32', () => {
+    const numbers = [...objectsIn(document)].filter(({ type }) => [type].flat().includes('number'));
+    expect(numbers).to.not.be.empty;
+    for (const schema of numbers) expect(schema, JSON.stringify(schema)).to.have.property('format', 'double');
+  });
+
+  it('has the larger of two forms of an answer first: who takes the first that fits would drop the rest of it', () => {
+    const resolve = (schema: Record<string, unknown>): Record<string, unknown> => {
+      const name = (schema['$ref'] as string | undefined)?.split('/').at(-1);
+      return name === undefined ? schema : resolve(document.components.schemas[name] as Record<string, unknown>);
+    };
+    const propertiesOf = (schema: Record<string, unknown>) => Object.keys(schema['properties'] as object);
+    /** Those of a material, or of a row of a batch. */
+    const namesOf = (form: Record<string, unknown>) => {
+      const { results } = resolve(form)['properties'] as { results?: { items: Record<string, unknown> } };
+      if (results === undefined) return propertiesOf(resolve(form));
+      const { oneOf } = resolve(results.items) as { oneOf: [Record<string, unknown>] };
+      return propertiesOf(resolve(oneOf[0]));
+    };
+    const forms = Object.values(document.paths).flatMap((item) =>
+      Object.values(item).flatMap((operation) => {
+        const { content } = (
+          operation['responses'] as Record<string, { content?: Record<string, { schema: object }> }>
+        )['200']!;
+        const data = [...objectsIn(content?.['application/json']?.schema)].find(({ anyOf }) => anyOf !== undefined);
+        return data === undefined ? [] : [(data['anyOf'] as Record<string, unknown>[]).map(namesOf)];
+      }),
+    );
+    expect(forms.length).to.be.at.least(2);
+    for (const [larger = [], smaller = []] of forms) {
+      expect(larger).to.include.members(smaller);
+      expect(larger.length).to.be.above(smaller.length);
+    }
+  });
+
   it('says how much a body may hold', () => {
     const { description } = document['info'] as { description: string };
     for (const bound of ['1 MiB', '32 levels', '20000 members and items'])

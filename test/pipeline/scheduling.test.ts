@@ -258,7 +258,7 @@ describe('the scheduling of materials', () => {
     await harness.add({ shopId: 2, materialId: 'VMAT-VAR-x' });
     const sinceMs = Number(await harness.redis.hget(keys.since, name)) - 2 * lateMs;
     await harness.redis.hset(keys.since, name, sinceMs);
-    const [, , ageMs, count, , ...late] = (await runScript(harness.redis, 'rmStatus', lateMs, '')) as (
+    const [, , ageMs, count, , , ...late] = (await runScript(harness.redis, 'rmStatus', lateMs, '')) as (
       number | string
     )[];
     expect(ageMs).to.be.within(2 * lateMs, (await redisNowMs()) - sinceMs);

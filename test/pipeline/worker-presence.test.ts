@@ -89,6 +89,18 @@ describe('the presence of workers', () => {
     expect(await harness.redis.zrange(keys.databases, '0', '-1')).to.deep.equal(['ours']);
   });
 
+  it('of those that died with a Redis whose clock was ahead counts for nothing, and shuts nobody out', async () => {
+    const hourAhead = Date.now() + 3_600_000;
+    await harness.redis.zadd(keys.workers, hourAhead, 'killed');
+    await harness.redis.zadd(keys.databases, hourAhead, 'theirs');
+    const status = async () => (await runScript(harness.redis, 'rmStatus', 3_000, 'ours')) as unknown[];
+    const [, liveWorkers, , , otherDatabase] = await status();
+    expect({ liveWorkers, otherDatabase }).to.deep.equal({ liveWorkers: 0, otherDatabase: '' });
+    expect(await runScript(harness.redis, 'rmBeat', 'alive', 60_000, 'ours')).to.equal('');
+    expect(await harness.redis.zrange(keys.workers, '0', '-1')).to.deep.equal(['alive']);
+    expect(await harness.redis.zrange(keys.databases, '0', '-1')).to.deep.equal(['ours']);
+  });
+
   it('ends for good also where a beat was under way, and with every beat after it', async () => {
     const { presence } = await startWorker();
     const beating = presence.beat();

@@ -43,7 +43,7 @@ const betweenRooms = [
     ['domain'],
     'Postgres decides; what routes to it (queue, Redis) is none of its business.',
   ),
-  folderImportsOnly('queue', ['domain'], 'The queue only routes: it knows neither the tables nor who asks.'),
+  folderImportsOnly('queue', ['domain', 'runtime'], 'The queue only routes: it knows neither the tables nor who asks.'),
   folderImportsOnly('redis', ['domain'], 'The connections, named for their use, know none of their users.'),
   folderImportsOnly('runtime', ['domain'], 'Settings, logger and shutdown serve every process and so know none.'),
   folderImportsOnly(

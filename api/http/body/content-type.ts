@@ -12,7 +12,7 @@ export function isTaken(contentType: string | undefined, types: readonly string[
   if (contentType === undefined) return false;
   if (types.includes(contentType)) return true;
   const [type = '', ...parameters] = contentType.toLowerCase().split(';');
-  return types.includes(type.trim()) && parameters.every(isHarmless);
+  return types.includes(trimmed(type)) && parameters.every(isHarmless);
 }
 
 /** 415, with the types that would be taken (RFC 5789 §2.2). */
@@ -24,7 +24,12 @@ export function unsupportedType(types: readonly string[]): Reply {
   };
 }
 
+/** Without the white space that HTTP knows: the parser of the body would not take another (U+00A0) for it. */
+function trimmed(text: string): string {
+  return text.replace(/^[ \t]+|[ \t]+$/g, '');
+}
+
 function isHarmless(parameter: string): boolean {
   const [name = '', value = ''] = parameter.split('=');
-  return name.trim() !== 'charset' || /^\s*"?utf-?8"?\s*$/.test(value);
+  return trimmed(name) !== 'charset' || /^"?utf-?8"?$/.test(trimmed(value));
 }

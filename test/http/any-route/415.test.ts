@@ -25,6 +25,8 @@ const types = [
   'application/json; charset=utf-16',
   '*/*',
   'json',
+  'application/json\u00a0',
+  '\u00a0application/json',
   '',
 ];
 

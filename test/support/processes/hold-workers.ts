@@ -3,7 +3,8 @@ import { keys, queueName } from '../../../shared/queue/names.js';
 import type { Proc } from './service-process.js';
 import type { Service } from './service.js';
 
-const hourMs = 3_600_000;
+/** A beat that says more counts for nothing (`beatAheadMsMax`). */
+const [listedMs, listAgainMs] = [50_000, 10_000];
 
 /**
  * Lets workers stand still (SIGSTOP) that take nothing meanwhile. So the connections over which workers wait for work
@@ -25,17 +26,23 @@ export async function freezeWorkers({ redisUrl }: Service, workers: readonly Pro
 
 /**
  * Lets all workers stand still, so that what is sent waits. Lists as alive one that takes nothing, or the API would
- * refuse what comes some seconds later: it has the number of this connection, so that nobody buries it. After SIGCONT
- * the workers' own beats say how long the list lasts.
+ * refuse what comes some seconds later: it has the number of this connection, so that nobody buries it, and is listed
+ * for as long as that is open. After SIGCONT the workers' own beats say how long the list lasts.
  */
 export async function holdWorkers(service: Service, redis: Redis): Promise<void> {
   await freezeWorkers(service, service.workers);
   const id = String(await redis.client('ID'));
-  await redis
-    .multi()
-    .zadd(keys.workers, Date.now() + hourMs, id)
-    .persist(keys.workers)
-    .exec();
+  const list = () =>
+    redis
+      .multi()
+      .zadd(keys.workers, Date.now() + listedMs, id)
+      .persist(keys.workers)
+      .exec();
+  await list();
+  const listing = setInterval(() => void list().catch(() => undefined), listAgainMs);
+  redis.once('end', () => {
+    clearInterval(listing);
+  });
 }
 
 /** Holds the workers while `use` runs, over a connection of its own: once that is closed, they strike it off the list. */

@@ -67,6 +67,8 @@ describe('stored API keys', () => {
     expect(await seen('2026-01-01T00:00:59.999Z')).to.equal('2026-01-01T00:00:00.000Z');
     expect(await seen('2026-01-01T00:01:00.000Z')).to.equal('2026-01-01T00:01:00.000Z');
     expect(await seen('2025-12-31T00:00:00.000Z'), 'a clock behind').to.equal('2026-01-01T00:01:00.000Z');
+    expect(await seen('2100-01-01T00:00:00.000Z'), 'a clock ahead').to.equal('2100-01-01T00:00:00.000Z');
+    expect(await seen('2026-01-01T00:02:00.000Z'), 'a right one, then').to.equal('2026-01-01T00:02:00.000Z');
   });
 
   it('note no use while another session holds their row, and wait for nobody', async () => {

@@ -42,6 +42,14 @@ describe('the deletion of old operations', () => {
     expect((await onRecord([...now, ...before])).sort()).to.deep.equal(now.sort());
   });
 
+  it('deletes what Postgres dated far ahead, by a clock that was wrong, as soon as its id says that it is old', async () => {
+    const yearAheadMs = 365 * 24 * 3_600_000;
+    const kept = await record(-yearAheadMs, Date.now() - 40_000);
+    const gone = await record(-yearAheadMs, Date.now() - 80_000);
+    await prune();
+    expect(await onRecord([...kept, ...gone])).to.deep.equal(kept);
+  });
+
   it('does not ask the clock of this machine', async () => {
     const kept = await record(40_000, Date.now() - 40_000);
     const now = Date.now;

@@ -37,10 +37,13 @@ describe('a write that is accepted', () => {
       if (sql.includes('FROM pg_class')) return { rows: [{ found: 'public', wanted: 'public' }] };
       return { rows: sql.includes('FROM knex_migrations') ? await migrationSource.getMigrations([]) : [] };
     };
-    await runScript(harness.redis, 'rmBeat', 'worker', hourMs, '');
+    // Which is asked whether it takes writes.
+    const session = { query: () => Promise.resolve({ rows: [] }) };
+    const client = { acquireConnection: () => Promise.resolve(session), releaseConnection: () => Promise.resolve() };
+    await runScript(harness.redis, 'rmBeat', 'worker', 60_000, '');
     const dispatch = await createDispatch({
       redisUrl: harness.server.url,
-      database: { raw } as unknown as Database,
+      database: { raw, client } as unknown as Database,
       logger: pino({ level: 'silent' }),
       settings: { WAIT_MS: 60_000, IN_FLIGHT_SHOP_MAX: 10, IN_FLIGHT_MAX: 10 },
       metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),

@@ -53,7 +53,9 @@ describe('a write whose reply and whose look-up find it at once', () => {
       return { rows: sql.includes('FROM knex_migrations') ? await migrationSource.getMigrations([]) : [] };
     };
     // The look-up has found it in Postgres, but the reply arrives before its answer does.
-    const query = async (asked: { text: string; values: [ids: string[]] }) => {
+    const query = async (asked: string | { text: string; values: [ids: string[]] }) => {
+      // Whether Postgres takes writes.
+      if (typeof asked === 'string') return { rows: [] };
       expect(asked.text).to.include('FROM operations');
       await reply();
       await until(() => dispatch.state().writesInFlight === 0, { deadlineMs: soonMsMax, what: 'the reply' });
@@ -62,7 +64,7 @@ describe('a write whose reply and whose look-up find it at once', () => {
       return { rows: ids.map((id) => ({ op_id: id, status: 'executed', result: JSON.stringify(result) })) };
     };
     const client = { acquireConnection: () => Promise.resolve({ query }), releaseConnection: () => Promise.resolve() };
-    await runScript(harness.redis, 'rmBeat', 'worker', 3_600_000, '');
+    await runScript(harness.redis, 'rmBeat', 'worker', 60_000, '');
     dispatch = await createDispatch({
       redisUrl: harness.server.url,
       database: { raw, client } as unknown as Database,

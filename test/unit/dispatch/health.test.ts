@@ -40,7 +40,7 @@ describe('what the API knows of the pipeline behind it', () => {
 
   const start = async (askPostgres: () => Promise<string | undefined> = () => Promise.resolve(undefined)) =>
     (health = await startHealth(redis, askPostgres, pino({ level: 'warn' }, { write: (line: string) => tell(line) })));
-  const beat = (database = '') => runScript(redis, 'rmBeat', 'worker', hourMs, database);
+  const beat = (database = '') => runScript(redis, 'rmBeat', 'worker', 60_000, database);
 
   it('is the time by the clock of Redis, whatever the clock of this machine says', async () => {
     for (const wrongByMs of [-hourMs, hourMs]) {

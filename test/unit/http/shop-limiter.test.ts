@@ -152,4 +152,17 @@ describe('the limiter of shops', () => {
     expect(await takeAtOnce(8, 2, 1), 'half a request is one').to.deep.equal([0, 'refused']);
     expect(lines, 'which its connection says').to.have.length(saidBefore);
   });
+
+  it('tells no window longer than it is where the clock was set back while Redis is away', async () => {
+    redis.disconnect();
+    const take = () => limiter.take({ id: 13, rateLimitPoints: 1 });
+    await take();
+    const { now } = Date;
+    Date.now = () => now() - 3_600_000;
+    try {
+      expect(await take()).to.deep.include({ admitted: false, resetSeconds: windowSeconds });
+    } finally {
+      Date.now = now;
+    }
+  });
 });

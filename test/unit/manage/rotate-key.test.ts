@@ -74,6 +74,12 @@ describe('manage keys rotate', () => {
     }
   });
 
+  it('without an overlap revokes the old one, which no API then takes, whatever its clock says', async () => {
+    const old = await issue();
+    await rotate(old.id, '--overlap', '0m');
+    expect((await findKeyWithShop(database, old.id))?.revokedAt).to.be.instanceOf(Date);
+  });
+
   it('says until when the old one works, or that it does not', async () => {
     const lastLine = async (...options: string[]) => {
       const { id } = await issue();

@@ -9,12 +9,14 @@ import { Redis } from 'ioredis';
 import { readDatabaseIdentity } from '../../../shared/database/database-identity.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { keys } from '../../../shared/queue/names.js';
-import { tellRefusal } from '../../../shared/queue/refusal.js';
 import { connectForTest } from '../../support/database/database.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
 import { startService } from '../../support/processes/service.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { doctor, startDoctor } from './run-doctor.js';
+
+/** A beat that says more counts for nothing (`beatAheadMsMax`). */
+const listedMs = 50_000;
 
 const away = { DATABASE_URL: 'postgres://u:p@127.0.0.1:1/x', REDIS_URL: 'redis://127.0.0.1:1' };
 
@@ -105,20 +107,29 @@ describe('what npm run doctor says', () => {
     try {
       const own = (await readDatabaseIdentity(database)) ?? '';
       // As a kill −9 leaves them.
-      await redis.zadd(keys.workers, 1, 'killed');
-      await redis.zadd(keys.databases, 1, 'another');
+      await redis.zadd(keys.workers, Date.now() - 1_000, 'killed');
+      await redis.zadd(keys.databases, Date.now() - 1_000, 'another');
       expect(await said()).to.match(/^NO none is alive, /);
-      const later = Date.now() + 3_600_000;
-      await redis.zadd(keys.workers, later, 'alive');
-      await redis.zadd(keys.databases, later, own);
+      // As a Redis whose clock was ahead leaves them.
+      await redis.zadd(keys.workers, Date.now() + 3_600_000, 'killed');
+      await redis.zadd(keys.databases, Date.now() + 3_600_000, 'another');
+      expect(await said()).to.match(/^NO none is alive, /);
+      const alive = (name: string, database: string) =>
+        redis
+          .multi()
+          .zadd(keys.workers, Date.now() + listedMs, name)
+          .zadd(keys.databases, Date.now() + listedMs, database)
+          .exec();
+      await alive('alive', own);
       expect(await said()).to.equal('ok 1 alive');
-      await tellRefusal(redis, 'No space left on device');
+      await alive('alive', own);
+      await redis.set(keys.refusal, 'No space left on device');
       expect(await said()).to.equal(
         'NO 1 alive, and Postgres refuses what they write: No space left on device. See its log.',
       );
       await redis.del(keys.refusal);
-      await redis.zadd(keys.workers, later, 'of another');
-      await redis.zadd(keys.databases, later, 'another');
+      await alive('alive', own);
+      await alive('of another', 'another');
       expect(await said()).to.match(/^NO 2 alive, writing to another database, /);
     } finally {
       redis.disconnect();
@@ -137,7 +148,7 @@ describe('what npm run doctor says', () => {
     const alive = async (names: string[]) => {
       await redis.del(keys.workers, keys.databases);
       for (const key of [keys.workers, keys.databases])
-        await redis.zadd(key, ...names.flatMap((name) => [Date.now() + 3_600_000, name]));
+        await redis.zadd(key, ...names.flatMap((name) => [Date.now() + listedMs, name]));
     };
     try {
       await alive(['another']);
@@ -153,10 +164,12 @@ describe('what npm run doctor says', () => {
       const control = 'global/pg_control';
       const cluster = join(data, 'postgres/cluster');
       await mkdir(join(cluster, 'global'), { recursive: true });
+      await alive(['another']);
       const unknown = await doctor(start);
       expect(unknown.lines.get('Workers')).to.match(/^NO 1 alive, and whether they write to .* cannot be told: ENOENT/);
       expect(unknown.output).to.contain('npm start refuses unless it is theirs.');
       await cp(join(rows[0]?.path ?? '', control), join(cluster, control));
+      await alive(['another']);
       expect((await doctor(start)).lines.get('Workers')).to.match(/^NO 1 alive, writing to another database, /);
       await alive([own]);
       const theirs = await doctor(start);

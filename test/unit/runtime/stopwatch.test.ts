@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { startStopwatch } from '../../../shared/queue/stopwatch.js';
+import { startStopwatch } from '../../../shared/runtime/stopwatch.js';
 
 describe('how long ago a job was read', () => {
   it('is what either clock says, where the machine was suspended or its time was set back', () => {

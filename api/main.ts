@@ -5,7 +5,6 @@ import { takeNoArguments } from '../shared/runtime/command-help.js';
 import { tuneHeap } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
 import { followParent } from '../shared/runtime/parent.js';
-import { afterRunning } from '../shared/runtime/running-wait.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
 import { createApiMetrics } from './admin/api-metrics.js';
@@ -50,7 +49,6 @@ shutdown.register('the dispatch', () => dispatch.close());
 
 const platform = createShopifyPlatform({
   allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK,
-  afterRunning,
   report: (event) => logger.warn(event, 'The commerce platform fails, or answers again.'),
 });
 const tokenCipher =

@@ -18,7 +18,6 @@ import { followParent } from '../shared/runtime/parent.js';
 import { periodically } from '../shared/runtime/periodically.js';
 import type { Rounds } from '../shared/runtime/periodically.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
-import { afterRunning } from '../shared/runtime/running-wait.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
 import { settings as declared } from './config.js';
@@ -159,7 +158,6 @@ function startMirror(everyMs: number): Rounds | undefined {
   shutdown.register('mirror postgres', () => mirrorDatabase.destroy());
   const platform = createShopifyPlatform({
     allowLoopback,
-    afterRunning,
     report: (event) => logger.warn(event, 'The commerce platform fails, or answers again.'),
   });
   return startMirrorRounds({

@@ -15,7 +15,6 @@ import { createTokenCipher } from '../platform/token-cipher.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
-import { afterRunning } from '../runtime/running-wait.js';
 import { formatTable } from './format-table.js';
 import { onceASecond } from './once-a-second.js';
 import { wholeNumber } from './option-parsers.js';
@@ -53,7 +52,7 @@ async function sync(context: CommandContext, options: SyncCommandOptions): Promi
   const shops = await findShops(context, options.shop);
   if (!shops.ok) return shops;
   if (key === undefined) return failed(`PLATFORM_TOKEN_KEY is not set, so no platform token can be opened. ${sameKey}`);
-  const platform = createShopifyPlatform({ allowLoopback, afterRunning });
+  const platform = createShopifyPlatform({ allowLoopback });
   const deps: SyncDeps = { database, platform, tokenCipher: createTokenCipher(key) };
   const reports: SyncReport[] = [];
   // Of many shops, each done within a second, nothing else would be said for minutes.

@@ -48,7 +48,7 @@ const betweenRooms = [
   folderImportsOnly('runtime', ['domain'], 'Settings, logger and shutdown serve every process and so know none.'),
   folderImportsOnly(
     'platform',
-    ['domain', 'contract'],
+    ['domain', 'contract', 'runtime'],
     'The adapter checks what it is sent with the one Ajv instance.',
   ),
   folderImportsOnly(

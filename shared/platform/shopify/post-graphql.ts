@@ -1,8 +1,7 @@
 import { isUtf8 } from 'node:buffer';
+import { afterRunning } from '../../runtime/running-wait.js';
 import { invalid, readReply, readStatus } from './graphql-reply.js';
 import type { Attempt } from './graphql-reply.js';
-
-export type AfterRunning = (ms: number, callBack: () => void) => () => void;
 
 /**
  * One attempt over `fetch`: the request sent, the reply read whole, both within `timeoutMs` in which this process runs:
@@ -17,10 +16,9 @@ export async function postGraphql(request: {
   variables: object;
   timeoutMs: number;
   bodyBytesMax: number;
-  afterRunning: AfterRunning;
   signal: AbortSignal | undefined;
 }): Promise<Attempt> {
-  const { endpoint, accessToken, document, variables, timeoutMs, bodyBytesMax, afterRunning, signal } = request;
+  const { endpoint, accessToken, document, variables, timeoutMs, bodyBytesMax, signal } = request;
   signal?.throwIfAborted();
   const body = JSON.stringify({ query: document, variables });
   // A controller and a wait of our own, not AbortSignal.timeout: the wait must cover the body and then be gone.

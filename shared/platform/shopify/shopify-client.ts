@@ -6,7 +6,6 @@ import type { PlatformError, PlatformEvent, PlatformResult, PlatformShop } from 
 import { invalid } from './graphql-reply.js';
 import type { FailedAttempt } from './graphql-reply.js';
 import { postGraphql } from './post-graphql.js';
-import type { AfterRunning } from './post-graphql.js';
 import { shopEndpoint } from './shop-endpoint.js';
 import { createThrottle } from './throttle.js';
 import type { QueryCost, Throttle } from './throttle.js';
@@ -14,11 +13,6 @@ import type { QueryCost, Throttle } from './throttle.js';
 export interface ShopifyClientDeps {
   /** Whether a shop's domain may be a server on 127.0.0.1: the demo's stand-in. Off in production. */
   allowLoopback: boolean;
-  /**
-   * Calls back when this process has run for so long (`afterRunning`); answers what stops it. Not a plain timer: after
-   * a long turn of ours that fires before the sockets are read, and the platform's circuit would open for it.
-   */
-  afterRunning: AfterRunning;
   /** Hears of failed attempts and of circuits; for the log. */
   report?: (event: PlatformEvent) => void;
   limits?: Partial<ShopifyLimits>;
@@ -78,7 +72,7 @@ export function createShopifyClient(deps: ShopifyClientDeps): {
   /** Undefined where the shop's domain or token cannot be used, which is reported: then nothing may be called. */
   begin(shop: PlatformShop, options?: CallOptions): ShopifyCall | undefined;
 } {
-  const { allowLoopback, afterRunning, report = () => undefined, clock = systemClock } = deps;
+  const { allowLoopback, report = () => undefined, clock = systemClock } = deps;
   const limits = { ...defaultLimits, ...deps.limits };
   const nowMs = () => clock.nowMs();
   const circuits = new LRUCache<number, CircuitBreaker>({
@@ -107,7 +101,6 @@ export function createShopifyClient(deps: ShopifyClientDeps): {
         throttle: throttles.memo(shop.shopId),
         limits,
         clock,
-        afterRunning,
         report,
         inBackground,
         attemptTimeoutMs: inBackground ? limits.backgroundAttemptTimeoutMs : limits.attemptTimeoutMs,
@@ -160,7 +153,6 @@ interface CallContext {
   throttle: Throttle;
   limits: ShopifyLimits;
   clock: Clock;
-  afterRunning: AfterRunning;
   report: (event: PlatformEvent) => void;
   inBackground: boolean;
   attemptTimeoutMs: number;
@@ -207,7 +199,7 @@ async function untilAffordable(context: CallContext, document: string): Promise<
 }
 
 async function attemptOnce<Data>(
-  { endpoint, shop, limits, attemptTimeoutMs, afterRunning, signal }: CallContext,
+  { endpoint, shop, limits, attemptTimeoutMs, signal }: CallContext,
   { document, variables, isData }: Query<Data>,
   leftMs: number,
 ): Promise<{ ok: true; data: Data; cost?: QueryCost } | FailedAttempt> {
@@ -218,7 +210,6 @@ async function attemptOnce<Data>(
     variables,
     timeoutMs: Math.min(attemptTimeoutMs, leftMs),
     bodyBytesMax: limits.bodyBytesMax,
-    afterRunning,
     signal,
   });
   if (!reply.ok) return reply;

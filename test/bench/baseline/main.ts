@@ -10,7 +10,6 @@ import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-
 import { connectLimiterRedis, untilReady } from '../../../shared/redis/connections.js';
 import { tuneHeap } from '../../../shared/runtime/heap.js';
 import { createLogger } from '../../../shared/runtime/logger.js';
-import { afterRunning } from '../../../shared/runtime/running-wait.js';
 import { settingsOrExit } from '../../../shared/runtime/settings.js';
 import type { BaselineName } from '../designs.js';
 import { poolDefault } from '../designs.js';
@@ -88,7 +87,7 @@ const server = createAppServer({
     ready: () => ({ postgres: true, redis: true, worker: true }),
   },
   limiterRedis,
-  platform: createShopifyPlatform({ allowLoopback: false, afterRunning, report: () => undefined }),
+  platform: createShopifyPlatform({ allowLoopback: false, report: () => undefined }),
   openShop: createShopOpener(undefined, logger),
 });
 const port = await server.listen(0, '127.0.0.1');

@@ -8,7 +8,6 @@ import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
 import { connectLimiterRedis, untilReady } from '../../../shared/redis/connections.js';
 import { createLogger } from '../../../shared/runtime/logger.js';
-import { afterRunning } from '../../../shared/runtime/running-wait.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
 import { closeConnections } from '../http/http.js';
 import { platformTokenKey } from '../shop/platform.js';
@@ -41,7 +40,7 @@ export async function startApiInProcess(
   await untilReady(limiterRedis);
   const metrics = createApiMetrics();
   const dispatch = await createDispatch({ redisUrl, database, logger, settings, metrics: metrics.dispatch });
-  const platform = createShopifyPlatform({ allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK, afterRunning });
+  const platform = createShopifyPlatform({ allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK });
   const server = createAppServer({
     settings,
     logger,

@@ -3,7 +3,6 @@ import { findShop } from '../../../shared/database/shops.js';
 import { syncShop } from '../../../shared/mirror/sync-shop.js';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
-import { afterRunning } from '../../../shared/runtime/running-wait.js';
 import { seedDemo } from '../../../shared/standalone/demo-data.js';
 import { startStandInPlatform } from '../../../shared/standalone/stand-in-platform.js';
 import { useDatabase } from '../../support/database/database.js';
@@ -29,7 +28,7 @@ describe('the demo shop', () => {
       const outcome = await syncShop(
         {
           database: postgres.database,
-          platform: createShopifyPlatform({ allowLoopback: true, afterRunning }),
+          platform: createShopifyPlatform({ allowLoopback: true }),
           tokenCipher: createTokenCipher(platformTokenKey),
         },
         shop,

@@ -2,7 +2,6 @@ import nock from 'nock';
 import type { PlatformEvent, PlatformShop } from '../../../shared/platform/commerce-platform.js';
 import type { Clock, ShopifyLimits } from '../../../shared/platform/shopify/shopify-client.js';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
-import { afterRunning } from '../../../shared/runtime/running-wait.js';
 
 // nock takes over every client of the process as soon as it is imported: other files' servers must not go through it.
 nock.restore();
@@ -61,7 +60,6 @@ export function createSubject(limits: Partial<ShopifyLimits> = {}) {
   const events: PlatformEvent[] = [];
   const platform = createShopifyPlatform({
     allowLoopback: false,
-    afterRunning,
     clock,
     limits: { ...patient, ...limits },
     report: (event) => events.push(event),

@@ -6,7 +6,7 @@ import { expect } from 'chai';
 import type { PlatformEvent } from '../../../shared/platform/commerce-platform.js';
 import { postGraphql } from '../../../shared/platform/shopify/post-graphql.js';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
-import { afterRunning, tickMs } from '../../../shared/runtime/running-wait.js';
+import { tickMs } from '../../../shared/runtime/running-wait.js';
 import { standStill } from '../../support/processes/stand-still.js';
 import { until } from '../../support/time/until.js';
 import { createFakeClock, levelsReply, shop } from './fixtures.js';
@@ -31,7 +31,7 @@ describe('a platform that is there but does not answer', () => {
     const failed: string[] = [];
     const report = (event: PlatformEvent) => failed.push(event.kind === 'attempt-failed' ? event.error : event.kind);
     const clock = createFakeClock();
-    const platform = createShopifyPlatform({ allowLoopback: true, afterRunning, clock, limits, report });
+    const platform = createShopifyPlatform({ allowLoopback: true, clock, limits, report });
     return { answer: await platform.readLevels({ ...shop, domain }, '42'), failed };
   }
 
@@ -117,7 +117,7 @@ describe('an attempt that is over', () => {
     });
     const { signal } = new AbortController();
     const query = { accessToken: 'token-of-the-shop', document: 'query', variables: {} };
-    const asked = { ...query, bodyBytesMax: 1_000, afterRunning };
+    const asked = { ...query, bodyBytesMax: 1_000 };
     const attempt = postGraphql({ ...asked, endpoint: 'http://127.0.0.1:1/', timeoutMs: 60_000, signal });
     expect([running.size, getEventListeners(signal, 'abort').length]).to.deep.equal([1, 1]);
     expect(await attempt).to.include({ ok: false, error: 'unavailable' });

@@ -1,6 +1,5 @@
 import { expect } from 'chai';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
-import { afterRunning } from '../../../shared/runtime/running-wait.js';
 import type { StandInVariant } from '../../../shared/standalone/stand-in-answers.js';
 import {
   standInAccessToken,
@@ -16,7 +15,7 @@ const wide = { ...standInVariants[0], id: '9001', levels: manyLevels } as StandI
 
 describe('the stand-in platform, over real HTTP', () => {
   let standIn: StandInPlatform;
-  const platform = createShopifyPlatform({ allowLoopback: true, afterRunning });
+  const platform = createShopifyPlatform({ allowLoopback: true });
 
   before(async () => {
     standIn = await startStandInPlatform({ variants: [...standInVariants, wide] });
@@ -62,7 +61,7 @@ describe('the stand-in platform, over real HTTP', () => {
     const other = await startStandInPlatform();
     await other.stop();
     const shop = { shopId: 2, domain: other.url, accessToken: standInAccessToken };
-    const quick = createShopifyPlatform({ allowLoopback: true, afterRunning, limits: { backoffMs: 1 } });
+    const quick = createShopifyPlatform({ allowLoopback: true, limits: { backoffMs: 1 } });
     expect(await quick.readLevels(shop, '8001')).to.deep.equal({ ok: false, error: 'unavailable' });
     const again = await startStandInPlatform({ port: other.port });
     expect(again.port).to.equal(other.port);

@@ -41,7 +41,10 @@ const touchEveryMs = 60_000;
 const keysMax = 10_000;
 
 interface Entry {
-  /** How many ms ago the last look-up began; each has a function of its own. Absent before the first, and after a failure. */
+  /**
+   * How many ms ago the last look-up began; each has a function of its own. Absent before the first, and after a
+   * failure.
+   */
   sinceAskedMs: (() => number) | undefined;
   /** The look-up under way, shared by all requests that come meanwhile. */
   asking: Promise<KeyWithShop | undefined> | undefined;

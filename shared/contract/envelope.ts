@@ -38,8 +38,8 @@ export const errorSchema = {
               path: {
                 type: 'string',
                 description:
-                  'A JSON Pointer into the body, empty for the whole of it, or the name of a parameter or header; `path` or `query` ' +
-                  'for the whole of these.',
+                  'A JSON Pointer into the body, empty for the whole of it, or the name of a parameter or header; ' +
+                  '`path` or `query` for the whole of these.',
               },
               message: { type: 'string' },
             }),

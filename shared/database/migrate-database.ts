@@ -26,7 +26,7 @@ export async function migrateDatabase(
 ): Promise<{ ok: true } | { ok: false; problem: string }> {
   return withDatabase({ url, poolMax: 2, applicationName: 'raw-materials-migrate' }, (database) =>
     database.transaction(async (lock) => {
-      // It waits for the others; then it is idle while the migrations run, or wait for a table, and would lose the lock.
+      // It waits for others; then it is idle while the migrations run, or wait for a table, and would lose the lock.
       await letLastAndWait(lock);
       await lock.raw('SELECT pg_advisory_xact_lock(?)', [lockNumber]);
       const state = await readSchemaState(lock);

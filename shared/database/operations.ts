@@ -136,8 +136,8 @@ export interface OperationBatch {
  * beside full load, and beside another process that does the same, because it skips rows that another session holds.
  *
  * Age is by Postgres' clock (`recorded_at`), not by the id alone. An API process dates the id by its own clock, which
- * may be wrong: an operation of a machine that woke up in 1970 was on record, and its key remembered, for a minute. What
- * Postgres itself has dated after tomorrow was recorded while its clock was wrong; then the id says how old it is.
+ * may be wrong: an operation of a machine that woke up in 1970 was on record, and its key remembered, for a minute.
+ * What Postgres itself has dated after tomorrow was recorded while its clock was wrong; then the id says how old it is.
  *
  * @returns the last id deleted, where the batch was full and there may be more
  */

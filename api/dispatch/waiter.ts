@@ -14,8 +14,8 @@ export interface Waiter {
   /** The job that carries it; undefined while another of its material is in flight, or its shop's gate is full. */
   job: FormedJob | undefined;
   /**
-   * Set once it is being cancelled: until when that is tried, by the running clock of the follow-up. It is not looked up
-   * any more. Its job may still be sent again for the others in it; a worker then finds on record that this one was
+   * Set once it is being cancelled: until when that is tried, by the running clock of the follow-up. It is not looked
+   * up any more. Its job may still be sent again for the others in it; a worker then finds on record that this one was
    * cancelled.
    */
   graceEndsMs: number | undefined;

@@ -1,7 +1,7 @@
+import { addMismatches, beforeAllShops, isAfter, materialsPerBatch } from './check-batches.js';
 import type { Database } from './connect.js';
 import { levelMismatches, totalMismatch } from './ledger-mismatch.js';
 import type { ComparedLevel, LedgerMismatch, WrongTotal } from './ledger-mismatch.js';
-import { sameShop } from './same-shop.js';
 
 export interface LedgerCheckProgress {
   levels: number;
@@ -11,13 +11,11 @@ export interface LedgerCheckProgress {
 }
 
 export interface LedgerCheck extends LedgerCheckProgress {
-  /** The first `mismatchesMax` of them. */
+  /** The first thousand of them. */
   mismatches: LedgerMismatch[];
 }
 
-const mismatchesMax = 1_000;
 const levelsPerBatch = 500;
-const materialsPerBatch = 5_000;
 
 /**
  * Recomputes everything that follows from the ledger: of one shop, or, without `shopId`, of all. Each batch is one
@@ -39,8 +37,7 @@ export async function checkLedger(
     result.levels += found.levels ?? 0;
     result.entries += found.entries ?? 0;
     result.materials += found.materials ?? 0;
-    result.mismatchCount += mismatches.length;
-    result.mismatches.push(...mismatches.slice(0, mismatchesMax - result.mismatches.length));
+    addMismatches(result, mismatches);
     const { levels, entries, materials, mismatchCount } = result;
     // What was written since the count is checked as well, so there may be more than was counted.
     options.onProgress?.({ levels, entries, materials, mismatchCount }, Math.min(1, (levels + materials) / total));
@@ -52,20 +49,6 @@ export async function checkLedger(
 }
 
 type Note = (found: Partial<LedgerCheckProgress>, mismatches: LedgerMismatch[]) => void;
-
-/** Below every shop; shops are numbered from 1. */
-export const beforeAllShops = 0;
-
-/**
- * The rows after the last one of the batch before, in the order of a key that the shop leads, as a condition on
- * `:shopId` and on the bindings of `after`. Of one shop it names the shop, so that the planner knows how much it has. Of
- * all shops it hides where the batch begins: near the end the planner would expect few rows, and sort all of them.
- */
-export function isAfter(only: number | undefined, shop: string, columns: string, after: string): string {
-  return only === undefined
-    ? `(${shop}, ${columns}) > (${sameShop}, ${after})`
-    : `${shop} = :shopId AND (${columns}) > (${after})`;
-}
 
 /** Counts levels and totals, as a measure of all the work; never 0. */
 async function countRows(database: Database, shopId: number | undefined): Promise<number> {

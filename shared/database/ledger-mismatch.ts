@@ -1,14 +1,19 @@
-/** One disagreement between the ledger and what was derived from it. Figures are decimals as Postgres writes them. */
-export interface LedgerMismatch {
-  kind: MismatchKind;
+/**
+ * One disagreement that a check has found, where it is (null for what it is not of), and what should be there. Figures
+ * are decimals as Postgres writes them.
+ */
+export interface Mismatch<Kind extends string> {
+  kind: Kind;
   shopId: number;
-  /** Null only where a ledger entry points at a level that is not there. */
   materialId: string | null;
   locationId: string | null;
   levelId: string | null;
   expected: string;
   found: string;
 }
+
+/** Between the ledger and what was derived from it. Without a material only where an entry's level is not there. */
+export type LedgerMismatch = Mismatch<MismatchKind>;
 
 /** Each rule (pipeline §3 "The ledger is the truth"), with what `expected` and `found` are. */
 export const mismatchMeanings = {

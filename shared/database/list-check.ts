@@ -1,21 +1,13 @@
+import { addMismatches, beforeAllShops, isAfter, materialsPerBatch } from './check-batches.js';
 import type { Database } from './connect.js';
-import { beforeAllShops, isAfter } from './ledger-check.js';
+import type { Mismatch } from './ledger-mismatch.js';
 
-/** A difference between the materials and what lists go by: stock, facets and their counters (migration 0003). */
-export interface ListMismatch {
-  kind: ListMismatchKind;
-  shopId: number;
-  /** Null for a counter, which counts many materials. */
-  materialId: string | null;
-  locationId: null;
-  levelId: null;
-  /**
-   * For a facet: vendor (as JSON), origin and use. For a counter: how many materials, and of which facet. For stock:
-   * whether there is any.
-   */
-  expected: string;
-  found: string;
-}
+/**
+ * A difference between the materials and what lists go by: stock, facets and their counters (migration 0003), which have
+ * no place of their own. For a facet `expected` and `found` are vendor (as JSON), origin and use; for a counter, which
+ * is of no single material, how many materials, and of which facet; for stock, whether there is any.
+ */
+export type ListMismatch = Mismatch<ListMismatchKind>;
 
 export const listMismatchMeanings = {
   'stock-missing': 'the material has no stock, so requests and lists take it for one that does not exist',
@@ -27,12 +19,9 @@ export type ListMismatchKind = keyof typeof listMismatchMeanings;
 
 export interface ListCheck {
   mismatchCount: number;
-  /** The first `mismatchesMax` of them. */
+  /** The first thousand of them. */
   mismatches: ListMismatch[];
 }
-
-const mismatchesMax = 1_000;
-const materialsPerBatch = 5_000;
 
 /**
  * Compares each material's facet, and each facet's counter, with the materials: of one shop, or, without `shopId`, of
@@ -50,8 +39,7 @@ export async function checkLists(
   const note = (found: ListMismatch[], compared = 0) => {
     materials += compared;
     onProgress?.(materials);
-    check.mismatchCount += found.length;
-    check.mismatches.push(...found.slice(0, mismatchesMax - check.mismatches.length));
+    addMismatches(check, found);
   };
   await checkFacets(database, shopId, note);
   note(await wrongCounts(database, shopId));

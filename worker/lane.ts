@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { applyTimeoutMsMax } from '../shared/database/apply-bounds.js';
 import { isDiskFull, isRefusalOfAll, isWithoutSession, reasonOf } from '../shared/database/errors.js';
+import { assertMigrated } from '../shared/database/schema-state.js';
 import { createWriteQuestion } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, nothingHeld, renewLeases, takeMaterials } from '../shared/queue/leases.js';
 import { keys } from '../shared/queue/names.js';
@@ -40,6 +41,8 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   let isStopping = false;
   let held = nothingHeld;
   let steppedAtMs = performance.now();
+  /** In a database that lacks a migration every operation would fail, and none of them would be to blame. */
+  let isMigrated = false;
 
   // Three times a lease: two renewals may fail before it is lost.
   const renewal = setInterval(() => {
@@ -51,6 +54,8 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   }, leaseMs / 3);
 
   async function step(): Promise<void> {
+    if (!isMigrated) await assertMigrated(deps.database);
+    isMigrated = true;
     steppedAtMs = performance.now();
     deps.presence.assertServes();
     if (held.materials.length === 0) held = await takeMaterials(deps.redis, deps.presence, materialsPerCycleMax);
@@ -104,8 +109,6 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   }
 
   async function run(): Promise<void> {
-    // A database that lacks a migration would fail every operation, and none of them is to blame.
-    await untilBothTakeWrites();
     while (!isStopping) await step().catch(recoverFrom);
     // What is held now was not tried, so it does not count: repeated stops must not use up its deliveries.
     await giveBack(deps.redis, held.materials, 0, 'uncounted').catch(() => undefined);

@@ -26,24 +26,25 @@ export const waitsForStandby = `EXISTS (
  * @throws with the code of a read-only server (25006) if it could not; what the driver says if the database is away
  */
 export async function assertTakesWrites(database: Database): Promise<void> {
+  const { rows } = await database.raw<{ rows: { readOnly: string; waitsForStandby: boolean }[] }>(
+    `SELECT current_setting('transaction_read_only') AS "readOnly", ${waitsForStandby} AS "waitsForStandby"`,
+  );
+  const [answer] = rows;
+  if (answer?.readOnly === 'on') {
+    await giveUpSession(database);
+    throw refusal('Postgres is read-only: in recovery, or by default_transaction_read_only');
+  }
+  if (answer?.waitsForStandby === true) {
+    throw refusal('Commits of Postgres wait for a synchronous standby that is away (synchronous_standby_names)');
+  }
+}
+
+/** Ends the session that was last used: the pool gives it out first. */
+async function giveUpSession(database: Database): Promise<void> {
   const pool = connectionPool(database);
   const connection = await pool.acquireConnection();
-  try {
-    const { rows } = await connection.query<{ readOnly: string; waitsForStandby: boolean }>(
-      `SELECT current_setting('transaction_read_only') AS "readOnly", ${waitsForStandby} AS "waitsForStandby"`,
-    );
-    const [answer] = rows;
-    if (answer?.readOnly === 'on') {
-      const readOnly = refusal('Postgres is read-only: in recovery, or by default_transaction_read_only');
-      connection.__knex__disposed = readOnly;
-      throw readOnly;
-    }
-    if (answer?.waitsForStandby === true) {
-      throw refusal('Commits of Postgres wait for a synchronous standby that is away (synchronous_standby_names)');
-    }
-  } finally {
-    await pool.releaseConnection(connection);
-  }
+  connection.__knex__disposed = true;
+  await pool.releaseConnection(connection);
 }
 
 function refusal(message: string): Error {

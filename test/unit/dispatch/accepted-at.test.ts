@@ -4,10 +4,10 @@ import { pino } from 'pino';
 import { createDispatch } from '../../../api/dispatch/dispatch.js';
 import type { DispatchMetrics } from '../../../api/dispatch/dispatch-metrics.js';
 import type { Database } from '../../../shared/database/connect.js';
-import { migrationSource } from '../../../shared/database/migration-source.js';
 import { encodeReplies, parseOperationsJob } from '../../../shared/queue/job-format.js';
 import { replyChannel } from '../../../shared/queue/names.js';
 import { runScript } from '../../../shared/queue/run-script.js';
+import { answerOfMigrated } from '../../support/redis/lane-deps.js';
 import { useQueueHarness } from '../../support/redis/queue-harness.js';
 import { until } from '../../support/time/until.js';
 
@@ -33,17 +33,10 @@ describe('a write that is accepted', () => {
   }
 
   it('is dated by the clock of Redis, by which the worker judges it, whatever that of this machine says', async () => {
-    const raw = async (sql: string) => {
-      if (sql.includes('FROM pg_class')) return { rows: [{ found: 'public', wanted: 'public' }] };
-      return { rows: sql.includes('FROM knex_migrations') ? await migrationSource.getMigrations([]) : [] };
-    };
-    // Which is asked whether it takes writes.
-    const session = { query: () => Promise.resolve({ rows: [] }) };
-    const client = { acquireConnection: () => Promise.resolve(session), releaseConnection: () => Promise.resolve() };
     await runScript(harness.redis, 'rmBeat', 'worker', 60_000, '');
     const dispatch = await createDispatch({
       redisUrl: harness.server.url,
-      database: { raw, client } as unknown as Database,
+      database: { raw: answerOfMigrated } as unknown as Database,
       logger: pino({ level: 'silent' }),
       settings: { WAIT_MS: 60_000, IN_FLIGHT_SHOP_MAX: 10, IN_FLIGHT_MAX: 10 },
       metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),

@@ -6,11 +6,11 @@ import type { Dispatch } from '../../../api/dispatch/dispatch.js';
 import type { DispatchMetrics } from '../../../api/dispatch/dispatch-metrics.js';
 import type { DispatchOutcome } from '../../../api/dispatch/dispatch-outcome.js';
 import type { Database } from '../../../shared/database/connect.js';
-import { migrationSource } from '../../../shared/database/migration-source.js';
 import type { OperationOutcome, OperationResult } from '../../../shared/domain/operation.js';
 import { encodeReplies, parseOperationsJob } from '../../../shared/queue/job-format.js';
 import { replyChannel } from '../../../shared/queue/names.js';
 import { runScript } from '../../../shared/queue/run-script.js';
+import { answerOfMigrated } from '../../support/redis/lane-deps.js';
 import { useQueueHarness } from '../../support/redis/queue-harness.js';
 import { until } from '../../support/time/until.js';
 
@@ -48,14 +48,8 @@ describe('a write whose reply and whose look-up find it at once', () => {
 
   it('leaves what is in flight once: the bound holds after it', async () => {
     let hasBoth = false;
-    const raw = async (sql: string) => {
-      if (sql.includes('FROM pg_class')) return { rows: [{ found: 'public', wanted: 'public' }] };
-      return { rows: sql.includes('FROM knex_migrations') ? await migrationSource.getMigrations([]) : [] };
-    };
     // The look-up has found it in Postgres, but the reply arrives before its answer does.
-    const query = async (asked: string | { text: string; values: [ids: string[]] }) => {
-      // Whether Postgres takes writes.
-      if (typeof asked === 'string') return { rows: [] };
+    const query = async (asked: { text: string; values: [ids: string[]] }) => {
       expect(asked.text).to.include('FROM operations');
       await reply();
       await until(() => dispatch.state().writesInFlight === 0, { deadlineMs: soonMsMax, what: 'the reply' });
@@ -67,7 +61,7 @@ describe('a write whose reply and whose look-up find it at once', () => {
     await runScript(harness.redis, 'rmBeat', 'worker', 60_000, '');
     dispatch = await createDispatch({
       redisUrl: harness.server.url,
-      database: { raw, client } as unknown as Database,
+      database: { raw: answerOfMigrated, client } as unknown as Database,
       logger: pino({ level: 'silent' }),
       settings: { WAIT_MS: 60_000, IN_FLIGHT_SHOP_MAX: 1_000, IN_FLIGHT_MAX: inFlightMax },
       metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),

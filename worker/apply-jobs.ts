@@ -18,10 +18,10 @@ import type { WorkerDeps } from './deps.js';
 import type { Job } from './read-jobs.js';
 
 /**
- * What bounds the work of a cycle: when its jobs were taken (`Held`), until when it may work on them, and whether its
- * lane is to stop.
+ * What bounds the work of a cycle: the clock by which its operations expire (`Held`), until when it may work on them,
+ * and whether its lane is to stop.
  */
-export type CycleLimits = Pick<Held, 'nowMs' | 'sinceSentMs'> & Pick<ApplyInPartsDeps, 'isStopping' | 'endMs'>;
+export type CycleLimits = Pick<Held, 'nowMs'> & Pick<ApplyInPartsDeps, 'isStopping' | 'endMs'>;
 
 /**
  * How often a transaction runs at most that meets passing faults, before its materials are given back. If the lane is
@@ -132,17 +132,13 @@ function applyInTime(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): 
 async function applyWithRetries(
   deps: WorkerDeps,
   groups: OperationGroup[],
-  { nowMs, sinceSentMs, isStopping, jobsIn }: Slice,
+  { nowMs, isStopping, jobsIn }: Slice,
 ): Promise<AppliedJobs> {
   let atWork: unknown;
   for (let attempt = 1; ; attempt += 1) {
     try {
       const startedAtMs = performance.now();
-      const report = await applyOperations(deps.database, groups, {
-        nowMs,
-        sinceSentMs,
-        keyMemoryMs: deps.keyMemoryMs,
-      });
+      const report = await applyOperations(deps.database, groups, { nowMs, keyMemoryMs: deps.keyMemoryMs });
       const seconds = (performance.now() - startedAtMs) / 1_000;
       const { outcomes, leftOut } = report;
       const notDone = new Set(leftOut.map(queueName));

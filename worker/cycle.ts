@@ -55,7 +55,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
     }
     // All jobs of a material that an earlier slice left out must wait, or they would overtake that slice's.
     const jobs = slice.filter(({ queue }) => !leftOut.has(queue));
-    const applied = await applyJobs(deps, jobs, { ...held, isStopping, endMs });
+    const applied = await applyJobs(deps, jobs, { nowMs: held.nowMs, isStopping, endMs });
     // fail-point: after-commit
     for (const queue of applied.leftOut) leftOut.add(queue);
     // Also to those on a material that was left out, where some of the operations are on record.
@@ -64,7 +64,7 @@ export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => b
   }
 
   const untried = held.materials.filter(({ queue }) => leftOut.has(queue));
-  const expired = expiredOf(untried, all, held.nowMs + held.sinceSentMs());
+  const expired = expiredOf(untried, all, held.nowMs());
   if (expired.length > 0) deps.logger.info({ jobs: expired.length }, 'Jobs expired while their material was left out.');
   dropJobsIn(batch, expired);
   giveBackUntriedIn(batch, untried, isStopping() ? 0 : leftOutRetryMs);

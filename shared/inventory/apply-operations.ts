@@ -25,10 +25,8 @@ export interface ApplyReport {
 }
 
 export interface ApplyOptions {
-  /** By the clock of `acceptedAtMs`. */
-  nowMs: number;
-  /** At most how long ago `nowMs` was read; asked when the operations are decided. Absent means just now. */
-  sinceSentMs?: () => number;
+  /** The time by the clock of `acceptedAtMs`; asked when the operations are decided. */
+  nowMs: () => number;
   /** How long an `Idempotency-Key` is remembered (contract §7). */
   keyMemoryMs?: number;
 }
@@ -45,17 +43,13 @@ export interface ApplyOptions {
 export async function applyOperations(
   database: Database,
   groups: OperationGroup[],
-  { nowMs, sinceSentMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
+  { nowMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
 ): Promise<ApplyReport> {
   if (groups.length === 0) return { outcomes: new Map(), leftOut: [], records: [], clampedRows: 0 };
   const question = questionOf(groups, keyMemoryMs);
   return pipelinedTransaction(database, openingQueries(question), (answers) => {
     // Operations may have expired while the process stood still, and clients were told that these are never applied.
-    const { outcomes, leftOut, absent, writes } = decide(
-      groups,
-      readSnapshot(question, answers),
-      nowMs + (sinceSentMs?.() ?? 0),
-    );
+    const { outcomes, leftOut, absent, writes } = decide(groups, readSnapshot(question, answers), nowMs());
     return {
       confirmation: absent.length > 0 ? confirmAbsence(absent) : undefined,
       writing: writingQueries(writes),

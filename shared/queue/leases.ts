@@ -21,17 +21,16 @@ export interface FetchedJob {
 }
 
 export interface Held {
-  /** Milliseconds of Redis' clock at the take; what tells whether an operation has expired. */
-  nowMs: number;
   /**
-   * At most how long ago that was, even if the process or its machine stood still in between. It counts from when the
-   * take was sent: the answer may have waited in the socket of a process that stood still.
+   * Redis' clock now, in milliseconds, which tells whether an operation has expired: it is at most this late, also if
+   * the process or its machine stood still. The time since the take counts from when that was sent: the answer may have
+   * waited in the socket of a process that stood still.
    */
-  sinceSentMs: () => number;
+  nowMs: () => number;
   materials: HeldMaterial[];
 }
 
-export const nothingHeld: Held = { nowMs: 0, sinceSentMs: () => 0, materials: [] };
+export const nothingHeld: Held = { nowMs: () => 0, materials: [] };
 
 /** What names a lease. */
 type Lease = Pick<HeldMaterial, 'queue' | 'token'>;
@@ -101,7 +100,7 @@ export function readAdvanced(
   worked: WorkedMaterial[],
   answer: unknown,
 ): Held & { lost: number } {
-  const [nowMs, lost, keptCount, ...found] = answer as [number, number, number, ...[string, ...(string | number)[]][]];
+  const [atMs, lost, keptCount, ...found] = answer as [number, number, number, ...[string, ...(string | number)[]][]];
   const tokens = new Map(worked.map(({ queue, token: own }) => [queue, own]));
   const materials = found.map(([queue, ...fields], index): HeldMaterial => {
     const jobs: FetchedJob[] = [];
@@ -111,7 +110,7 @@ export function readAdvanced(
     }
     return { queue, token: index < keptCount ? (tokens.get(queue) ?? token) : token, jobs };
   });
-  return { nowMs, sinceSentMs, materials, lost };
+  return { nowMs: () => atMs + sinceSentMs(), materials, lost };
 }
 
 export async function renewLeases(redis: Redis, held: Lease[]): Promise<void> {

@@ -83,7 +83,7 @@ async function openLevels(database: Database, { shopId, materialIds, locationIds
       };
       return { shopId, materialId, operations: [operation] };
     });
-    await applyOperations(database, groups, { nowMs: Date.now() });
+    await applyOperations(database, groups, { nowMs: Date.now });
   }
 }
 

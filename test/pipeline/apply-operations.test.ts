@@ -43,7 +43,7 @@ describe('the apply step', () => {
   const adjust = (...rows: AdjustmentRow[]) => operationOf({ kind: 'adjust', rows });
   const book = (locationId: string, units: number) => adjust({ locationId, delta: toMicros(units) });
   const apply = (...operations: Operation[]) =>
-    applyOperations(database, [{ shopId: shop.shopId, materialId, operations }], { nowMs: Date.now() });
+    applyOperations(database, [{ shopId: shop.shopId, materialId, operations }], { nowMs: Date.now });
   const outcomesOf = async (...operations: Operation[]): Promise<(OperationOutcome | undefined)[]> => {
     const { outcomes } = await apply(...operations);
     return operations.map(({ id }) => outcomes.get(id));
@@ -138,9 +138,7 @@ describe('the apply step', () => {
       recordCancelled(database, { shopId: shop.shopId, materialId, id: cancelled.id }),
     );
     const groups = [{ shopId: shop.shopId, materialId, operations: [cancelled, other] }];
-    const failure: unknown = await applyOperations(raced, groups, { nowMs: Date.now() }).catch(
-      (error: unknown) => error,
-    );
+    const failure: unknown = await applyOperations(raced, groups, { nowMs: Date.now }).catch((error: unknown) => error);
     expect(failure).to.have.property('constraint', 'operations_pkey');
     expect(await levelsNow()).to.deep.equal({});
     const again = await outcomesOf(cancelled, other);
@@ -162,7 +160,7 @@ describe('the apply step', () => {
           { shopId: shop.shopId, materialId, operations: [held] },
           { shopId: second.shopId, materialId: second.materialIds[0] ?? '', operations: [free] },
         ],
-        { nowMs: Date.now() },
+        { nowMs: Date.now },
       );
       expect(leftOut.map(({ shopId }) => shopId)).to.deep.equal([shop.shopId]);
       expect([...outcomes.keys()]).to.deep.equal([free.id]);
@@ -178,7 +176,7 @@ describe('the apply step', () => {
     const operation = book(here, 1);
     const groups = [{ shopId: shop.shopId, materialId: missing, operations: [operation] }];
     for (const attempt of [1, 2]) {
-      const { outcomes } = await applyOperations(database, groups, { nowMs: Date.now() });
+      const { outcomes } = await applyOperations(database, groups, { nowMs: Date.now });
       expect(executed(outcomes.get(operation.id))?.result, `attempt ${attempt}`).to.include({
         kind: 'rejected',
         code: 'NOT_FOUND',

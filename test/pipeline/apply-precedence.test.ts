@@ -23,7 +23,7 @@ describe('what the apply step looks at before the rules', () => {
     operationOf({ kind: 'adjust', rows: [{ locationId: shop.locationIds[0] ?? '', delta: toMicros(units) }] }, more);
   const apply = async (materialId: string, ...operations: Operation[]): Promise<(OperationOutcome | undefined)[]> => {
     const groups = [{ shopId: shop.shopId, materialId, operations }];
-    const { outcomes } = await applyOperations(postgres.database, groups, { nowMs: Date.now() });
+    const { outcomes } = await applyOperations(postgres.database, groups, { nowMs: Date.now });
     return operations.map(({ id }) => outcomes.get(id));
   };
 
@@ -102,7 +102,7 @@ describe('what the apply step looks at before the rules', () => {
       recordCancelled(postgres.database, { shopId: shop.shopId, materialId, id: operation.id }),
     );
     const groups = [{ shopId: shop.shopId, materialId, operations: [operation] }];
-    const { outcomes } = await applyOperations(raced, groups, { nowMs: Date.now() });
+    const { outcomes } = await applyOperations(raced, groups, { nowMs: Date.now });
     expect(outcomes.get(operation.id)).to.deep.equal({ status: 'cancelled' });
   });
 
@@ -114,9 +114,7 @@ describe('what the apply step looks at before the rules', () => {
       const [first, twin, other, later] = [keyed(), keyed(), keyed('bb'), keyed()];
       const groups = [{ shopId: shop.shopId, materialId, operations: [first, twin, other] }];
       const raced = racingDatabase(postgres.database, () => meanwhile(first));
-      const lost: unknown = await applyOperations(raced, groups, { nowMs: Date.now() }).catch(
-        (error: unknown) => error,
-      );
+      const lost: unknown = await applyOperations(raced, groups, { nowMs: Date.now }).catch((error: unknown) => error);
       expect(lost, 'told before it was known').to.have.property(...told);
       const outcomes = [...(await apply(materialId, first, twin, other)), ...(await apply(materialId, later))];
       return outcomes.map((outcome) => {
@@ -139,9 +137,7 @@ describe('what the apply step looks at before the rules', () => {
       const [first, other] = [keyed(), keyed('bb')];
       const groups = [{ shopId: shop.shopId, materialId, operations: [first, other] }];
       const raced = racingDatabase(postgres.database, () => cancel(first));
-      const lost: unknown = await applyOperations(raced, groups, { nowMs: Date.now() }).catch(
-        (error: unknown) => error,
-      );
+      const lost: unknown = await applyOperations(raced, groups, { nowMs: Date.now }).catch((error: unknown) => error);
       expect(lost).to.have.property('constraint', 'operations_pkey');
       const again = await apply(materialId, first, other);
       expect(again.map((outcome) => outcome?.status)).to.deep.equal(['cancelled', 'executed']);

@@ -20,7 +20,7 @@ describe('a cycle that holds the same material id of two shops', () => {
       const groups = shops.map(({ shopId }, index) => {
         return { shopId, materialId, operations: (commands[index] ?? []).map((command) => operationOf(command)) };
       });
-      const { outcomes } = await applyOperations(postgres.database, groups, { nowMs: Date.now() });
+      const { outcomes } = await applyOperations(postgres.database, groups, { nowMs: Date.now });
       return groups.map(({ operations }) => outcomes.get(operations.at(-1)?.id ?? ''));
     };
     const book = (units: number) => {

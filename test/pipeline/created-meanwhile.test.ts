@@ -41,9 +41,8 @@ describe('twins of a key in two workers, while an import creates their material'
       { idempotency },
     );
   const groupsOf = (operation: Operation) => [{ shopId: shop.shopId, materialId, operations: [operation] }];
-  const now = () => ({ nowMs: Date.now() });
   async function apply(operation: Operation, database = postgres.database): Promise<OperationOutcome | undefined> {
-    return (await applyOperations(database, groupsOf(operation), now())).outcomes.get(operation.id);
+    return (await applyOperations(database, groupsOf(operation), { nowMs: Date.now })).outcomes.get(operation.id);
   }
   async function create(): Promise<void> {
     const path = join(folder.path, `${shop.shopId}.jsonl`);
@@ -71,7 +70,7 @@ describe('twins of a key in two workers, while an import creates their material'
     const operation = twin();
     const reported: number[] = [];
     const applyOnce = async (database: Database) =>
-      reported.push((await applyOperations(database, groupsOf(operation), now())).records.length);
+      reported.push((await applyOperations(database, groupsOf(operation), { nowMs: Date.now })).records.length);
     await applyOnce(racingDatabase(postgres.database, () => applyOnce(postgres.database).then(() => undefined)));
     expect(reported).to.deep.equal([1, 0]);
   });

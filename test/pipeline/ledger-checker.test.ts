@@ -50,7 +50,7 @@ describe('the checker of histories', () => {
       })),
     });
     await applyOperations(database, [{ shopId: shop.shopId, materialId, operations: [operation] }], {
-      nowMs: Date.now(),
+      nowMs: Date.now,
     });
     const results = rows.map((_, index) => ({ index, ok: true, id: materialId }));
     const body = { data: { okCount: rows.length, results } };

@@ -21,7 +21,7 @@ describe('a material that was booked while the clock of Postgres was ahead', () 
         materialId: materialIds[0] ?? '',
         operations: [operation],
       })),
-      { nowMs: Date.now() },
+      { nowMs: Date.now },
     );
   /** How far each of its times is ahead of the clock now. */
   async function aheadMs({ shopId }: TestShop, { id }: Operation) {

@@ -89,7 +89,7 @@ async function apply(database: Database, taken: Waiting[]): Promise<void> {
     group.operations.push(one.operation);
   }
   try {
-    const { outcomes } = await applyOperations(database, [...groups.values()], { nowMs: Date.now() });
+    const { outcomes } = await applyOperations(database, [...groups.values()], { nowMs: Date.now });
     for (const { operation, resolve } of taken) resolve(toDispatchOutcome(outcomes.get(operation.id)));
   } catch (error) {
     for (const { reject } of taken) reject(error);

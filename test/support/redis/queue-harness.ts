@@ -32,7 +32,10 @@ export interface QueueHarness {
   announce(ref: MaterialRef): Promise<unknown>;
   /** Takes what is ready, with its jobs. */
   take(max?: number): Promise<HeldMaterial[]>;
-  /** Finishes what was done, lets idle materials go, and takes others until so many are held; by default none. */
+  /**
+   * Finishes what was done, lets idle materials go, and takes others until so many are held; by default none. Its time
+   * stands still at this step, so that a test can compare a deadline with it.
+   */
   advance(worked: WorkedMaterial[], max?: number): Promise<ReturnType<typeof readAdvanced>>;
   /** Ready materials of a shop, the one that is next first. */
   ready(shopId: number): Promise<string[]>;
@@ -99,7 +102,7 @@ export async function openQueueHarness(redisUrl: string): Promise<QueueHarness> 
       const sent = advanceIn(batch, taker, worked, max);
       const [[error, answer] = [null, undefined]] = await batch.send();
       if (error !== null) throw error;
-      return readAdvanced(sent, worked, answer);
+      return readAdvanced({ ...sent, sinceSentMs: () => 0 }, worked, answer);
     },
     ready: (shopId) => redis.lrange(`${keys.ready}:${String(shopId)}`, 0, -1),
     runOut: (queue) => redis.zadd(keys.scheduled, 1, queue),

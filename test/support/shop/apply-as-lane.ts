@@ -36,8 +36,7 @@ export function applyAsLane(
     };
   });
   const now = {
-    nowMs: Date.now(),
-    sinceSentMs: () => 0,
+    nowMs: Date.now,
     isStopping: () => false,
     endMs: performance.now() + cycleMsMax,
   };

@@ -23,7 +23,7 @@ export async function bookStock(database: Database, shopId: number, stocks: read
       const rows = levels.map(({ locationId, quantity }) => ({ locationId, absolute: quantity }));
       return { shopId, materialId, operations: [operationOf({ kind: 'adjust', rows }, { channel: 'cli' })] };
     });
-    const { outcomes } = await applyOperations(database, groups, { nowMs: Date.now() });
+    const { outcomes } = await applyOperations(database, groups, { nowMs: Date.now });
     for (const { materialId, operations } of groups) {
       const outcome = outcomes.get(operations[0]?.id ?? '');
       const result = outcome?.status === 'executed' ? outcome.result : undefined;

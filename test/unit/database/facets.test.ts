@@ -100,7 +100,7 @@ describe('the counters of the list', () => {
     await createMaterials(database, shopId, [virtual('1', 'Old'), virtual('2', 'Kept')]);
     const operation = operationOf({ kind: 'update', changes: { vendor: 'New' } });
     const group = { shopId, materialId: 'VMAT-1', operations: [operation] };
-    const { outcomes } = await applyOperations(database, [group], { nowMs: Date.now() });
+    const { outcomes } = await applyOperations(database, [group], { nowMs: Date.now });
     expect(outcomes.get(operation.id)?.status).to.equal('executed');
     expect(await counted()).to.deep.include({ groupCount: 2, vendors: ['Kept', 'New'] });
     await setVendor('2', null);
@@ -204,7 +204,7 @@ describe('the counters of the list', () => {
           materialId: `VMAT-${prefix}-${places[index] ?? ''}`,
           operations: [operationOf({ kind: 'update', changes: { vendor } })],
         }));
-        return applyOperations(patient(database), groups, { nowMs: Date.now() });
+        return applyOperations(patient(database), groups, { nowMs: Date.now });
       });
       const statuses = reports.flatMap(({ outcomes }) => [...outcomes.values()].map(({ status }) => status));
       expect(statuses).to.deep.equal(materials.map(() => 'executed'));

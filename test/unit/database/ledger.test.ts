@@ -42,7 +42,7 @@ describe('the ledger of a material', () => {
     return operationOf({ kind: 'adjust', rows });
   };
   const book = (operations: Operation[], id = materialId) =>
-    applyOperations(database, [{ shopId: shop.shopId, materialId: id, operations }], { nowMs: Date.now() });
+    applyOperations(database, [{ shopId: shop.shopId, materialId: id, operations }], { nowMs: Date.now });
   async function read(filter: Partial<LedgerFilter> = {}, limit = 250, position?: LedgerPosition): Promise<LedgerPage> {
     const ref = { shopId: shop.shopId, materialId };
     const page = await readLedger(database, ref, { ...everything, ...filter }, { position, limit });

@@ -158,7 +158,7 @@ describe('the deletion of facets without materials', () => {
     const { outcomes } = await applyOperations(
       postgres.database,
       [{ shopId, materialId: 'VMAT-Old', operations: [operation] }],
-      { nowMs: Date.now() },
+      { nowMs: Date.now },
     );
     expect(outcomes.get(operation.id)?.status).to.equal('executed');
     expect(await counted()).to.deep.equal({ matchedCount: 1, vendors: ['Old'] });

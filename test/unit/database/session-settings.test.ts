@@ -30,7 +30,7 @@ describe('what a transaction sets for itself ends with it', () => {
       (database, shopId) => {
         const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1001', delta: 1 }] });
         const work = [{ shopId, materialId: 'VMAT-none', operations: [operation] }];
-        return applyOperations(database, work, { nowMs: Date.now() });
+        return applyOperations(database, work, { nowMs: Date.now });
       },
     ],
     [

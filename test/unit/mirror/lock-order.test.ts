@@ -121,7 +121,7 @@ describe('a mirror beside others who write', () => {
         operationOf({ kind: 'update', changes: { vendor: 'Same' } }),
       ];
       const group = { shopId: shop.shopId, materialId, operations: [book, update] };
-      const { outcomes } = await applyOperations(postgres.database, [group], { nowMs: Date.now() });
+      const { outcomes } = await applyOperations(postgres.database, [group], { nowMs: Date.now });
       expect([...outcomes.values()].map(({ status }) => status)).to.deep.equal(['executed', 'executed']);
       const [facetId = 0] = await facetsOfVendors(postgres.database, shop.shopId, ['Same']);
       const levels = [{ locationId, quantity: toMicros(1) }];

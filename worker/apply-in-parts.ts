@@ -9,9 +9,9 @@ export interface AppliedJobs {
   leftOut: Set<string>;
 }
 
-export interface ApplyInPartsDeps {
+export interface ApplyInPartsDeps<Group extends OperationGroup = OperationGroup> {
   /** One transaction. */
-  apply: (groups: OperationGroup[]) => Promise<AppliedJobs>;
+  apply: (groups: Group[]) => Promise<AppliedJobs>;
   /**
    * Whether the lane is to stop; then what overstays is not divided but thrown, and its materials given back, and what
    * has not begun is left out.
@@ -33,10 +33,13 @@ export interface ApplyInPartsDeps {
  *
  * @throws whatever else `apply` throws; what earlier parts have done is on record
  */
-export async function applyInParts(groups: OperationGroup[], deps: ApplyInPartsDeps): Promise<AppliedJobs> {
+export async function applyInParts<Group extends OperationGroup>(
+  groups: Group[],
+  deps: ApplyInPartsDeps<Group>,
+): Promise<AppliedJobs> {
   const done: AppliedJobs = { outcomes: new Map(), leftOut: new Set() };
   let hasBegun = false;
-  const parting: Parting = {
+  const parting: Parting<Group> = {
     ...deps,
     isOver: () => performance.now() >= deps.endMs || (hasBegun && deps.isStopping()),
     apply: (part) => {
@@ -44,13 +47,13 @@ export async function applyInParts(groups: OperationGroup[], deps: ApplyInPartsD
       return deps.apply(part);
     },
   };
-  const large: OperationGroup[] = [];
+  const large: Group[] = [];
   const parts = [groups];
   for (let part = parts.shift(); part !== undefined; part = parts.shift()) {
     const overstay = await overstayOf(parting, part, done);
     if (overstay === undefined) continue;
     if (part.length > 1) parts.push(...(isLockTimeout(overstay) ? part.map((group) => [group]) : halvesOf(part)));
-    else if (part[0]?.operations.length === 1) leaveOut(part, done);
+    else if (part[0]?.operations.length === 1) add(done, leftOutAll(part));
     else large.push(...part);
   }
   for (const group of large) {
@@ -60,13 +63,13 @@ export async function applyInParts(groups: OperationGroup[], deps: ApplyInPartsD
       if (done.leftOut.has(queueName(group))) break;
       if ((await overstayOf(parting, [{ ...group, operations: run }], done)) === undefined) continue;
       if (run.length > 1) runs.unshift(...halvesOf(run));
-      else leaveOut([group], done);
+      else add(done, leftOutAll([group]));
     }
   }
   return done;
 }
 
-interface Parting extends ApplyInPartsDeps {
+interface Parting<Group extends OperationGroup> extends ApplyInPartsDeps<Group> {
   /** Whether no further part is begun. */
   isOver: () => boolean;
 }
@@ -74,19 +77,13 @@ interface Parting extends ApplyInPartsDeps {
 /**
  * Applies a part, or leaves it out if none is to be begun; returns its error if it overstayed and must be divided.
  */
-async function overstayOf(
-  { apply, isStopping, isOver }: Parting,
-  part: OperationGroup[],
+async function overstayOf<Group extends OperationGroup>(
+  { apply, isStopping, isOver }: Parting<Group>,
+  part: Group[],
   done: AppliedJobs,
 ): Promise<Error | undefined> {
-  if (isOver()) {
-    leaveOut(part, done);
-    return undefined;
-  }
   try {
-    const applied = await apply(part);
-    for (const [id, outcome] of applied.outcomes) done.outcomes.set(id, outcome);
-    for (const queue of applied.leftOut) done.leftOut.add(queue);
+    add(done, isOver() ? leftOutAll(part) : await apply(part));
     return undefined;
   } catch (error) {
     if (!isTimeout(error) || isStopping()) throw error;
@@ -94,8 +91,14 @@ async function overstayOf(
   }
 }
 
-function leaveOut(part: OperationGroup[], { leftOut }: AppliedJobs): void {
-  for (const group of part) leftOut.add(queueName(group));
+/** Nothing was done for these. */
+export function leftOutAll(groups: OperationGroup[]): AppliedJobs {
+  return { outcomes: new Map(), leftOut: new Set(groups.map(queueName)) };
+}
+
+function add(done: AppliedJobs, { outcomes, leftOut }: AppliedJobs): void {
+  for (const [id, outcome] of outcomes) done.outcomes.set(id, outcome);
+  for (const queue of leftOut) done.leftOut.add(queue);
 }
 
 /** Two parts, or one if there is only one thing. */

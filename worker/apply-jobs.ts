@@ -12,7 +12,7 @@ import type { OperationGroup } from '../shared/inventory/decide.js';
 import { jobVersion } from '../shared/queue/job-format.js';
 import type { Held } from '../shared/queue/leases.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
-import { applyInParts } from './apply-in-parts.js';
+import { applyInParts, leftOutAll } from './apply-in-parts.js';
 import type { AppliedJobs, ApplyInPartsDeps } from './apply-in-parts.js';
 import type { WorkerDeps } from './deps.js';
 import type { Job } from './read-jobs.js';
@@ -53,23 +53,16 @@ export async function applyJobs(deps: WorkerDeps, jobs: Job[], limits: CycleLimi
     else exhausted.push(job);
   }
   const groups = groupByMaterial(sound);
-  const slice: Slice = { ...limits, jobsIn: (part) => (part === groups ? sound.length : countJobs(sound, part)) };
   const refused = refuse(deps, misdirected);
   const failed = await failGroups(
     deps,
     groupByMaterial(exhausted),
     'its deliveries are exhausted, or its version is unknown',
-    slice,
+    limits,
   );
-  const isOver = exhausted.length > 0 && slice.isStopping();
-  const applied = isOver ? [leftOutAll(groups)] : await applySound(deps, groups, slice);
-  return merge([refused, failed, ...applied]);
-}
-
-/** What all transactions share that apply one slice of a cycle's jobs. */
-interface Slice extends CycleLimits {
-  /** How many jobs have an operation in these groups. */
-  jobsIn: (groups: OperationGroup[]) => number;
+  const isOver = exhausted.length > 0 && limits.isStopping();
+  const applied = isOver ? [leftOutAll(groups)] : await applySound(deps, groups, limits);
+  return merge([refused, ...failed, ...applied]);
 }
 
 type JobOfOurs = Job & { content: NonNullable<Job['content']> };
@@ -91,36 +84,38 @@ function refuse(deps: WorkerDeps, misdirected: JobOfOurs[]): AppliedJobs {
   return { outcomes: new Map(ids.map((id) => [id, { status: 'misdirected' }])), leftOut: new Set() };
 }
 
-function groupByMaterial(jobs: JobOfOurs[]): OperationGroup[] {
-  const groups = new Map<string, OperationGroup>();
+interface JobGroup extends OperationGroup {
+  /** How many jobs brought its operations; a part of its operations keeps the number of all. */
+  jobs: number;
+}
+
+function groupByMaterial(jobs: JobOfOurs[]): JobGroup[] {
+  const groups = new Map<string, JobGroup>();
   for (const { queue, content } of jobs) {
-    const group = groups.get(queue) ?? { operations: [], ...materialOfQueue(queue) };
+    const group = groups.get(queue) ?? { jobs: 0, operations: [], ...materialOfQueue(queue) };
     groups.set(queue, group);
+    group.jobs += 1;
     group.operations.push(...content.operations);
   }
   return [...groups.values()];
 }
 
-/**
- * Only for a part of a slice: for a whole one the number is known, and looking at each operation would cost too much.
- */
-function countJobs(jobs: JobOfOurs[], part: OperationGroup[]): number {
-  const ids = new Set(part.flatMap(({ operations }) => operations.map(({ id }) => id)));
-  return jobs.filter(({ content }) => content.operations.some(({ id }) => ids.has(id))).length;
+function sumOfJobs(groups: JobGroup[]): number {
+  return groups.reduce((sum, { jobs }) => sum + jobs, 0);
 }
 
-async function applySound(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): Promise<AppliedJobs[]> {
+async function applySound(deps: WorkerDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs[]> {
   try {
-    return [await applyInTime(deps, groups, slice)];
+    return [await applyInTime(deps, groups, limits)];
   } catch (error) {
     if (mayPass(error)) throw error;
-    deps.logger.error({ err: error, jobs: slice.jobsIn(groups) }, 'A cycle failed; its operations run one at a time.');
-    return applyOneByOne(deps, groups, slice);
+    deps.logger.error({ err: error, jobs: sumOfJobs(groups) }, 'A cycle failed; its operations run one at a time.');
+    return applyOneByOne(deps, groups, limits);
   }
 }
 
-function applyInTime(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): Promise<AppliedJobs> {
-  return applyInParts(groups, { ...slice, apply: (part) => applyWithRetries(deps, part, slice) });
+function applyInTime(deps: WorkerDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs> {
+  return applyInParts(groups, { ...limits, apply: (part) => applyWithRetries(deps, part, limits) });
 }
 
 /**
@@ -131,8 +126,8 @@ function applyInTime(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): 
  */
 async function applyWithRetries(
   deps: WorkerDeps,
-  groups: OperationGroup[],
-  { nowMs, isStopping, jobsIn }: Slice,
+  groups: JobGroup[],
+  { nowMs, isStopping }: CycleLimits,
 ): Promise<AppliedJobs> {
   let atWork: unknown;
   for (let attempt = 1; ; attempt += 1) {
@@ -143,7 +138,8 @@ async function applyWithRetries(
       const { outcomes, leftOut } = report;
       const notDone = new Set(leftOut.map(queueName));
       const done = notDone.size === 0 ? groups : groups.filter((group) => !notDone.has(queueName(group)));
-      if (groups.length > 0) deps.metrics.committed({ ...report, jobs: jobsIn(done), materials: done.length, seconds });
+      if (groups.length > 0)
+        deps.metrics.committed({ ...report, jobs: sumOfJobs(done), materials: done.length, seconds });
       deps.ledgerWatch.changed(done);
       return { outcomes, leftOut: notDone };
     } catch (error) {
@@ -165,13 +161,12 @@ const mayPass = (error: unknown) => isInfrastructureError(error) || isPreparedSt
 /** Likewise, and it makes sense to run again at once: what overstayed its time would overstay it again. */
 const mayPassAtOnce = (error: unknown) => mayPass(error) && !isTimeout(error);
 
-async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], slice: Slice): Promise<AppliedJobs[]> {
+async function applyOneByOne(deps: WorkerDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs[]> {
   const results: AppliedJobs[] = [];
   for (const [index, group] of groups.entries()) {
     for (const operation of group.operations) {
-      if (slice.isStopping()) return [...results, leftOutAll(groups.slice(index))];
-      const alone = [{ ...group, operations: [operation] }];
-      const result = await applyAlone(deps, alone, slice);
+      if (limits.isStopping()) return [...results, leftOutAll(groups.slice(index))];
+      const result = await applyAlone(deps, { ...group, jobs: 1, operations: [operation] }, limits);
       results.push(result);
       // Later operations of the material must not overtake the one that was left out.
       if (result.leftOut.size > 0) break;
@@ -185,17 +180,17 @@ async function applyOneByOne(deps: WorkerDeps, groups: OperationGroup[], slice: 
  * overstays its time, or the cycle's, is left out here too: thrown, it would end the cycle, in every delivery, before
  * the operation that is at fault had its turn.
  */
-async function applyAlone(deps: WorkerDeps, alone: OperationGroup[], slice: Slice): Promise<AppliedJobs> {
+async function applyAlone(deps: WorkerDeps, alone: JobGroup, limits: CycleLimits): Promise<AppliedJobs> {
   try {
-    return await applyInTime(deps, alone, slice);
+    return await applyInTime(deps, [alone], limits);
   } catch (first) {
     if (mayPass(first)) throw first;
-    if (slice.isStopping()) return leftOutAll(alone);
+    if (limits.isStopping()) return leftOutAll([alone]);
     try {
-      return await applyInTime(deps, alone, slice);
+      return await applyInTime(deps, [alone], limits);
     } catch (second) {
       if (mayPass(second)) throw second;
-      return failGroups(deps, alone, second, slice);
+      return failGroup(deps, alone, second);
     }
   }
 }
@@ -204,14 +199,14 @@ async function failGroups(
   deps: WorkerDeps,
   groups: OperationGroup[],
   cause: unknown,
-  { isStopping }: Pick<CycleLimits, 'isStopping'>,
-): Promise<AppliedJobs> {
+  { isStopping }: CycleLimits,
+): Promise<AppliedJobs[]> {
   const results: AppliedJobs[] = [];
   for (const [index, group] of groups.entries()) {
     const isOver = index > 0 && isStopping();
     results.push(isOver ? leftOutAll([group]) : await failGroup(deps, group, cause));
   }
-  return merge(results);
+  return results;
 }
 
 /** A material whose operations cannot even be recorded as failed is left out, so that the others are applied. */
@@ -228,10 +223,6 @@ async function failGroup(deps: WorkerDeps, group: OperationGroup, cause: unknown
     deps.logger.error({ err: error, operations }, 'Operations could not be recorded as failed.');
     return leftOutAll([group]);
   }
-}
-
-function leftOutAll(groups: OperationGroup[]): AppliedJobs {
-  return { outcomes: new Map(), leftOut: new Set(groups.map(queueName)) };
 }
 
 function merge(results: AppliedJobs[]): AppliedJobs {

@@ -22,7 +22,7 @@ export interface WorkerMetrics {
 
 /** A transaction that committed: what it put on record, without the materials that it left out. */
 export interface CommittedTransaction extends Pick<ApplyReport, 'records' | 'clampedRows'> {
-  /** Jobs with an operation in it. One that was divided among several transactions counts in each. */
+  /** Jobs with an operation in it. Those of a material that was divided among several transactions count in each. */
   jobs: number;
   materials: number;
   seconds: number;

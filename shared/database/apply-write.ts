@@ -187,6 +187,7 @@ export function writingQueries(writes: ApplyWrites): QueryConfig[] {
   if (writes.recordsWithoutMaterial.length > 0) {
     const records = sorted(writes.recordsWithoutMaterial);
     const operationIds = uuids(writes.recordsWithoutMaterial, ({ operation }) => operation.id);
+    // These two come last: `readWithoutMaterial` looks for their answers there.
     queries.push(
       {
         name: 'apply-without-material',
@@ -197,6 +198,35 @@ export function writingQueries(writes: ApplyWrites): QueryConfig[] {
     );
   }
   return queries;
+}
+
+/** What was done with the operations whose material does not exist. */
+interface WrittenWithoutMaterial {
+  /** What is on record for them: their own outcome, or an earlier one. */
+  outcomes: Map<string, OperationOutcome>;
+  /** Those that nobody had recorded before. */
+  records: OperationRecord[];
+}
+
+/** @param answers to the `writingQueries` of these writes */
+export function readWithoutMaterial(
+  { recordsWithoutMaterial }: ApplyWrites,
+  answers: QueryResult[],
+): WrittenWithoutMaterial {
+  if (recordsWithoutMaterial.length === 0) return { outcomes: new Map(), records: [] };
+  const inserted = answers.at(-2)?.rows as { op_id: string }[];
+  const reread = answers.at(-1)?.rows as { op_id: string; status: string; result: string | null }[];
+  const insertedIds = new Set(inserted.map(({ op_id: id }) => id));
+  const own = new Map(recordsWithoutMaterial.map(({ operation, outcome }) => [operation.id, outcome]));
+  const outcomes = new Map(
+    reread.map(({ op_id: id, status, result }) => {
+      const recorded = own.get(id);
+      // A replay's row has no result: it is that of the request that it repeats, which is ours.
+      const isReplay = status === 'replayed' && recorded?.status === 'executed';
+      return [id, isReplay ? recorded : toOutcome(status, result)];
+    }),
+  );
+  return { outcomes, records: recordsWithoutMaterial.filter(({ operation }) => insertedIds.has(operation.id)) };
 }
 
 /** In the order in which `writeState` unnests them. */
@@ -214,32 +244,4 @@ function stateArrays({ levels, totals, entries, records, atMs }: ApplyWrites): s
 /** So that two transactions that record the same operations do not deadlock. */
 function sorted(records: OperationRecord[]): OperationRecord[] {
   return records.toSorted((one, other) => (one.operation.id < other.operation.id ? -1 : 1));
-}
-
-/** Of the operations whose material does not exist, those that nobody had recorded before. */
-export function readRecordedWithoutMaterial(
-  { recordsWithoutMaterial }: ApplyWrites,
-  answers: QueryResult[],
-): OperationRecord[] {
-  if (recordsWithoutMaterial.length === 0) return [];
-  const inserted = new Set((answers.at(-2)?.rows as { op_id: string }[]).map(({ op_id: id }) => id));
-  return recordsWithoutMaterial.filter(({ operation }) => inserted.has(operation.id));
-}
-
-/** What is on record for the operations whose material does not exist: their own outcome, or an earlier one. */
-export function readOutcomesWithoutMaterial(
-  writes: ApplyWrites,
-  answers: QueryResult[],
-): Map<string, OperationOutcome> {
-  if (writes.recordsWithoutMaterial.length === 0) return new Map();
-  const rows = answers.at(-1)?.rows as { op_id: string; status: string; result: string | null }[];
-  const own = new Map(writes.recordsWithoutMaterial.map(({ operation, outcome }) => [operation.id, outcome]));
-  return new Map(
-    rows.map(({ op_id: id, status, result }) => {
-      const recorded = own.get(id);
-      // A replay's row has no result: it is that of the request that it repeats, which is ours.
-      const isReplay = status === 'replayed' && recorded?.status === 'executed';
-      return [id, isReplay ? recorded : toOutcome(status, result)];
-    }),
-  );
 }

@@ -1,7 +1,7 @@
 import { confirmAbsence } from '../database/absence.js';
 import { openingQueries, readSnapshot } from '../database/apply-read.js';
 import type { ApplyQuestion } from '../database/apply-read.js';
-import { readOutcomesWithoutMaterial, readRecordedWithoutMaterial, writingQueries } from '../database/apply-write.js';
+import { readWithoutMaterial, writingQueries } from '../database/apply-write.js';
 import type { OperationRecord } from '../database/apply-write.js';
 import type { Database } from '../database/connect.js';
 import { pipelinedTransaction } from '../database/pipelined-transaction.js';
@@ -54,11 +54,11 @@ export async function applyOperations(
       confirmation: absent.length > 0 ? confirmAbsence(absent) : undefined,
       writing: writingQueries(writes),
       conclude: (written) => {
-        const withoutMaterial = readOutcomesWithoutMaterial(writes, written);
+        const withoutMaterial = readWithoutMaterial(writes, written);
         return {
-          outcomes: new Map([...outcomes, ...withoutMaterial]),
+          outcomes: new Map([...outcomes, ...withoutMaterial.outcomes]),
           leftOut,
-          records: [...writes.records, ...readRecordedWithoutMaterial(writes, written)],
+          records: [...writes.records, ...withoutMaterial.records],
           clampedRows: writes.entries.reduce((count, { applied }) => count + (applied.clamped ? 1 : 0), 0),
         };
       },

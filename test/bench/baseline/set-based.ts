@@ -1,7 +1,7 @@
 import type { QueryConfig } from 'pg';
 import { openingQueries, readSnapshot } from '../../../shared/database/apply-read.js';
 import type { ApplyQuestion } from '../../../shared/database/apply-read.js';
-import { readOutcomesWithoutMaterial, writingQueries } from '../../../shared/database/apply-write.js';
+import { readWithoutMaterial, writingQueries } from '../../../shared/database/apply-write.js';
 import { pipelinedTransaction } from '../../../shared/database/pipelined-transaction.js';
 import type { MaterialRef, Operation, OperationOutcome } from '../../../shared/domain/operation.js';
 import { keyMemoryMsDefault } from '../../../shared/inventory/time-limits.js';
@@ -25,7 +25,7 @@ export const setBased: Strategy = {
       return {
         writing: writingQueries(decision.writes),
         conclude: (written): Map<string, OperationOutcome> =>
-          new Map([...decision.outcomes, ...readOutcomesWithoutMaterial(decision.writes, written)]),
+          new Map([...decision.outcomes, ...readWithoutMaterial(decision.writes, written).outcomes]),
       };
     });
     return toDispatchOutcome(outcomes.get(operation.id));

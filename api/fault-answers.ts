@@ -1,20 +1,14 @@
-import { fail } from '../shared/domain/errors.js';
+import { fail, unavailable } from '../shared/domain/errors.js';
 
 // What a client is told when the fault is ours and not its request's (contract §5).
 
 /** Refused before anything was queued. */
-export const storageAway = fail(
-  'SERVICE_UNAVAILABLE',
+export const storageAway = unavailable(
   'The service cannot use its database at the moment. This request was not applied.',
-  { retryAfterSeconds: 1 },
 );
 
 /** A read that Postgres did not answer in time: one slow statement, or a lock. Everything else may be well. */
-export const readTimedOut = fail(
-  'SERVICE_UNAVAILABLE',
-  'The database took too long to answer. This request was not applied.',
-  { retryAfterSeconds: 1 },
-);
+export const readTimedOut = unavailable('The database took too long to answer. This request was not applied.');
 
 export const internalError = fail(
   'INTERNAL_ERROR',

@@ -1,5 +1,5 @@
 import type { Database } from '../shared/database/connect.js';
-import { fail, succeed } from '../shared/domain/errors.js';
+import { succeed, unavailable } from '../shared/domain/errors.js';
 import type { Result } from '../shared/domain/errors.js';
 import { afterRunning } from '../shared/runtime/running-wait.js';
 
@@ -58,12 +58,8 @@ export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDef
   };
 }
 
-const tooManyReads = fail(
-  'SERVICE_UNAVAILABLE',
+const tooManyReads = unavailable(
   'This read had to wait for too long: too many are under way, or earlier answers are not read to their end.',
-  {
-    retryAfterSeconds: 1,
-  },
 );
 
 interface Turns {

@@ -1,6 +1,6 @@
 import type { IncomingMessage } from 'node:http';
 import type { KeyWithShop } from '../../shared/database/api-keys.js';
-import { fail } from '../../shared/domain/errors.js';
+import { fail, unavailable } from '../../shared/domain/errors.js';
 import { parseKey } from '../../shared/keys/api-key-format.js';
 import type { KeyIdentity } from '../../shared/keys/api-key-format.js';
 import { startRunningWait } from '../../shared/runtime/running-wait.js';
@@ -91,10 +91,8 @@ async function takePlace(failures: FailedAttempts, address: string, wasGood: () 
 }
 
 const placesTaken: Reply = {
-  result: fail(
-    'SERVICE_UNAVAILABLE',
+  result: unavailable(
     'Too many API keys from this address are being looked up at the moment. This request was not applied.',
-    { retryAfterSeconds: 1 },
   ),
 };
 

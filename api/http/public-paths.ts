@@ -1,4 +1,4 @@
-import { fail, succeed } from '../../shared/domain/errors.js';
+import { succeed, unavailable } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { PublicFiles } from '../public-file.js';
 import type { Services } from '../services.js';
@@ -46,5 +46,5 @@ function readiness({ dispatch }: Services): Result<{ status: string }> {
     ...(worker || !redis ? [] : ['no worker of this database is alive']),
   ];
   if (missing.length === 0) return succeed({ status: 'ready' });
-  return fail('SERVICE_UNAVAILABLE', `Not ready: ${missing.join('; ')}.`, { retryAfterSeconds: 1 });
+  return unavailable(`Not ready: ${missing.join('; ')}.`);
 }

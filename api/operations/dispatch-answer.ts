@@ -1,6 +1,6 @@
 import { batchResult } from '../../shared/domain/batch-result.js';
 import type { BatchResult, RowFailure } from '../../shared/domain/batch-result.js';
-import { fail, succeed } from '../../shared/domain/errors.js';
+import { fail, succeed, unavailable } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import type { VersionedMaterial } from '../../shared/domain/material.js';
 import type { OperationResult } from '../../shared/domain/operation.js';
@@ -95,8 +95,4 @@ function readResult<T>(result: OperationResult, read: (result: OperationResult) 
   return data;
 }
 
-const unansweredDryRun = fail(
-  'SERVICE_UNAVAILABLE',
-  'The dry run was not answered in time. A dry run applies nothing; try it again.',
-  { retryAfterSeconds: 1 },
-);
+const unansweredDryRun = unavailable('The dry run was not answered in time. A dry run applies nothing; try it again.');

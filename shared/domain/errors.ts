@@ -54,3 +54,8 @@ export function succeed<T>(data: T): Result<T> {
 export function fail(code: ErrorCode, message: string, more: Omit<RequestError, 'code' | 'message'> = {}): Refusal {
   return { ok: false, error: { code, message, ...more } };
 }
+
+/** A 503 for what may pass at any moment: a new attempt makes sense after a second, the least `Retry-After` can say. */
+export function unavailable(message: string): Refusal {
+  return fail('SERVICE_UNAVAILABLE', message, { retryAfterSeconds: 1 });
+}

@@ -1,6 +1,6 @@
 import bodyParser from 'koa-bodyparser';
 import { refuseAt } from '../../../shared/contract/faults.js';
-import { fail } from '../../../shared/domain/errors.js';
+import { fail, unavailable } from '../../../shared/domain/errors.js';
 import type { Refusal, Result } from '../../../shared/domain/errors.js';
 import { announcesBody, sendContinue } from '../connections/held-back-body.js';
 import { callerOf } from '../request-state.js';
@@ -101,12 +101,8 @@ const noNext = () => Promise.resolve();
 
 const tooLarge = fail('PAYLOAD_TOO_LARGE', `The body is larger than ${bodyBytesMax} bytes.`);
 
-const noMemory = fail(
-  'SERVICE_UNAVAILABLE',
+const noMemory = unavailable(
   'Too many large bodies are on their way, of this shop or of all; send fewer at once. This request was not applied.',
-  {
-    retryAfterSeconds: 1,
-  },
 );
 
 function leaveUnread(ctx: AppContext, refusal: Refusal): Refusal {

@@ -1,7 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { refuseAt } from '../../../shared/contract/faults.js';
-import { fail, statusByCode } from '../../../shared/domain/errors.js';
+import { fail, statusByCode, unavailable } from '../../../shared/domain/errors.js';
 import { renderRaw, sendReply } from '../envelope.js';
 import { refuseUnrouted } from '../refuse-unrouted.js';
 import { newRequestId } from '../request-id.js';
@@ -58,13 +58,7 @@ const tooLate = 'ERR_HTTP_REQUEST_TIMEOUT';
 
 /** A body is not read before its request begins: if it does not arrive in time, that is not its client's fault. */
 const heldUp: RefusalReply = {
-  result: fail(
-    'SERVICE_UNAVAILABLE',
-    'What was sent before it on this connection took too long. This request was not applied.',
-    {
-      retryAfterSeconds: 1,
-    },
-  ),
+  result: unavailable('What was sent before it on this connection took too long. This request was not applied.'),
 };
 
 function isWaiting(last: ServerResponse, open: readonly ServerResponse[]): boolean {

@@ -14,3 +14,8 @@ export interface Caller {
   /** A UUIDv7; also the id of the operation that the request becomes. */
   requestId: string;
 }
+
+/** Whether a key of one scope may be used for what needs another: every key reads. */
+export function mayUse(keyScope: KeyScope, needed: KeyScope): boolean {
+  return needed === 'read' || keyScope === 'write';
+}

@@ -3,6 +3,7 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { apiVersion } from '../../shared/contract/envelope.js';
 import { fail } from '../../shared/domain/errors.js';
 import type { Refusal } from '../../shared/domain/errors.js';
+import { mayUse } from '../caller.js';
 import type { Caller } from '../caller.js';
 import { answered } from '../operations/dispatch-answer.js';
 import type { Services } from '../services.js';
@@ -35,7 +36,7 @@ export function createMcpServer(deps: McpServerDeps): McpServer {
   );
   const { scope } = deps.caller;
   mcp.server.setRequestHandler('tools/list', () => ({
-    tools: tools.filter((tool) => tool.scope === 'read' || scope === 'write').map(({ published }) => published),
+    tools: tools.filter((tool) => mayUse(scope, tool.scope)).map(({ published }) => published),
   }));
   mcp.server.setRequestHandler('tools/call', ({ params }) => callTool(deps, params.name));
   return mcp;
@@ -58,7 +59,7 @@ async function callTool(
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   }
   const { requestId } = caller;
-  if (tool.scope === 'write' && caller.scope !== 'write') return toolResult(answered(writeScopeMissing), requestId);
+  if (!mayUse(caller.scope, tool.scope)) return toolResult(answered(writeScopeMissing), requestId);
   try {
     return toolResult(await tool.call(services, caller, args), requestId);
   } catch (error) {

@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { QueryParameters } from '../../shared/contract/read-query.js';
+import type { KeyScope } from '../../shared/database/api-keys.js';
 import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 import type { Reply } from './request-state.js';
@@ -9,7 +10,7 @@ export interface Route {
   method: 'GET' | 'PATCH';
   /** As @koa/router takes it. */
   path: string | RegExp;
-  scope: 'read' | 'write';
+  scope: KeyScope;
   /** Content types of the body; a route without them reads no body. */
   types?: readonly string[];
   handle: (services: Services, request: RouteRequest) => Reply | Promise<Reply>;

@@ -1,6 +1,7 @@
 import Router from '@koa/router';
 import type { RouterMiddleware } from '@koa/router';
 import { fail } from '../../shared/domain/errors.js';
+import { mayUse } from '../caller.js';
 import type { Services } from '../services.js';
 import type { Bodies } from './body/read-body.js';
 import { readTypedBody } from './body/read-typed-body.js';
@@ -66,7 +67,7 @@ async function runRoute(
   params: Record<string, string>,
 ): Promise<Reply> {
   const caller = callerOf(ctx);
-  if (route.scope === 'write' && caller.scope !== 'write') return writeScopeMissing;
+  if (!mayUse(caller.scope, route.scope)) return writeScopeMissing;
   let body: unknown;
   if (route.types !== undefined) {
     const read = await readTypedBody(ctx, route.types, bodies);

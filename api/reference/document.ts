@@ -1,5 +1,6 @@
 import { apiVersion, successSchema } from '../../shared/contract/envelope.js';
 import type { Schema } from '../../shared/contract/published-formats.js';
+import type { KeyScope } from '../../shared/database/api-keys.js';
 import type { ErrorCode } from '../../shared/domain/errors.js';
 import { agentOperation } from './agent-operation.js';
 import { createErrorResponses } from './error-responses.js';
@@ -18,7 +19,7 @@ export interface DocumentedRoute {
   method: string;
   /** A pattern is only another form of a bad id, not a resource, and is left out of the document. */
   path: string | RegExp;
-  scope: 'read' | 'write';
+  scope: KeyScope;
   types?: readonly string[];
 }
 

@@ -20,7 +20,7 @@ export interface Combiner extends Pick<ShopGates, 'inHandMax' | 'sendDue'> {
    */
   leave: (waiter: Waiter) => void;
   /** A worker has had this job for long, and something holds it up: other materials of its shop pass it by. */
-  passBy: (job: FormedJob) => void;
+  holdUp: (job: FormedJob) => void;
 }
 
 /** The waiters of one material. */
@@ -103,7 +103,7 @@ export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Co
       if (line.waiting.length > 0) gates.markDue(shopId, queue);
       else lines.delete(queue);
     },
-    passBy(job) {
+    holdUp(job) {
       if (job.open.size > 0) gates.holdUp(job);
     },
     inHandMax: (shopId) => gates.inHandMax(shopId),

@@ -78,8 +78,8 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
     answer,
     cancelAtOnce: (open) => followUp.cancelAtOnce(open),
   });
-  const { passBy } = combiner;
-  const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, send, answer, passBy });
+  const { holdUp } = combiner;
+  const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, send, answer, holdUp });
   link.onReplies((replies) => {
     const misdirected: Waiter[] = [];
     for (const [id, reply] of replies) {

@@ -3,6 +3,7 @@ import { cancelOperations, findOutcomes } from '../../shared/database/operations
 import type { OperationOutcome } from '../../shared/domain/operation.js';
 import { queueName } from '../../shared/queue/names.js';
 import type { Logger } from '../../shared/runtime/logger.js';
+import { startRunningClock } from '../../shared/runtime/running-clock.js';
 import type { SlotMap } from '../../shared/runtime/slot-map.js';
 import type { DispatchMetrics } from './dispatch-metrics.js';
 import { notApplied, toDispatchOutcome } from './dispatch-outcome.js';
@@ -11,7 +12,6 @@ import { announceQueued } from './enqueue.js';
 import type { Enqueued } from './enqueue.js';
 import { createLeftOpen } from './left-open.js';
 import type { QueueLink } from './queue-link.js';
-import { startRunningClock } from './running-clock.js';
 import { graceMs } from './settings.js';
 import type { FormedJob, Waiter } from './waiter.js';
 
@@ -35,7 +35,7 @@ export interface FollowUpDeps {
   send: (jobs: FormedJob[]) => Promise<Enqueued>;
   answer: (waiter: Waiter, outcome: DispatchOutcome) => void;
   /** For a job that a worker has had for `heldUpMs`. */
-  passBy: (job: FormedJob) => void;
+  holdUp: (job: FormedJob) => void;
 }
 
 const tickMs = 250;
@@ -153,7 +153,7 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   }
   if (jobs.size === 0) return;
   const { missing, taken } = await announceQueued(deps.link, [...jobs]);
-  for (const job of taken) if (performance.now() - job.formedMs >= heldUpMs) deps.passBy(job);
+  for (const job of taken) if (performance.now() - job.formedMs >= heldUpMs) deps.holdUp(job);
   // Redis was flushed or lost the job, so it is added again. A worker finds on record what was applied meanwhile.
   for (const job of missing) {
     if (job.open.size === 0) continue;

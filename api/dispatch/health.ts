@@ -4,9 +4,9 @@ import { runScript } from '../../shared/queue/run-script.js';
 import { ServesAnotherDatabase } from '../../shared/queue/worker-presence.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
+import { startRunningClock } from '../../shared/runtime/running-clock.js';
 import type { DispatchState } from './dispatch-metrics.js';
 import { keepAsking } from './keep-asking.js';
-import { startRunningClock } from './running-clock.js';
 
 /**
  * What the API knows of Postgres, Redis and the workers. It asks them twice a second, and more often while one is away

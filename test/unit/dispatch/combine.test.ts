@@ -173,14 +173,14 @@ describe('the jobs that are combined', () => {
     const behind = several(4);
     await turn();
     const [job = expect.fail('nothing was sent')] = jobs();
-    combiner.passBy(job);
+    combiner.holdUp(job);
     expect(combiner.inHandMax(1) - before).to.equal(7);
     combiner.leave(behind[0] ?? expect.fail());
     expect(combiner.inHandMax(1) - before).to.equal(6);
     await answer();
     expect(combiner.inHandMax(1), 'once it has ended').to.equal(before);
     // A look-up may tell of it after that.
-    combiner.passBy(job);
+    combiner.holdUp(job);
     expect(combiner.inHandMax(1)).to.equal(before);
   });
 });

@@ -50,8 +50,8 @@ describe('the follow-up of writes that hear nothing', () => {
     await harness.take();
     for (const { id, ref } of jobs.slice(0, 1)) await harness.add(ref, { id });
     for (const waiter of waiting) waiter.nextLookUpMs = 0;
-    await until(() => followUp.passedBy.length > 0, { deadlineMs: soonMsMax, what: 'one to be passed by' });
-    expect(followUp.passedBy).to.deep.equal([taken]);
+    await until(() => followUp.heldUp.length > 0, { deadlineMs: soonMsMax, what: 'one to be held up' });
+    expect(followUp.heldUp).to.deep.equal([taken]);
     expect(followUp.sent).to.deep.equal([]);
   });
 

@@ -25,8 +25,8 @@ export interface FollowedUp {
   cancelAtOnce: FollowUp['cancelAtOnce'];
   /** Jobs that were sent again. */
   sent: FormedJob[];
-  /** Jobs that others are to pass by. */
-  passedBy: FormedJob[];
+  /** Jobs that something holds up. */
+  heldUp: FormedJob[];
   /** `performance.now`, which a test may replace. */
   now: () => number;
   /** A request whose wait ends in `leftMs`, and whose job was sent, or is still to be. */
@@ -47,14 +47,14 @@ export function useFollowUp(): FollowedUp {
       started.cancelAtOnce(waiters);
     },
     sent: [],
-    passedBy: [],
+    heldUp: [],
     now,
     wait: (leftMs = longMs, isSent = true) => waitIn(followed, leftMs, isSent),
   };
   beforeEach(() => {
     followed.waiters = createSlotMap();
     followed.sent = [];
-    followed.passedBy = [];
+    followed.heldUp = [];
     followed.outcomes = new Map();
     followed.lookUp = () => Promise.resolve({ rows: [] });
     followed.cancel = () => Promise.resolve({ outcomes: new Map() });
@@ -93,7 +93,7 @@ function start(followed: FollowedUp): FollowUp {
       waiters.delete(operation.id);
       followed.outcomes.set(operation.id, outcome);
     },
-    passBy: (job) => followed.passedBy.push(job),
+    holdUp: (job) => followed.heldUp.push(job),
   });
 }
 

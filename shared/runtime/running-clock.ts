@@ -1,11 +1,11 @@
+import { tickMs } from './running-wait.js';
+
 /** A clock that runs only while this process does (`running-wait.ts` is a timer of the same kind). */
 export interface RunningClock {
   /** Milliseconds since its start, in steps of one tick. */
   nowMs: () => number;
   stop: () => void;
 }
-
-const tickMs = 100;
 
 /**
  * Measures how long others are silent. If a process stood still (stopped, throttled, or with its machine), its timers

@@ -41,10 +41,11 @@ const leftToOthers = 2;
 const untakenBytesMax = 16 * 1_024 * 1_024;
 
 export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDefault }: ReadsDeps): Reads {
-  const turns = createTurns(connectionsMax, waitMsMax);
+  const { take, ...turns } = createTurns(connectionsMax, waitMsMax);
   return {
+    ...turns,
     async ask(shopId, question) {
-      const leave = await turns.take(shopId);
+      const leave = await take(shopId);
       if (leave === undefined) return tooManyReads;
       try {
         return succeed(await question(database));
@@ -52,9 +53,6 @@ export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDef
         leave();
       }
     },
-    addUntaken: (shopId, bytes) => turns.addUntaken(shopId, bytes),
-    waiting: () => turns.waiting(),
-    isFull: () => turns.isFull(),
   };
 }
 
@@ -62,12 +60,9 @@ const tooManyReads = unavailable(
   'This read had to wait for too long: too many are under way, or earlier answers are not read to their end.',
 );
 
-interface Turns {
+interface Turns extends Omit<Reads, 'ask'> {
   /** Resolves with the function that ends the turn, or with undefined if the turn did not come in time. */
   take: (shopId: number) => Promise<(() => void) | undefined>;
-  addUntaken: Reads['addUntaken'];
-  waiting: () => number;
-  isFull: () => boolean;
 }
 
 /** What one shop holds, and who waits for it. */

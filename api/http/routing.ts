@@ -21,8 +21,8 @@ export interface Routing {
 }
 
 /**
- * @koa/router over the table of routes: it matches and decodes paths. What else it does is switched off: it takes HEAD
- *   for every GET, and its `allowedMethods()` answers OPTIONS with 200 and unknown methods with 501.
+ * The router of Koa over the table of routes: it matches and decodes paths. What else it does is switched off: it takes
+ * HEAD for every GET, and its `allowedMethods()` answers OPTIONS with 200 and unknown methods with 501.
  */
 export function createRouting(routes: readonly Route[], services: Services, bodies: Bodies): Routing {
   const router = new Router<RequestState>({ sensitive: true, strict: true });

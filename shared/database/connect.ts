@@ -8,6 +8,12 @@ import { onServerError, streamOf } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
 import { withSessions } from './session-client.js';
 
+/**
+ * A pool, or a transaction on it. How to ask it: `readRows` for what requests and the worker read again and again;
+ * `runReadCommitted` for one changing statement that may meet a locked row; a transaction with `raw` for several
+ * statements (commands take `decidedTransaction`); `pipelinedTransaction` for the apply step alone. A bare `raw` is for
+ * what is seldom asked, as by commands and checks, or meets no locked row.
+ */
 export type Database = Knex;
 
 export interface ConnectOptions {
@@ -111,6 +117,7 @@ function giveUpWithSession(connection: RawConnection, done: (error: null, connec
   done(null, connection);
 }
 
+/** For knexfile.ts and tests, which need the configuration alone; others open a pool with `connectDatabase`. */
 export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMax }: ConnectOptions): Knex.Config {
   return {
     client: 'pg',

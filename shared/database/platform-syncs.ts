@@ -108,6 +108,7 @@ export async function startSyncRun(
   return rows[0] && toSync(rows[0]);
 }
 
+/** Does nothing, and says nothing, where another has the hold by now: `whileHeld` tells. */
 export async function renewSync(database: Database, { shopId, token }: SyncHold): Promise<void> {
   await runReadCommitted(
     database,

@@ -67,6 +67,7 @@ export function encodeReplies(replies: Replies): string {
   return JSON.stringify(replies);
 }
 
+/** @throws SyntaxError where the message is not JSON; what it holds is not checked */
 export function decodeReplies(message: string): Replies {
   return JSON.parse(message) as Replies;
 }

@@ -113,6 +113,7 @@ export function readAdvanced(
   return { nowMs: () => atMs + sinceSentMs(), materials, lost };
 }
 
+/** Makes leases last for `leaseMs` from now. Lost ones are skipped in silence: `readAdvanced` tells of them. */
 export async function renewLeases(redis: Redis, held: Lease[]): Promise<void> {
   await runScript(redis, 'rmRenew', leaseMs, ...pairs(held));
 }

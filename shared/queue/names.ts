@@ -48,6 +48,7 @@ export function queueName({ shopId, materialId }: MaterialRef): string {
   return `${shopId}.${materialId}`;
 }
 
+/** The inverse of `queueName`, for names that it made: others are not refused, but read as something. */
 export function materialOfQueue(name: string): MaterialRef {
   const dot = name.indexOf('.');
   return { shopId: Number(name.slice(0, dot)), materialId: name.slice(dot + 1) };

@@ -7,6 +7,7 @@ export interface RunningWait {
   stop: () => void;
 }
 
+/** To be stopped once nobody waits any more: until its end it keeps the process alive. */
 export function startRunningWait(waitMs: number): RunningWait {
   let isOver = false;
   let tell: () => void = () => undefined;

@@ -83,7 +83,7 @@ describe('a mirror whose platform fails', () => {
     });
   }
 
-  it('pages that lead in a circle end the run, with what they held taken in once', async () => {
+  it('pages that lead in a circle end the run, with what they held taken in once; the next begins anew', async () => {
     const shop = await createConnectedShop(postgres.database);
     const { run } = createSync(postgres.database);
     expectLocations();
@@ -92,6 +92,9 @@ describe('a mirror whose platform fails', () => {
     onVariants('v2').reply(200, variantsReply([variantNode(1)], 'v1'));
     expect(await run(shop)).to.include({ status: 'failed', problem: 'pages-repeat' });
     expect(await idsOf(shop.id)).to.deep.equal(['1', '2']);
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([variantNode(1), variantNode(2)]));
+    expect(await run(shop)).to.include({ status: 'complete', resumed: false });
   });
 
   it('pages without end, each with a new variant, end at the bound', async () => {

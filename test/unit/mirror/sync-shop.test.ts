@@ -253,13 +253,18 @@ describe('the mirror of a platform', () => {
       expect((await readMirror(postgres.database, shop.id)).materials).to.have.lengthOf(3);
     });
 
-    it('does not go on anybody’s word where the platform lists nothing at all', async () => {
-      const { shop, run } = await goneShop();
-      onLocations(null).reply(200, locationsReply([]));
-      onVariants(null).reply(200, variantsReply([]));
-      expect(await run(shop, { removeGone: true })).to.include({ status: 'complete', removedCount: 0, goneCount: 5 });
-      expect((await readMirror(postgres.database, shop.id)).materials).to.have.lengthOf(3);
-    });
+    for (const [what, locations, goneCount] of [
+      ['nothing at all', [], 5],
+      ['locations but no variants, as to a token that may not see them', [locationNode(1), locationNode(2)], 3],
+    ] as const) {
+      it(`does not go on anybody’s word where the platform lists ${what}`, async () => {
+        const { shop, run } = await goneShop();
+        onLocations(null).reply(200, locationsReply([...locations]));
+        onVariants(null).reply(200, variantsReply([]));
+        expect(await run(shop, { removeGone: true })).to.include({ status: 'complete', removedCount: 0, goneCount });
+        expect((await readMirror(postgres.database, shop.id)).materials).to.have.lengthOf(3);
+      });
+    }
 
     it('includes a material that was there before the first run; a run that is cut off marks nothing', async () => {
       const shop = await createConnectedShop(postgres.database);

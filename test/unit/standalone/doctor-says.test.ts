@@ -203,6 +203,7 @@ describe('what npm run doctor says', () => {
   });
 
   for (const [version, said] of [
+    ['18.20.8', /^NO v\S+ is too old: 20\.19 or newer is needed\.$/],
     ['20.18.9', /^NO v\S+ is too old: 20\.19 or newer is needed\.$/],
     ['20.19.0', /^ok /],
   ] as const) {

@@ -162,6 +162,7 @@ describe('npm run doctor', () => {
       const { code, lines } = await doctor({ ...given, DATABASE_URL: empty.url });
       await empty.drop();
       expect(lines.get('Schema')).to.match(/^NO 0001-initial-schema, .* missing\. Run: npm run migrate$/);
+      expect(lines.get('Limits')).to.equal('NO unknown: there is no schema yet');
       expect(code).to.equal(1);
     });
 

@@ -21,6 +21,7 @@ describe('the follow-up of writes that hear nothing', () => {
     };
     for (let count = 0; count < batchSize + 1; count += 1) wait();
     await until(() => asked.size === batchSize + 1, { deadlineMs: soonMsMax, what: 'the last to be looked up' });
+    expect(followUp.counted.lookedUp).to.be.at.least(batchSize + 1);
   });
 
   it('looks up again after a look-up that failed', async () => {
@@ -148,6 +149,7 @@ describe('the follow-up of writes that hear nothing', () => {
     followUp.cancelAtOnce(given);
     await until(() => followUp.outcomes.get(id), { deadlineMs: soonMsMax, what: 'the cancellation of the last' });
     expect(followUp.outcomes.get(id)).to.have.property('status', 'not-applied');
+    expect(followUp.counted.cancelled, 'those alone that were').to.equal(1);
   });
 
   it('leaves open what could not be cancelled within the grace, and not before, however often that is asked for', async () => {
@@ -161,6 +163,7 @@ describe('the follow-up of writes that hear nothing', () => {
     const { operation } = wait(0);
     await until(() => followUp.outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the end of the grace' });
     expect(followUp.outcomes.get(operation.id)).to.deep.equal({ status: 'unknown' });
+    expect(followUp.counted).to.include({ leftOpen: 1, cancelled: 0 });
     expect(performance.now() - startedMs).to.be.at.least(graceMs);
     expect(attempts).to.be.greaterThan(0);
   });

@@ -27,6 +27,8 @@ export interface FollowedUp {
   sent: FormedJob[];
   /** Jobs that something holds up. */
   heldUp: FormedJob[];
+  /** How many operations were reported, by what of them. */
+  counted: { lookedUp: number; cancelled: number; leftOpen: number };
   /** `performance.now`, which a test may replace. */
   now: () => number;
   /** A request whose wait ends in `leftMs`, and whose job was sent, or is still to be. */
@@ -48,6 +50,7 @@ export function useFollowUp(): FollowedUp {
     },
     sent: [],
     heldUp: [],
+    counted: { lookedUp: 0, cancelled: 0, leftOpen: 0 },
     now,
     wait: (leftMs = longMs, isSent = true) => waitIn(followed, leftMs, isSent),
   };
@@ -55,6 +58,7 @@ export function useFollowUp(): FollowedUp {
     followed.waiters = createSlotMap();
     followed.sent = [];
     followed.heldUp = [];
+    followed.counted = { lookedUp: 0, cancelled: 0, leftOpen: 0 };
     followed.outcomes = new Map();
     followed.lookUp = () => Promise.resolve({ rows: [] });
     followed.cancel = () => Promise.resolve({ outcomes: new Map() });
@@ -83,7 +87,7 @@ function start(followed: FollowedUp): FollowUp {
     } as unknown as QueueLink,
     database: database as unknown as Database,
     logger: pino({ level: 'silent' }),
-    metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),
+    metrics: metricsOf(followed),
     waiters,
     send: (jobs) => {
       followed.sent.push(...jobs);
@@ -95,6 +99,16 @@ function start(followed: FollowedUp): FollowUp {
     },
     holdUp: (job) => followed.heldUp.push(job),
   });
+}
+
+function metricsOf({ counted }: FollowedUp): DispatchMetrics {
+  return {
+    jobFormed: () => undefined,
+    jobAddedAgain: () => undefined,
+    lookedUp: (operations) => (counted.lookedUp += operations),
+    cancelled: (operations) => (counted.cancelled += operations),
+    leftOpen: () => (counted.leftOpen += 1),
+  };
 }
 
 function waitIn({ waiters, now }: FollowedUp, leftMs: number, isSent: boolean): Waiter {

@@ -150,6 +150,25 @@ describe('the OpenAPI document', () => {
     }
   });
 
+  it('says of each list in a query that it is repeated, which is how the service reads it', () => {
+    const lists = [...objectsIn(document.paths)].filter(
+      (part) => part['in'] === 'query' && (part['schema'] as { type?: unknown }).type === 'array',
+    );
+    expect(lists.map(({ name }) => name)).to.include('vendorFilter');
+    for (const list of lists) expect(list, String(list['name'])).to.include({ style: 'form', explode: true });
+  });
+
+  it('lets every write have an Idempotency-Key, and demands its body', () => {
+    const writes = Object.values(document.paths).flatMap(({ patch }) => (patch === undefined ? [] : [patch]));
+    expect(writes).to.have.length(2);
+    for (const { operationId, parameters, requestBody } of writes) {
+      const refs = (parameters as { $ref?: string }[]).map(({ $ref }) => $ref);
+      expect(refs, String(operationId)).to.include('#/components/parameters/idempotencyKey');
+      expect(requestBody, String(operationId)).to.include({ required: true });
+    }
+    expect(document).to.have.nested.property('components.parameters.idempotencyKey.name', 'Idempotency-Key');
+  });
+
   it('says how much a body may hold', () => {
     const { description } = document['info'] as { description: string };
     for (const bound of ['1 MiB', '32 levels', '20000 members and items'])

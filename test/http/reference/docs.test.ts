@@ -17,6 +17,7 @@ describe('GET /docs', () => {
     expect(answer.text).not.to.match(/<script(?![^>]* src=)|<style| style=| on\w+=/);
     const policy = String(answer.headers['content-security-policy']).split('; ');
     expect(policy).to.include.members(["default-src 'none'", "script-src 'self'", "connect-src 'self'"]);
+    expect(policy, 'no other site frames it').to.include("frame-ancestors 'none'");
     expect(policy.join(' ')).not.to.match(/unsafe|https?:|\*/);
     expectDocumented({ path: '/docs' }, answer);
   });
@@ -32,6 +33,10 @@ describe('GET /docs', () => {
       expect(answer.status, address).to.equal(200);
       expectDocumented({ path: pathname }, answer);
     }
+  });
+
+  it('keeps no key beyond the page it was pasted into', async () => {
+    expect((await get('/docs/init.js')).text).to.match(/^ +persistAuthorization: false,$/m);
   });
 
   for (const name of docsFileNames) {

@@ -56,12 +56,32 @@ describe('the server of an admin port', () => {
     expect(held).to.equal(connectionsMax);
   });
 
+  const ask = (path: string, method = 'GET') => fetch(`http://127.0.0.1:${String(server.port)}${path}`, { method });
+
+  it('answers any other method with 405, and says which it takes', async () => {
+    for (const path of ['/metrics', '/healthz']) {
+      for (const method of ['POST', 'PUT', 'DELETE']) {
+        const { status, headers } = await ask(path, method);
+        expect({ status, allow: headers.get('allow') }, `${method} ${path}`).to.deep.equal({
+          status: 405,
+          allow: 'GET, HEAD',
+        });
+      }
+      expect((await ask(path, 'HEAD')).status, `HEAD ${path}`).to.equal(200);
+    }
+  });
+
+  it('serves a path with a query as without one, and none that only begins like it', async () => {
+    for (const path of ['/metrics?x', '/healthz?x=1', '/metrics?'])
+      expect((await ask(path)).status, path).to.equal(200);
+    for (const path of ['/metrics/', '/metricsx', '/']) expect((await ask(path)).status, path).to.equal(404);
+  });
+
   it('says 500 where a gauge cannot be read, and goes on', async () => {
     const collect = () => {
       throw new Error('the pool is gone');
     };
     new Gauge({ name: 'broken', help: 'One that cannot be read.', registers: [registry], collect });
-    const ask = (path: string) => fetch(`http://127.0.0.1:${String(server.port)}${path}`);
     const answer = await ask('/metrics');
     expect(answer.status).to.equal(500);
     expect(await answer.text()).to.equal('The metrics could not be read: the pool is gone\n');

@@ -39,6 +39,8 @@ describe('logger', () => {
   const leaks: [title: string, fields: object, message: string][] = [
     ['an authorization header, at any depth', { a: { b: { req: { headers: { authorization: 'S3CRET' } } } } }, ''],
     ['a header in the spelling of its sender', { headers: { 'X-Shopify-Access-Token': 'S3CRET' } }, ''],
+    ['a cookie', { headers: { cookie: 'session=S3CRET' } }, ''],
+    ['a secret', { secret: 'S3CRET' }, ''],
     ['a token', { token: 'S3CRET' }, ''],
     ['a platform token', { shop: { platformToken: 'S3CRET' } }, ''],
     ['an API key in a field of its own', { apiKey: 'S3CRET' }, ''],

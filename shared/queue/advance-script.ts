@@ -1,4 +1,5 @@
 import { clock, makeReady, manyAtOnce, queueOf, returnActive, wakeOne } from './lua-parts.js';
+import { script } from './script.js';
 
 /** How many busy materials a lane keeps while others are ready: half of what it holds. The others take turns. */
 const keptMax = 16;
@@ -51,7 +52,7 @@ const finish = `
     writeAll('HDEL', leases, back)
     writeAll('ZREM', scheduled, idle)
     writeAll('ZADD', scheduled, sameScore(leaseEnd, kept))
-    makeReady(scheduled, ready, since, back)
+    makeReady(back)
   end`;
 
 /**
@@ -130,15 +131,15 @@ const fetch = `
  * A lane's whole step in Redis: finishes the jobs that were applied, releases the materials that have no more, takes
  * ready ones while there is room, and fetches the jobs of all that it then holds.
  *
- * KEYS: scheduled, ready, leases, since, wake. ARGV: how many materials to hold at most, a new token, the lease in ms,
- * the most jobs of a material, the most bytes; then for each material held so far: its name, its token, how many of its
- * jobs are finished, their ids.
+ * ARGV: how many materials to hold at most, a new token, the lease in ms, the most jobs of a material, the most bytes;
+ * then for each material held so far: its name, its token, how many of its jobs are finished, their ids.
  *
  * Answers the time, how many leases were lost, how many materials were kept; then for each material that is held now,
  * those kept first: its name, and for each of its jobs the id, the data, and how often it was handed out.
  */
-export const advance = `${clock}${manyAtOnce}${wakeOne}${makeReady}${queueOf}${returnActive}
-  local scheduled, ready, leases, since = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
+export const advance = script(
+  ['scheduled', 'ready', 'leases', 'since', 'wake'],
+  `${clock}${manyAtOnce}${wakeOne}${makeReady}${queueOf}${returnActive}
   local leaseEnd = inMs(ARGV[3])
   ${finish}${take}${fetch}
   finish()
@@ -148,5 +149,6 @@ export const advance = `${clock}${manyAtOnce}${wakeOne}${makeReady}${queueOf}${r
   returnLeft(held)
   local answer = { now, lost, #kept }
   for _, material in ipairs(held) do answer[#answer + 1] = fetch(material, tonumber(ARGV[4])) end
-  if redis.call('EXISTS', ready) == 1 then wakeOne(KEYS[5]) end
-  return answer`;
+  if redis.call('EXISTS', ready) == 1 then wakeOne() end
+  return answer`,
+);

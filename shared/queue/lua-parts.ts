@@ -1,7 +1,8 @@
 import { queuePrefix } from './names.js';
 
-// Parts of Lua that several scripts begin with. Each call of a command costs Redis some 0.7 µs beyond its work, so one
-// call serves many materials: 20 calls a request instead of 37, if each request is for another material.
+// Parts of Lua that several scripts begin with, behind the locals of their keys (`script`), which some of these use.
+// Each call of a command costs Redis some 0.7 µs beyond its work, so one call serves many materials: 20 calls a request
+// instead of 37, if each request is for another material.
 
 /**
  * `now`: ms of Redis' clock. `inMs`: a later moment, as text, because a number would be formatted anew in each call.
@@ -47,8 +48,9 @@ export const manyAtOnce = `
     return arguments
   end`;
 
+/** Needs the key `wake`. */
 export const wakeOne = `
-  local function wakeOne(wake) if redis.call('LLEN', wake) == 0 then redis.call('RPUSH', wake, '1') end end`;
+  local function wakeOne() if redis.call('LLEN', wake) == 0 then redis.call('RPUSH', wake, '1') end end`;
 
 /** If nobody takes a ready material within this time, the sweep makes it ready once more. */
 export const readyMs = 4_000;
@@ -57,7 +59,7 @@ export const readyMs = 4_000;
  * Puts materials in line. Shops take turns: `ready` is the rotation of the shops that have ready materials, and each
  * shop has a list of its own, so that the thousand materials of one shop are not served before the single one of
  * another. A shop is in the rotation while its list has any; one that is there without a list does no harm. Needs
- * `clock` and `manyAtOnce`.
+ * `clock`, `manyAtOnce` and the keys `scheduled`, `ready` and `since`.
  *
  * `since` has an entry for each material in line. A material in line gets no second place: while Postgres was away for
  * an hour, a further place every four seconds made a line of 1,500 materials 1.4 million long, and one take then walked
@@ -65,7 +67,7 @@ export const readyMs = 4_000;
  */
 export const makeReady = `
   local function shopOf(material) return string.match(material, '^[^.]*') end
-  local function makeReady(scheduled, ready, since, materials)
+  local function makeReady(materials)
     writeAll('ZADD', scheduled, sameScore(inMs(${readyMs}), materials))
     local before, new = readAll('HMGET', since, materials), {}
     local shops, lines = {}, {}

@@ -1,6 +1,6 @@
 import { advance } from './advance-script.js';
 import { clock, makeReady, manyAtOnce, queueOf, readyMs, returnActive, wakeOne } from './lua-parts.js';
-import { keys } from './names.js';
+import { script } from './script.js';
 
 /**
  * The scheduling of materials among workers, in Lua (pipeline §2.3–2.9). BullMQ's own script adds the jobs; these
@@ -8,132 +8,153 @@ import { keys } from './names.js';
  * score in `scheduled` and its token in `leases`. Every script that a lane calls checks the token, and skips a material
  * whose lease the lane has lost.
  *
- * Keys beyond KEYS are built from the queue prefix, which carries the same hash tag.
+ * Further keys are built from these and from the queue prefix, which carry the same hash tag.
  */
 const scheduling = `${clock}${manyAtOnce}${wakeOne}${makeReady}`;
 
-/** KEYS: scheduled, ready, since, wake. ARGV: materials. Announces those not yet scheduled; answers how many. */
-const announce = `${scheduling}
-  local deadlines, new = readAll('ZMSCORE', KEYS[1], ARGV), {}
+/** ARGV: materials. Announces those not yet scheduled; answers how many. */
+const announce = script(
+  ['scheduled', 'ready', 'since', 'wake'],
+  `${scheduling}
+  local deadlines, new = readAll('ZMSCORE', scheduled, ARGV), {}
   for i, material in ipairs(ARGV) do
     if not deadlines[i] then new[#new + 1] = material end
   end
   if #new > 0 then
-    makeReady(KEYS[1], KEYS[2], KEYS[3], new)
-    wakeOne(KEYS[4])
+    makeReady(new)
+    wakeOne()
   end
-  return #new`;
+  return #new`,
+);
 
 /**
- * KEYS: scheduled, ready, since, wake. ARGV: pairs of material, job id. Announces those queued. Answers for each: 0 if
- * the job is gone, 1 if its material is in line, 2 if a lane has it, or has left it out for a moment.
+ * ARGV: pairs of material, job id. Announces those queued. Answers for each: 0 if the job is gone, 1 if its material is
+ * in line, 2 if a lane has it, or has left it out for a moment.
  */
-const announceQueued = `${scheduling}${queueOf}
+const announceQueued = script(
+  ['scheduled', 'ready', 'since', 'wake'],
+  `${scheduling}${queueOf}
   local found, new = {}, {}
   for i = 1, #ARGV, 2 do
     local state = redis.call('EXISTS', queueOf(ARGV[i]) .. ':' .. ARGV[i + 1])
     if state == 1 then
-      if not redis.call('ZSCORE', KEYS[1], ARGV[i]) then new[#new + 1] = ARGV[i]
-      elseif redis.call('HEXISTS', KEYS[3], ARGV[i]) == 0 then state = 2 end
+      if not redis.call('ZSCORE', scheduled, ARGV[i]) then new[#new + 1] = ARGV[i]
+      elseif redis.call('HEXISTS', since, ARGV[i]) == 0 then state = 2 end
     end
     found[#found + 1] = state
   end
   if #new > 0 then
-    makeReady(KEYS[1], KEYS[2], KEYS[3], new)
-    wakeOne(KEYS[4])
+    makeReady(new)
+    wakeOne()
   end
-  return found`;
+  return found`,
+);
 
 // A Redis whose memory is full refuses what may need more, as RPUSH and ZADD, unless the script has written already.
 // What gives work back or keeps it must run then as well, so its first write is one that needs none.
 
-/** KEYS: scheduled, leases. ARGV: lease in ms, pairs of material and token. Extends the leases that are still owned. */
-const renew = `${clock}
-  redis.call('HDEL', KEYS[2], '')
+/** ARGV: lease in ms, pairs of material and token. Extends the leases that are still owned. */
+const renew = script(
+  ['scheduled', 'leases'],
+  `${clock}
+  redis.call('HDEL', leases, '')
   for i = 2, #ARGV, 2 do
-    if redis.call('HGET', KEYS[2], ARGV[i]) == ARGV[i + 1] then
-      redis.call('ZADD', KEYS[1], now + ARGV[1], ARGV[i])
+    if redis.call('HGET', leases, ARGV[i]) == ARGV[i + 1] then
+      redis.call('ZADD', scheduled, now + ARGV[1], ARGV[i])
     end
-  end`;
+  end`,
+);
 
 /**
- * KEYS: scheduled, ready, leases, since, wake. ARGV: delay in ms, `counted` or `uncounted`, pairs of material and
- * token. Gives materials back with their jobs in order. They are ready at once, or, with a delay, at the first sweep
- * after it. A delivery in which nothing was tried is `uncounted`: otherwise a lock that another session holds for long
- * enough would make the jobs fail that wait for it.
+ * ARGV: delay in ms, `counted` or `uncounted`, pairs of material and token. Gives materials back with their jobs in
+ * order. They are ready at once, or, with a delay, at the first sweep after it. A delivery in which nothing was tried
+ * is `uncounted`: otherwise a lock that another session holds for long enough would make the jobs fail that wait for
+ * it.
  */
-const giveBack = `${scheduling}${queueOf}${returnActive}
+const giveBack = script(
+  ['scheduled', 'ready', 'leases', 'since', 'wake'],
+  `${scheduling}${queueOf}${returnActive}
   local back = {}
   for i = 3, #ARGV, 2 do
-    if redis.call('HGET', KEYS[3], ARGV[i]) == ARGV[i + 1] then back[#back + 1] = ARGV[i] end
+    if redis.call('HGET', leases, ARGV[i]) == ARGV[i + 1] then back[#back + 1] = ARGV[i] end
   end
-  writeAll('HDEL', KEYS[3], back)
+  writeAll('HDEL', leases, back)
   for _, material in ipairs(back) do returnActive(queueOf(material), ARGV[2] == 'uncounted') end
   if ARGV[1] ~= '0' then
-    writeAll('ZADD', KEYS[1], sameScore(inMs(ARGV[1]), back))
+    writeAll('ZADD', scheduled, sameScore(inMs(ARGV[1]), back))
   elseif #back > 0 then
-    makeReady(KEYS[1], KEYS[2], KEYS[4], back)
-    wakeOne(KEYS[5])
+    makeReady(back)
+    wakeOne()
   end
-  return 1`;
+  return 1`,
+);
 
-/** KEYS: leases. ARGV: triples of material, token and job id. Removes jobs from materials that are still owned. */
-const drop = `${queueOf}
+/** ARGV: triples of material, token and job id. Removes jobs from materials that are still owned. */
+const drop = script(
+  ['leases'],
+  `${queueOf}
   for i = 1, #ARGV, 3 do
-    if redis.call('HGET', KEYS[1], ARGV[i]) == ARGV[i + 1] then
+    if redis.call('HGET', leases, ARGV[i]) == ARGV[i + 1] then
       local queue = queueOf(ARGV[i])
       redis.call('LREM', queue .. ':active', 1, ARGV[i + 2])
       redis.call('DEL', queue .. ':' .. ARGV[i + 2])
     end
   end
-  return 1`;
+  return 1`,
+);
 
 /** A deadline further ahead than this was set before the clock of Redis went back. */
 export const aheadMsMax = 2 * readyMs;
 
 /**
- * KEYS: scheduled, ready, leases, since, wake. ARGV: how many at most. Makes materials ready again whose lease or turn
- * has run out, or lies too far ahead because the clock went back. An owner that still lives learns that its lease is
- * lost.
+ * ARGV: how many at most. Makes materials ready again whose lease or turn has run out, or lies too far ahead because
+ * the clock went back. An owner that still lives learns that its lease is lost.
  */
-const sweep = `${scheduling}
-  local late = redis.call('ZRANGEBYSCORE', KEYS[1], '-inf', now, 'LIMIT', 0, ARGV[1])
-  for _, material in ipairs(redis.call('ZRANGEBYSCORE', KEYS[1], inMs(${aheadMsMax}), '+inf', 'LIMIT', 0, ARGV[1])) do
+const sweep = script(
+  ['scheduled', 'ready', 'leases', 'since', 'wake'],
+  `${scheduling}
+  local late = redis.call('ZRANGEBYSCORE', scheduled, '-inf', now, 'LIMIT', 0, ARGV[1])
+  local ahead = redis.call('ZRANGEBYSCORE', scheduled, inMs(${aheadMsMax}), '+inf', 'LIMIT', 0, ARGV[1])
+  for _, material in ipairs(ahead) do
     late[#late + 1] = material
   end
   if #late == 0 then return 0 end
-  writeAll('HDEL', KEYS[3], late)
-  makeReady(KEYS[1], KEYS[2], KEYS[4], late)
+  writeAll('HDEL', leases, late)
+  makeReady(late)
   -- A shop may have lost its place in the rotation. With two places it would have two turns until its list is empty.
   for _, material in ipairs(late) do
     local shop = shopOf(material)
-    if not redis.call('LPOS', KEYS[2], shop) then redis.call('RPUSH', KEYS[2], shop) end
+    if not redis.call('LPOS', ready, shop) then redis.call('RPUSH', ready, shop) end
   end
-  wakeOne(KEYS[5])
-  return #late`;
+  wakeOne()
+  return #late`,
+);
 
 /**
- * KEYS: scheduled, ready, leases, since, wake, workers. ARGV: ids of workers whose connection is gone, or tokens of
- * takes whose answer was lost. Removes these workers from the list of the living, and makes ready what was held by them
- * or taken under these tokens: the part of a token before the dot is its owner's id.
+ * ARGV: ids of workers whose connection is gone, or tokens of takes whose answer was lost. Removes these workers from
+ * the list of the living, and makes ready what was held by them or taken under these tokens: the part of a token before
+ * the dot is its owner's id.
  */
-const bury = `${scheduling}
+const bury = script(
+  ['scheduled', 'ready', 'leases', 'since', 'wake', 'workers'],
+  `${scheduling}
   local gone, anyGone = {}, false
   for _, id in ipairs(ARGV) do
-    if redis.call('ZREM', KEYS[6], id) == 1 then anyGone = true end
+    if redis.call('ZREM', workers, id) == 1 then anyGone = true end
     gone[id] = true
   end
-  local leased, freed = redis.call('HGETALL', KEYS[3]), {}
+  local leased, freed = redis.call('HGETALL', leases), {}
   for i = 1, #leased, 2 do
     if gone[string.match(leased[i + 1], '^[^.]*')] or gone[leased[i + 1]] then freed[#freed + 1] = leased[i] end
   end
   if #freed > 0 then
-    writeAll('HDEL', KEYS[3], freed)
-    makeReady(KEYS[1], KEYS[2], KEYS[4], freed)
+    writeAll('HDEL', leases, freed)
+    makeReady(freed)
   end
   -- A worker may also have been given a wake-up at the moment at which its connection ended, and taken nothing.
-  if #freed > 0 or (anyGone and redis.call('EXISTS', KEYS[2]) == 1) then wakeOne(KEYS[5]) end
-  return #freed`;
+  if #freed > 0 or (anyGone and redis.call('EXISTS', ready) == 1) then wakeOne() end
+  return #freed`,
+);
 
 /**
  * A beat that counts for longer than this was noted before the clock of Redis went back, or by a Redis whose clock was
@@ -141,9 +162,12 @@ const bury = `${scheduling}
  */
 export const beatAheadMsMax = 60_000;
 
-/** `anotherThan`: a database that live workers write to and that is not the given one; '' if there is none. */
+/**
+ * `anotherThan`: a database that live workers write to and that is not the given one; '' if there is none. Needs the
+ * key `databases`.
+ */
 const anotherDatabase = `
-  local function anotherThan(databases, own)
+  local function anotherThan(own)
     for _, other in ipairs(redis.call('ZRANGEBYSCORE', databases, '(' .. inMs(0), inMs(${beatAheadMsMax}))) do
       if other ~= own then return other end
     end
@@ -151,82 +175,86 @@ const anotherDatabase = `
   end`;
 
 /**
- * KEYS: workers, databases. ARGV: worker id, for how many ms it counts as live (0: it leaves), its database ('' if that
- * is not known), the database that its last beat named (if any). A worker is not put on the list while live workers
- * write to another database, because it must not take what they are to apply. Answers that other database, or ''.
+ * ARGV: worker id, for how many ms it counts as live (0: it leaves), its database ('' if that is not known), the
+ * database that its last beat named (if any). A worker is not put on the list while live workers write to another
+ * database, because it must not take what they are to apply. Answers that other database, or ''.
  *
  * If its own database has changed, as after a restore, it removes the former one: otherwise its own last beat would
  * shut it out until that has lapsed. It was the last to name the former one if both have the same deadline.
  */
-const beat = `${clock}${anotherDatabase}
+const beat = script(
+  ['workers', 'databases'],
+  `${clock}${anotherDatabase}
   if ARGV[2] == '0' then
-    redis.call('ZREM', KEYS[1], ARGV[1])
-    if redis.call('ZCARD', KEYS[1]) == 0 then redis.call('DEL', KEYS[2]) end
+    redis.call('ZREM', workers, ARGV[1])
+    if redis.call('ZCARD', workers) == 0 then redis.call('DEL', databases) end
     return ''
   end
-  for _, key in ipairs(KEYS) do
+  for _, key in ipairs({ workers, databases }) do
     redis.call('ZREMRANGEBYSCORE', key, '-inf', now)
     redis.call('ZREMRANGEBYSCORE', key, '(' .. inMs(${beatAheadMsMax}), '+inf')
   end
   if ARGV[3] ~= '' then
     local former = ARGV[4] or ''
-    if former ~= ARGV[3] and redis.call('ZSCORE', KEYS[2], former) == redis.call('ZSCORE', KEYS[1], ARGV[1]) then
-      redis.call('ZREM', KEYS[2], former)
+    if former ~= ARGV[3] and redis.call('ZSCORE', databases, former) == redis.call('ZSCORE', workers, ARGV[1]) then
+      redis.call('ZREM', databases, former)
     end
-    local other = anotherThan(KEYS[2], ARGV[3])
+    local other = anotherThan(ARGV[3])
     if other ~= '' then
-      redis.call('ZREM', KEYS[1], ARGV[1])
+      redis.call('ZREM', workers, ARGV[1])
       return other
     end
-    redis.call('ZADD', KEYS[2], inMs(ARGV[2]), ARGV[3])
-    redis.call('PEXPIRE', KEYS[2], ARGV[2])
+    redis.call('ZADD', databases, inMs(ARGV[2]), ARGV[3])
+    redis.call('PEXPIRE', databases, ARGV[2])
   end
-  redis.call('ZADD', KEYS[1], inMs(ARGV[2]), ARGV[1])
-  redis.call('PEXPIRE', KEYS[1], ARGV[2])
-  return ''`;
+  redis.call('ZADD', workers, inMs(ARGV[2]), ARGV[1])
+  redis.call('PEXPIRE', workers, ARGV[2])
+  return ''`,
+);
 
 /** How many shops of the rotation one status looks at. The rotation moves on, so none is missed for long. */
 const shopsAskedMax = 256;
 
 /**
- * KEYS: ready, since, workers, databases, nothing, refusal. ARGV: the age in ms from which a shop's backlog is late, the
- * database of the process that asks ('' if that is not known). Answers the time, how many workers are live, for how
- * many ms the oldest ready material has waited, how many are ready, another database that live workers write to ('' if
- * there is none), why Postgres refuses what they write ('' if it does not), then the shops that are late. Fails if
- * Redis refuses writes (READONLY, OOM, MISCONF), because nothing can be queued then: a SET with XX writes nothing to a
- * key that does not exist, but is refused like any other write.
+ * ARGV: the age in ms from which a shop's backlog is late, the database of the process that asks ('' if that is not
+ * known). Answers the time, how many workers are live, for how many ms the oldest ready material has waited, how many
+ * are ready, another database that live workers write to ('' if there is none), why Postgres refuses what they write
+ * ('' if it does not), then the shops that are late. Fails if Redis refuses writes (READONLY, OOM, MISCONF), because
+ * nothing can be queued then: a SET with XX writes nothing to a key that does not exist, but is refused like any other
+ * write.
  */
-const status = `${clock}${anotherDatabase}
-  redis.call('SET', KEYS[5], '', 'XX')
-  local other = ARGV[2] == '' and '' or anotherThan(KEYS[4], ARGV[2])
+const status = script(
+  ['ready', 'since', 'workers', 'databases', 'nothing', 'refusal'],
+  `${clock}${anotherDatabase}
+  redis.call('SET', nothing, '', 'XX')
+  local other = ARGV[2] == '' and '' or anotherThan(ARGV[2])
   local oldest, count, late = 0, 0, {}
-  for _, shop in ipairs(redis.call('LRANGE', KEYS[1], 0, ${shopsAskedMax - 1})) do
-    local list = KEYS[1] .. ':' .. shop
+  for _, shop in ipairs(redis.call('LRANGE', ready, 0, ${shopsAskedMax - 1})) do
+    local list = ready .. ':' .. shop
     local head = redis.call('LINDEX', list, 0)
-    local since = head and redis.call('HGET', KEYS[2], head)
-    local age = since and now - since or 0
+    local readySince = head and redis.call('HGET', since, head)
+    local age = readySince and now - readySince or 0
     count = count + redis.call('LLEN', list)
     if age > oldest then oldest = age end
     if age > tonumber(ARGV[1]) then late[#late + 1] = shop end
   end
-  local refusal = redis.call('GET', KEYS[6]) or ''
-  local live = redis.call('ZCOUNT', KEYS[3], '(' .. now, inMs(${beatAheadMsMax}))
-  return { now, live, oldest, count, other, refusal, unpack(late) }`;
+  local reason = redis.call('GET', refusal) or ''
+  local live = redis.call('ZCOUNT', workers, '(' .. now, inMs(${beatAheadMsMax}))
+  return { now, live, oldest, count, other, reason, unpack(late) }`,
+);
 
-const { scheduled, ready, leases, since, wake, workers, databases, nothing, refusal } = keys;
-
-/** Each script with its KEYS, which are always the same. */
+/** Each script by the name of its command. */
 export const scripts = {
-  rmAnnounce: { lua: announce, keys: [scheduled, ready, since, wake] },
-  rmAnnounceQueued: { lua: announceQueued, keys: [scheduled, ready, since, wake] },
-  rmAdvance: { lua: advance, keys: [scheduled, ready, leases, since, wake] },
-  rmRenew: { lua: renew, keys: [scheduled, leases] },
-  rmGiveBack: { lua: giveBack, keys: [scheduled, ready, leases, since, wake] },
-  rmDrop: { lua: drop, keys: [leases] },
-  rmSweep: { lua: sweep, keys: [scheduled, ready, leases, since, wake] },
-  rmBury: { lua: bury, keys: [scheduled, ready, leases, since, wake, workers] },
-  rmBeat: { lua: beat, keys: [workers, databases] },
-  rmStatus: { lua: status, keys: [ready, since, workers, databases, nothing, refusal] },
+  rmAnnounce: announce,
+  rmAnnounceQueued: announceQueued,
+  rmAdvance: advance,
+  rmRenew: renew,
+  rmGiveBack: giveBack,
+  rmDrop: drop,
+  rmSweep: sweep,
+  rmBury: bury,
+  rmBeat: beat,
+  rmStatus: status,
 } as const;
 
 export type ScriptName = keyof typeof scripts;

@@ -1,6 +1,7 @@
 import { hasExpired } from '../shared/inventory/time-limits.js';
 import { advanceIn, dropJobsIn, giveBackUntriedIn, readAdvanced } from '../shared/queue/leases.js';
 import type { Held, HeldMaterial } from '../shared/queue/leases.js';
+import { materialsPerCycleMax } from '../shared/queue/limits.js';
 import { createBatch } from '../shared/redis/batch.js';
 import type { Batch } from '../shared/redis/batch.js';
 import { applyJobs } from './apply-jobs.js';
@@ -8,9 +9,6 @@ import type { WorkerDeps } from './deps.js';
 import { readJobs } from './read-jobs.js';
 import type { Job } from './read-jobs.js';
 import { publishRepliesIn } from './reply.js';
-
-/** Materials a cycle holds at most (pipeline §2 "Limits"). */
-export const materialsPerCycleMax = 32;
 
 /** At this weight (`Job.weight`) a transaction takes no further job. It always takes at least one. */
 const rowsPerTransactionMax = 10_000;

@@ -5,11 +5,12 @@ import { isDiskFull, isRefusalOfAll, isWithoutSession, reasonOf } from '../share
 import { assertMigrated } from '../shared/database/schema-state.js';
 import { createWriteQuestion } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, nothingHeld, renewLeases, takeMaterials } from '../shared/queue/leases.js';
+import { materialsPerCycleMax } from '../shared/queue/limits.js';
 import { keys } from '../shared/queue/names.js';
 import { tellRefusal } from '../shared/queue/refusal.js';
 import { ServesAnotherDatabase } from '../shared/queue/worker-presence.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
-import { cycleMsMax, materialsPerCycleMax, runCycle } from './cycle.js';
+import { cycleMsMax, runCycle } from './cycle.js';
 import type { WorkerDeps } from './deps.js';
 import type { Waker } from './waker.js';
 
@@ -64,7 +65,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
       held = await runCycle(deps, held, () => isStopping);
     }
     // The take or the end of the cycle has found nothing ready; what was announced since has left a wake-up.
-    if (held.materials.length === 0) held = await waker.take(deps.presence, materialsPerCycleMax);
+    if (held.materials.length === 0) held = await waker.take(deps.presence);
   }
 
   async function recoverFrom(error: unknown): Promise<void> {

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { advanceIn, nothingHeld, readAdvanced } from '../shared/queue/leases.js';
 import type { Held, Taker } from '../shared/queue/leases.js';
+import { materialsPerCycleMax } from '../shared/queue/limits.js';
 import { keys } from '../shared/queue/names.js';
 import { createBatch } from '../shared/redis/batch.js';
 import type { Answer } from '../shared/redis/batch.js';
@@ -11,10 +12,8 @@ export interface Waker {
   /**
    * Waits for an announcement and takes what is ready then. Resolves with nothing if there may be work that it could
    * not take: after a second at the latest, and at once when closed.
-   *
-   * @param max materials that are taken at most
    */
-  take(taker: Taker, max: number): Promise<Held>;
+  take(taker: Taker): Promise<Held>;
   /**
    * Lets every lane go on, and from now on lets none wait. Resolves once Redis cannot take anything for them any more:
    * it has ended the connection, or two seconds have passed without a sign of it. Calling it again changes nothing.
@@ -29,7 +28,6 @@ const lookMs = 100;
 
 interface WaitingLane {
   taker: Taker;
-  max: number;
   goOn: (held: Held) => void;
 }
 
@@ -59,10 +57,10 @@ export function createWaker(redis: Redis): Waker {
   let isServing = false;
   let isClosed = false;
 
-  async function takeFor({ taker, max }: WaitingLane): Promise<Woken> {
+  async function takeFor({ taker }: WaitingLane): Promise<Woken> {
     const batch = createBatch(redis);
     batch.add((connection) => connection.blpop(keys.wake, waitSecondsMax));
-    const sent = advanceIn(batch, taker, [], max);
+    const sent = advanceIn(batch, taker, [], materialsPerCycleMax);
     const isSent = redis.status === 'ready';
     const [[popError, popped], [takeError, taken]] = (await batch.send()) as [Answer, Answer];
     // If this is being closed, no lane waits any more for what was taken.
@@ -92,10 +90,10 @@ export function createWaker(redis: Redis): Waker {
   }
 
   return {
-    take(taker, max) {
+    take(taker) {
       if (isClosed) return Promise.resolve(nothingHeld);
       return new Promise((goOn) => {
-        waiting.push({ taker, max, goOn });
+        waiting.push({ taker, goOn });
         if (!isServing) void serve();
       });
     },

@@ -1,12 +1,13 @@
+import { materialsPerCycleMax } from '../../shared/queue/limits.js';
 import { createHeldUpJobs } from './held-up-jobs.js';
 import type { HeldUpJobsDeps } from './held-up-jobs.js';
 import type { FormedJob } from './waiter.js';
 
 /**
- * Jobs in flight at once of a shop that has this process to itself: as many as two worker processes hold (2 lanes of 32
- * materials each). That keeps the workers busy; any more would only wait there.
+ * Jobs in flight at once of a shop that has this process to itself: as many as two worker processes of two lanes each
+ * hold. That keeps the workers busy; any more would only wait there.
  */
-export const jobsSentMax = 128;
+export const jobsSentMax = 2 * 2 * materialsPerCycleMax;
 
 /**
  * Jobs in flight at once of a shop that shares this process with others. The more there are, the longer is each turn of

@@ -1,8 +1,9 @@
+import { materialsPerCycleMax } from './limits.js';
 import { clock, makeReady, manyAtOnce, queueOf, returnActive, wakeOne } from './lua-parts.js';
 import { script } from './script.js';
 
 /** How many busy materials a lane keeps while others are ready: half of what it holds. The others take turns. */
-const keptMax = 16;
+const keptMax = materialsPerCycleMax / 2;
 
 /** How many places in line one take looks at, so that a long line of materials that are gone cannot hold up Redis. */
 const lookedAtMax = 1_000;

@@ -18,6 +18,8 @@ const soonMsMax = 15_000;
 const waitMsMax = 1_000;
 /** The pause of the waker where Redis refuses it, less what a timer may be early. */
 const pauseMsMin = 90;
+/** What a cycle holds at most. */
+const takenMax = 32;
 /** Tokens of takes whose answers are said to be lost. */
 const lost: string[] = [];
 const taker = { newToken: () => 'of this take', answerLost: (token: string) => void lost.push(token) };
@@ -45,7 +47,7 @@ describe('a lane that waits for work', () => {
   async function takeAt(act: () => Promise<unknown>): Promise<Held> {
     for (;;) {
       const beganMs = performance.now();
-      const taking = waker.take(taker, 32);
+      const taking = waker.take(taker);
       await untilOneWaits();
       await act();
       const held = await taking;
@@ -78,17 +80,16 @@ describe('a lane that waits for work', () => {
     expect(readMs - takenMs).to.be.at.least(500);
   });
 
-  it('has no more than it asks for, and another hears of the rest', async () => {
-    const second = { shopId: 1, materialId: 'VMAT-VAR-b' };
-    await harness.add(ref);
-    await harness.add(second);
-    const { materials } = await waker.take(taker, 1);
-    expect(materials.map((material) => material.queue)).to.deep.equal([queue]);
+  it('has no more than a cycle holds, and another hears of the rest', async () => {
+    const refs = Array.from({ length: takenMax + 1 }, (_, i) => ({ shopId: 1, materialId: `VMAT-VAR-${String(i)}` }));
+    for (const each of refs) await harness.add(each);
+    const { materials } = await waker.take(taker);
+    expect(materials.map((material) => material.queue)).to.deep.equal(refs.slice(0, takenMax).map(queueName));
     expect(await harness.redis.llen(keys.wake)).to.equal(1);
   });
 
   it('has it also from a Redis that has forgotten its scripts', async () => {
-    await waker.take(taker, 32);
+    await waker.take(taker);
     const { materials } = await takeAt(async () => {
       await harness.add(ref, { isAnnounced: false });
       await harness.redis.script('FLUSH');
@@ -108,14 +109,14 @@ describe('a lane that waits for work', () => {
     const found: number[] = [];
     for (let time = 0; time < 3; time += 1) {
       const beganMs = performance.now();
-      found.push((await waker.take(taker, 32)).materials.length);
+      found.push((await waker.take(taker)).materials.length);
       expect(performance.now() - beganMs).to.be.greaterThan(pauseMsMin);
     }
     expect(found).to.deep.equal([1, 0, 0]);
   });
 
   it('goes on with nothing, and says so, where the connection was lost after Redis had run the take', async () => {
-    const taking = waker.take(taker, 32);
+    const taking = waker.take(taker);
     await untilOneWaits();
     redis.stream.pause();
     await harness.add(ref);
@@ -126,7 +127,7 @@ describe('a lane that waits for work', () => {
   });
 
   it('goes on with nothing where its worker is closed', async () => {
-    const taking = waker.take(taker, 32);
+    const taking = waker.take(taker);
     await untilOneWaits();
     const [held] = await Promise.all([taking, waker.close()]);
     expect(held.materials).to.deep.equal([]);

@@ -15,7 +15,6 @@ const pauseMsMin = 90;
 /** Tokens of takes whose answers are said to be lost. */
 const lost: string[] = [];
 const taker = { newToken: () => 'of this take', answerLost: (token: string) => void lost.push(token) };
-const max = 32;
 
 describe('the waker of a worker', () => {
   let server: TestRedis;
@@ -29,7 +28,7 @@ describe('the waker of a worker', () => {
     const waker = createWaker(redis);
     for (let time = 0; time < 3; time += 1) {
       const beganMs = performance.now();
-      expect((await waker.take(taker, max)).materials).to.deep.equal([]);
+      expect((await waker.take(taker)).materials).to.deep.equal([]);
       expect(performance.now() - beganMs).to.be.greaterThan(pauseMsMin);
     }
     expect(lost, 'what was never sent').to.deep.equal([]);
@@ -40,7 +39,7 @@ describe('the waker of a worker', () => {
     const { redis, pops } = pretendedRedis();
     const waker = createWaker(redis);
     const woken: string[] = [];
-    for (const name of ['one', 'two', 'three', 'four']) void waker.take(taker, max).then(() => woken.push(name));
+    for (const name of ['one', 'two', 'three', 'four']) void waker.take(taker).then(() => woken.push(name));
     for (const expected of [['one'], ['one', 'two']]) {
       pops.shift()?.([keys.wake, '1']);
       await nextTurn();
@@ -57,16 +56,16 @@ describe('the waker of a worker', () => {
 
   it('lets all go on when it is closed, and nobody wait after that, though its connection answers nothing', async () => {
     const waker = createWaker(pretendedRedis().redis);
-    const waiting = [waker.take(taker, max), waker.take(taker, max)];
+    const waiting = [waker.take(taker), waker.take(taker)];
     void waker.close();
-    await Promise.all([...waiting, waker.take(taker, max)]);
+    await Promise.all([...waiting, waker.take(taker)]);
   });
 
   // It was, and its worker left before Redis saw the end: what Redis took for it after that waited for four seconds.
   it('is not closed, however often it is asked, while Redis may still take for it', async () => {
     const { redis, pops } = pretendedRedis();
     const waker = createWaker(redis);
-    void waker.take(taker, max);
+    void waker.take(taker);
     let closed = 0;
     const closes = [waker.close(), waker.close()].map((close) => close.then(() => (closed += 1)));
     await nextTurn();
@@ -81,7 +80,7 @@ describe('the waker of a worker', () => {
     const redis = new Redis(server.url);
     defineScripts(redis);
     const waker = createWaker(redis);
-    const woken = waker.take(taker, max);
+    const woken = waker.take(taker);
     await once(redis, 'ready');
     await Promise.all([waker.close(), woken, once(redis, 'end')]);
     const timers = () => process.getActiveResourcesInfo().filter((kind) => kind === 'Timeout').length;

@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
+import { takeSync } from '../../../shared/database/platform-syncs.js';
 import { createShop, updateShop } from '../../../shared/database/shops.js';
 import { standInAccessToken } from '../../../shared/standalone/stand-in-platform.js';
 import { useDatabase } from '../../support/database/database.js';
@@ -222,6 +224,26 @@ describe('npm run manage -- platform sync', () => {
       await holder.rollback();
     }
     await sync(shopId);
+  });
+
+  it('a shop that another process is bringing in is waited for, and then told as busy: 75', async () => {
+    const shopId = await connectedShop();
+    const hold = { shopId, token: randomUUID() };
+    expect(await takeSync(postgres.database, hold, { domain: platform.url, everyMs: 0 })).to.not.equal(undefined);
+    // In place of its renewals, which this machine might be too slow for.
+    await postgres.database.raw(`
+      CREATE FUNCTION stay_held() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';
+      CREATE TRIGGER stay_held BEFORE UPDATE ON platform_syncs FOR EACH ROW EXECUTE FUNCTION stay_held()`);
+    try {
+      const { code, stdout, stderr } = await cli.run(['platform', 'sync', '--shop', String(shopId), '--json']);
+      expect(stderr).to.match(/^Shop \d+: another process has the run, or was killed in it; waiting$/m);
+      const message = 'Another process is bringing in this shop right now.';
+      const [report] = (JSON.parse(stdout) as Answer).shops;
+      expect(report).to.deep.include({ status: 'busy', problem: { code: 'busy', message }, sync: null });
+      expect(code).to.equal(75);
+    } finally {
+      await postgres.database.raw('DROP TRIGGER stay_held ON platform_syncs; DROP FUNCTION stay_held()');
+    }
   });
 
   it('ends with 1, not 75, where besides a shop that others hold another one fails', async () => {

@@ -1,0 +1,79 @@
+import { expect } from 'chai';
+import { createBill } from '../../../shared/database/bills.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { useDatabase } from '../../support/database/database.js';
+import { connectPlatform, platformTokenKey } from '../../support/shop/platform.js';
+import { manyVariants, startGatedPlatform } from '../mirror/gated-platform.js';
+import type { GatedPlatform } from '../mirror/gated-platform.js';
+import { createCli } from './run-manage.js';
+
+describe('what npm run manage -- platform sync tells people', () => {
+  const postgres = useDatabase();
+  let all: GatedPlatform;
+  /** The same catalogue later: two are left of five, and one of these was renamed. */
+  let fewer: GatedPlatform;
+  let shopId: number;
+
+  before(async () => {
+    all = await startGatedPlatform(manyVariants(5));
+    const left = manyVariants(2).map((variant, index) => (index === 0 ? { ...variant, title: 'Renamed' } : variant));
+    fewer = await startGatedPlatform(left);
+  });
+  after(async () => {
+    await all.stop();
+    await fewer.stop();
+  });
+  beforeEach(async () => {
+    shopId = (await createShop(postgres.database, { name: 'CLI', plan: 'enhanced' })).id;
+    await connectPlatform(postgres.database, shopId, all.url);
+  });
+
+  /** Its lines, each as its cells. */
+  async function syncInText(...more: string[]): Promise<string[][]> {
+    const env = { PLATFORM_TOKEN_KEY: platformTokenKey, PLATFORM_ALLOW_LOOPBACK: 'true' };
+    const cli = createCli({ DATABASE_URL: postgres.url, ...env });
+    const { code, stdout } = await cli.run(['platform', 'sync', '--shop', String(shopId), ...more]);
+    expect(code).to.equal(0);
+    const lines = stdout.trimEnd().split('\n');
+    return lines.map((line) => line.trim().split(/ {2,}/));
+  }
+
+  it('is how many were listed, added and changed', async () => {
+    const head = ['listed', 'added', 'changed'];
+    const done = [`Shop ${shopId}: complete`];
+    expect(await syncInText()).to.deep.equal([done, head, ['locations', '3', '3', '0'], ['variants', '5', '5', '0']]);
+    await connectPlatform(postgres.database, shopId, fewer.url);
+    const [, , ...counts] = await syncInText();
+    expect(counts.slice(0, 2)).to.deep.equal([
+      ['locations', '3', '0', '0'],
+      ['variants', '2', '0', '1'],
+    ]);
+  });
+
+  it('is what is gone and kept, and, where that was asked for, how much of it was removed', async () => {
+    await syncInText();
+    const components = [{ materialId: '100004', quantity: 1_000_000 }];
+    await createBill(postgres.database, shopId, { id: 'b', kind: 'bill_of_materials', name: 'b', components });
+    await connectPlatform(postgres.database, shopId, fewer.url);
+    const head = ['what', 'id', 'name', 'since', 'used'];
+    const gone = (await syncInText()).slice(4);
+    expect(gone.map(withoutTime)).to.deep.equal([
+      ['3 are gone from the platform and kept:'],
+      head,
+      ['variant', '100003', 'Product 3', 'then', 'no'],
+      ['variant', '100004', 'Product 4', 'then', 'yes'],
+      ['variant', '100005', 'Product 5', 'then', 'no'],
+    ]);
+    const removed = (await syncInText('--remove-gone')).slice(4);
+    expect(removed.map(withoutTime)).to.deep.equal([
+      ['2 materials that are gone from the platform were removed.'],
+      ['1 are gone from the platform and kept:'],
+      head,
+      ['variant', '100004', 'Product 4', 'then', 'yes'],
+    ]);
+  });
+});
+
+function withoutTime(cells: string[]): string[] {
+  return cells.map((cell) => (/^\d{4}-\d\d-\d\dT\S+Z$/.test(cell) ? 'then' : cell));
+}

@@ -1,8 +1,11 @@
 import { expect } from 'chai';
 import { findKeyWithShop } from '../../../shared/database/api-keys.js';
+import { createBill } from '../../../shared/database/bills.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
 import { findLevels } from '../../../shared/database/levels.js';
+import { findMaterial } from '../../../shared/database/materials.js';
+import { createShop } from '../../../shared/database/shops.js';
 import type { Material } from '../../../shared/domain/material.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
 import { withFailingWrites } from '../../support/database/broken-storage.js';
@@ -68,26 +71,37 @@ describe('npm run manage', () => {
         .and.not.contain(pasted);
     });
 
-    it('issue refuses an unknown shop', async () => {
+    it('list shows people each time of a key under its head', async () => {
+      const { id: otherId } = await createShop(database, { name: 'Keys', plan: 'enhanced' });
+      const shop = ['--shop', String(otherId)];
+      const issue = ['keys', 'issue', ...shop, '--label', 'till', '--scope', 'read', '--expires', '2100-01-31'];
+      const { id } = await cli.answer<{ id: string }>(issue);
+      const times = "created_at = '2020-01-01Z', last_used_at = '2021-01-01Z', revoked_at = '2022-01-01Z'";
+      await database.raw(`UPDATE api_keys SET ${times} WHERE id = ?`, [id]);
+      const { stdout } = await cli.run(['keys', 'list', ...shop]);
+      expect(
+        stdout
+          .trimEnd()
+          .split('\n')
+          .map((line) => line.split(/ {2,}/)),
+      ).to.deep.equal([
+        ['id', 'label', 'scope', 'created', 'last used', 'expires', 'revoked'],
+        [
+          id,
+          'till',
+          'read',
+          '2020-01-01T00:00:00.000Z',
+          '2021-01-01T00:00:00.000Z',
+          '2100-01-31T00:00:00.000Z',
+          '2022-01-01T00:00:00.000Z',
+        ],
+      ]);
+    });
+
+    it('issue and list refuse an unknown shop', async () => {
       const rest = ['--label', 'x', '--scope', 'read'];
       expect(await cli.refusal(['keys', 'issue', '--shop', '999', ...rest])).to.equal('There is no shop 999.');
-    });
-  });
-
-  describe('locations', () => {
-    it('list names them by id; one that is there is not added again', async () => {
-      const twice = ['locations', 'add', '--shop', shopId, '--id', '70001', '--name', 'other'];
-      expect(await cli.refusal(twice)).to.match(/has a location 70001 already/);
-      const { locations } = await cli.answer<{ locations: { id: string; name: string }[] }>([
-        'locations',
-        'list',
-        '--shop',
-        shopId,
-      ]);
-      expect(locations.map(({ id, name }) => [id, name])).to.deep.equal([
-        ['70001', '70001'],
-        ['b=c', 'b=c'],
-      ]);
+      expect(await cli.refusal(['keys', 'list', '--shop', '999'])).to.equal('There is no shop 999.');
     });
   });
 
@@ -114,6 +128,25 @@ describe('npm run manage', () => {
         [material.id],
       );
       expect(rows).to.deep.equal([{ channel: 'cli', reason: 'Opening stock' }]);
+    });
+
+    it('create stores what each of its options says, and is found by its vendor', async () => {
+      const { id: otherId } = await createShop(database, { name: 'Options', plan: 'enhanced' });
+      const fields = {
+        ...{ productName: 'Wax', variantName: 'soft', sku: 'W-1', unit: 'kg', unitCost: 1.5, unitPrice: 2.25 },
+        ...{ vendor: 'Acme', specifications: 'dry', imageUrl: 'https://images.example/wax', weightValue: 3 },
+        ...{ weightUnitId: 'g', isNonEssentialMaterial: true },
+      };
+      const options = Object.entries(fields).flatMap(([name, value]) => [
+        `--${name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)}`,
+        String(value),
+      ]);
+      const shop = ['--shop', String(otherId)];
+      const { id } = await cli.answer<Material>(['materials', 'create', ...shop, ...options]);
+      expect(await findMaterial(database, otherId, id)).to.include({ id, ...fields });
+      const found = await cli.answer<{ items: Material[] }>(['materials', 'list', ...shop, '--vendor', 'Acme']);
+      expect(found.items.map((item) => item.id)).to.deep.equal([id]);
+      expect(await cli.answer(['verify', ...shop])).to.include({ materials: 1, mismatchCount: 0 });
     });
 
     const wrong: [string, string[], string][] = [
@@ -215,6 +248,25 @@ describe('npm run manage', () => {
     });
   });
 
+  it('list by use, and by origin, has only what is of it', async () => {
+    const { id: otherId } = await createShop(database, { name: 'Filters', plan: 'enhanced' });
+    await createMaterials(database, otherId, [
+      { id: 'VMAT-used', origin: 'virtual', productName: 'a' },
+      { id: 'VMAT-free', origin: 'virtual', productName: 'b' },
+      { id: '7', origin: 'platform', productName: 'c' },
+    ]);
+    const components = [{ materialId: 'VMAT-used', quantity: 1_000_000 }];
+    await createBill(database, otherId, { id: 'b', kind: 'bill_of_materials', name: 'b', components });
+    const listed = async (...options: string[]) => {
+      const list = ['materials', 'list', '--shop', String(otherId), ...options];
+      return (await cli.answer<{ items: Material[] }>(list)).items.map(({ id }) => id);
+    };
+    expect(await listed('--usage', 'used')).to.deep.equal(['VMAT-used']);
+    expect(await listed('--usage', 'unused')).to.deep.equal(['VMAT-free', '7']);
+    expect(await listed('--origin', 'virtual')).to.deep.equal(['VMAT-used', 'VMAT-free']);
+    expect(await listed('--origin', 'platform')).to.deep.equal(['7']);
+  });
+
   it('list says for people which page of how many it is, and of a page that is not there so', async () => {
     await createMaterials(
       database,
@@ -228,42 +280,5 @@ describe('npm run manage', () => {
     expect(await lastLine('--vendor', 'paged', '--page', '2')).to.equal('Page 2 of 2, 3 in all.');
     expect(await lastLine('--vendor', 'paged', '--page', '9')).to.equal('There is no page 9: the last is 2, 3 in all.');
     expect(await lastLine('--vendor', 'nobody')).to.equal('There are none.');
-  });
-
-  describe('verify', () => {
-    it('is clean, and ends with 0, while ledger, levels and totals agree', async () => {
-      const check = await cli.answer<{ entries: number }>(['verify', '--shop', shopId]);
-      expect(check).to.include({ mismatchCount: 0 });
-      expect(check.entries).to.be.greaterThan(0);
-    });
-
-    it('lists what differs and ends with 1', async () => {
-      const create = ['materials', 'create', '--shop', shopId, '--product-name', 'v', '--level', '70001=1'];
-      const { id } = await cli.answer<Material>(create);
-      await database.raw('UPDATE stock SET total_quantity = 2 WHERE material_id = ?', [id]);
-      try {
-        const { code, stdout } = await cli.run(['verify', '--json']);
-        const mismatch = {
-          kind: 'total-not-sum',
-          shopId: Number(shopId),
-          materialId: id,
-          locationId: null,
-          levelId: null,
-        };
-        expect(code).to.equal(1);
-        expect(JSON.parse(stdout)).to.deep.include({
-          mismatches: [{ ...mismatch, expected: '1.000000', found: '2.000000' }],
-        });
-        const { stdout: text } = await cli.run(['verify']);
-        expect(text).to.contain("the material's total is not the sum of its levels").and.contain(id);
-        expect(text).to.contain(' checked, and what lists go by. 1 difference.\n');
-      } finally {
-        await database.raw('UPDATE stock SET total_quantity = 1 WHERE material_id = ?', [id]);
-      }
-    });
-
-    it('of a shop that does not exist fails, and does not pass for clean', async () => {
-      expect(await cli.refusal(['verify', '--shop', '999'])).to.equal('There is no shop 999.');
-    });
   });
 });

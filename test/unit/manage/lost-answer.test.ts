@@ -73,5 +73,16 @@ if (existsSync(fullDisk)) {
       const [, command = ''] = /End it: (keys revoke .*)$/m.exec(stderr) ?? [];
       expect(await cli.run(command.split(' ')), command).to.include({ code: 0, stderr: '' });
     });
+
+    it('of keys rotate names the command that ends the new key, and not the one that is still in use', async () => {
+      const { shopId, cli } = managed;
+      const issue = ['keys', 'issue', '--shop', shopId, '--label', 'rotated', '--scope', 'read'];
+      const old = await cli.answer<{ id: string }>(issue);
+      const { code, stderr } = await runUnheard(['keys', 'rotate', '--shop', shopId, old.id]);
+      const { keys } = await cli.answer<{ keys: { id: string; label: string }[] }>(['keys', 'list', '--shop', shopId]);
+      const made = keys.find(({ id, label }) => label === 'rotated' && id !== old.id)?.id ?? 'none';
+      const said = `The key ${made} was made, and could not be shown. End it: keys revoke --shop ${shopId} ${made}`;
+      expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).to.deep.equal({ code: 1, last: said });
+    });
   });
 }

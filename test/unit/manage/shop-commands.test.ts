@@ -40,6 +40,14 @@ describe('npm run manage', () => {
       expect(await set('--no-rate-limit', '--no-default-location')).to.deep.equal(before);
     });
 
+    it('set stores the name, the plan and whether a level may go below zero', async () => {
+      const { id } = await cli.answer<{ id: number }>(['shops', 'create', '--name', 'Plain']);
+      const options = ['--name', 'Other', '--plan', 'basic', '--allow-negative', 'true'];
+      const changed = await cli.answer<object>(['shops', 'set', String(id), ...options]);
+      expect(changed).to.include({ name: 'Other', plan: 'basic', allowNegativeInventory: true });
+      expect(await findShop(database, id)).to.deep.equal(changed);
+    });
+
     it('set refuses a location that the shop does not have, and an unknown shop', async () => {
       const unknown = await cli.refusal(['shops', 'set', shopId, '--plan', 'basic', '--default-location', 'nowhere']);
       expect(unknown).to.equal('The shop has no location nowhere. Add it first: locations add.');
@@ -63,6 +71,22 @@ describe('npm run manage', () => {
       expect(await openedToken(id)).to.equal('third');
       expect((await findShop(database, id))?.platform?.domain).to.equal('q.myshopify.com');
       expect(await cli.answer(['shops', 'set', String(id), '--no-platform'])).to.have.property('platform', null);
+    });
+
+    it('list shows the domain of a platform, and no token, sealed or not', async () => {
+      const connect = ['shops', 'create', '--name', 'L', '--platform-domain', 'l.myshopify.com'];
+      const { id } = await cli.answer<{ id: number }>([...connect, '--platform-token-stdin'], {}, 'token');
+      const { shops } = await cli.answer<{ shops: { id: number; platform: object | null }[] }>(['shops', 'list']);
+      expect(shops.find((shop) => shop.id === id)?.platform).to.deep.equal({ domain: 'l.myshopify.com' });
+    });
+
+    it('create takes a token from stdin without the line end of any system', async () => {
+      const connect = ['shops', 'create', '--name', 'T', '--platform-domain', 't.myshopify.com'];
+      for (const [token, end] of Object.entries({ unix: '\n', windows: '\r\n', none: '' })) {
+        const args = [...connect, '--platform-token-stdin'];
+        const { id } = await cli.answer<{ id: number }>(args, {}, `${token}${end}`);
+        expect(await openedToken(id)).to.equal(token);
+      }
     });
 
     it('set refuses what is no token on stdin, a whole file too, with a sentence', async () => {

@@ -32,7 +32,8 @@ export interface QueueLook {
 
 /** The score of a deadline that was moved into the past, instead of waiting for it. */
 export const longAgo = 1;
-const hourMs = 3_600_000;
+/** A heartbeat below the first is put off by the second, and so never counts as too far ahead (`beatAheadMsMax`). */
+const [beatSoonMs, beatLaterMs] = [10_000, 45_000];
 /** More than this ahead lies no deadline that a script has set (`aheadMsMax`). */
 const aheadMs = 8_000;
 
@@ -57,8 +58,8 @@ const lookLua = `
       local beats = redis.call('ZRANGE', key, 0, -1, 'WITHSCORES')
       for i = 1, #beats, 2 do
         local score = tonumber(beats[i + 1])
-        if score > ${String(longAgo)} and score < now + ${String(hourMs)} then
-          redis.call('ZADD', key, text(score + ${String(hourMs)}), beats[i])
+        if score > ${String(longAgo)} and score < now + ${String(beatSoonMs)} then
+          redis.call('ZADD', key, text(score + ${String(beatLaterMs)}), beats[i])
         end
       end
     end

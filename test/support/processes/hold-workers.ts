@@ -27,7 +27,7 @@ export async function freezeWorkers({ redisUrl }: Service, workers: readonly Pro
 /**
  * Lets all workers stand still, so that what is sent waits. Lists as alive one that takes nothing, or the API would
  * refuse what comes some seconds later: it has the number of this connection, so that nobody buries it, and is listed
- * for as long as that is open. After SIGCONT the workers' own beats say how long the list lasts.
+ * until they go on or the connection ends. After SIGCONT the workers' own beats say how long the list lasts.
  */
 export async function holdWorkers(service: Service, redis: Redis): Promise<void> {
   await freezeWorkers(service, service.workers);
@@ -39,7 +39,12 @@ export async function holdWorkers(service: Service, redis: Redis): Promise<void>
       .persist(keys.workers)
       .exec();
   await list();
-  const listing = setInterval(() => void list().catch(() => undefined), listAgainMs);
+  const listAgain = async () => {
+    // A worker that goes on has given the list an end.
+    if ((await redis.pttl(keys.workers)) === -1) await list();
+    else clearInterval(listing);
+  };
+  const listing = setInterval(() => void listAgain().catch(() => undefined), listAgainMs);
   redis.once('end', () => {
     clearInterval(listing);
   });

@@ -180,18 +180,18 @@ function describeOne(report: SyncReport): string {
     const row = (name: string, { seen, added, changed }: PlatformSync['variants']) => [name, seen, added, changed];
     lines.push(formatTable(head, [row('locations', sync.locations), row('variants', sync.variants)]));
   }
-  if (removedCount > 0) lines.push(`${removedCount} materials that are gone from the platform were removed.`);
+  if (removedCount > 0) lines.push(`Gone from the platform, and removed: ${removedCount}`);
   if (goneCount > 0) {
     const rows = gone.map(({ kind, id, name, since, isUsed }) => [kind, id, name, since, isUsed]);
     lines.push(
-      `${goneCount} are gone from the platform and kept${shownOf(gone.length, goneCount)}:`,
+      `Gone from the platform, and kept: ${goneCount}${shownOf(gone.length, goneCount)}`,
       formatTable(['what', 'id', 'name', 'since', 'used'], rows),
     );
   }
   if (remarkCount > 0) {
     const rows = remarks.map(({ kind, id, field, what }) => [kind, id, field, what]);
     lines.push(
-      `${remarkCount} values could not be taken as they are${shownOf(remarks.length, remarkCount)}:`,
+      `Values that could not be taken as they are: ${remarkCount}${shownOf(remarks.length, remarkCount)}`,
       formatTable(['what', 'id', 'field', 'remark'], rows),
     );
   }

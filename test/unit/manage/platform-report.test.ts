@@ -58,7 +58,7 @@ describe('what npm run manage -- platform sync tells people', () => {
     const head = ['what', 'id', 'name', 'since', 'used'];
     const gone = (await syncInText()).slice(4);
     expect(gone.map(withoutTime)).to.deep.equal([
-      ['3 are gone from the platform and kept:'],
+      ['Gone from the platform, and kept: 3'],
       head,
       ['variant', '100003', 'Product 3', 'then', 'no'],
       ['variant', '100004', 'Product 4', 'then', 'yes'],
@@ -66,8 +66,8 @@ describe('what npm run manage -- platform sync tells people', () => {
     ]);
     const removed = (await syncInText('--remove-gone')).slice(4);
     expect(removed.map(withoutTime)).to.deep.equal([
-      ['2 materials that are gone from the platform were removed.'],
-      ['1 are gone from the platform and kept:'],
+      ['Gone from the platform, and removed: 2'],
+      ['Gone from the platform, and kept: 1'],
       head,
       ['variant', '100004', 'Product 4', 'then', 'yes'],
     ]);

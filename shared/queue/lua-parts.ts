@@ -63,14 +63,15 @@ export const readyMs = 4_000;
  *
  * `since` has an entry for each material in line. A material in line gets no second place: while Postgres was away for
  * an hour, a further place every four seconds made a line of 1,500 materials 1.4 million long, and one take then walked
- * it for five seconds. (If the shop has no list, the material is not in line, whatever `since` says.)
+ * it for five seconds. (If the shop has no list, the material is not in line, whatever `since` says.) One that is given
+ * twice, as for two jobs of it that were lost, gets one place as well.
  */
 export const makeReady = `
   local function shopOf(material) return string.match(material, '^[^.]*') end
   local function makeReady(materials)
     writeAll('ZADD', scheduled, sameScore(inMs(${readyMs}), materials))
     local before, new = readAll('HMGET', since, materials), {}
-    local shops, lines = {}, {}
+    local shops, lines, placed = {}, {}, {}
     for i, material in ipairs(materials) do
       if not before[i] then new[#new + 1] = material end
       local shop = shopOf(material)
@@ -78,7 +79,10 @@ export const makeReady = `
         shops[#shops + 1] = shop
         lines[shop] = {}
       end
-      if not before[i] or redis.call('EXISTS', ready .. ':' .. shop) == 0 then table.insert(lines[shop], material) end
+      if not placed[material] and (not before[i] or redis.call('EXISTS', ready .. ':' .. shop) == 0) then
+        placed[material] = true
+        table.insert(lines[shop], material)
+      end
     end
     writeAll('HSET', since, sameValue(new, inMs(0)))
     for _, shop in ipairs(shops) do

@@ -17,6 +17,16 @@ describe('an announcement of what was announced before', () => {
     expect(await harness.ready(ref.shopId)).to.deep.equal([name]);
   });
 
+  it('gives a material one place in line for all of its jobs', async () => {
+    const [first, second] = [
+      await harness.add(ref, { isAnnounced: false }),
+      await harness.add(ref, { isAnnounced: false }),
+    ];
+    const found = await runScript(harness.redis, 'rmAnnounceQueued', name, first, name, second);
+    expect(found).to.deep.equal([1, 1]);
+    expect(await harness.ready(ref.shopId)).to.deep.equal([name]);
+  });
+
   it('says also which a lane has taken, or has left out for a moment', async () => {
     const id = await harness.add(ref);
     const again = () => runScript(harness.redis, 'rmAnnounceQueued', name, id);

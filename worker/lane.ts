@@ -1,7 +1,13 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { applyTimeoutMsMax } from '../shared/database/apply-bounds.js';
-import { isDiskFull, isRefusalOfAll, isWithoutSession, reasonOf } from '../shared/database/errors.js';
+import {
+  isDiskFull,
+  isRefusalOfAll,
+  isWithoutSession,
+  reasonOf,
+  reasonWithoutStatement,
+} from '../shared/database/errors.js';
 import { assertMigrated } from '../shared/database/schema-state.js';
 import { createWriteQuestion } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, nothingHeld, renewLeases, takeMaterials } from '../shared/queue/leases.js';
@@ -79,7 +85,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
     const isNobodysFault = isRefusalOfAll(error) || isWithoutSession(error) || error instanceof ServesAnotherDatabase;
     const delivery = isNobodysFault ? 'uncounted' : 'counted';
     const giveAllBack = () => giveBack(deps.redis, materials, faultRetryMs, delivery);
-    if (isDiskFull(error)) await tellRefusal(deps.redis, reasonOf(error)).catch(() => undefined);
+    if (isDiskFull(error)) await tellRefusal(deps.redis, reasonWithoutStatement(error)).catch(() => undefined);
     const isGivenBack = await giveAllBack().then(
       () => true,
       () => false,

@@ -103,9 +103,10 @@ async function rotate({ change }: CommandContext, keyId: string, options: Rotate
     }
     const { key, id, secretHash } = mintKey();
     const stored = await insertKey(transaction, shopId, { id, label, scope, secretHash, expiresAt: wanted });
-    const replaced = await expireKey(transaction, shopId, keyId, new Date(now.getTime() + overlap));
+    const expired = await expireKey(transaction, shopId, keyId, new Date(now.getTime() + overlap));
     // By the clock of this machine alone, an API whose clock is behind would go on taking it.
-    if (overlap === 0) await revokeKey(transaction, shopId, keyId, now);
+    const revoked = overlap === 0 ? await revokeKey(transaction, shopId, keyId, now) : undefined;
+    const replaced = revoked ?? expired;
     const end = replaced.expiresAt?.toISOString() ?? '';
     const until = overlap === 0 ? 'does not work any more.' : `works until ${end}; keys revoke ends it at once.`;
     const text = `${describeNew(key, stored)}\nThe old one, ${keyId}, ${until}`;

@@ -14,7 +14,7 @@ interface Shown {
   expiresAt: string | null;
 }
 
-type Rotated = Shown & { replaces: { id: string; expiresAt: string } };
+type Rotated = Shown & { replaces: { id: string; expiresAt: string; revokedAt: string | null } };
 
 const hourMs = 3_600_000;
 const waitingMsMax = 30_000;
@@ -76,8 +76,10 @@ describe('manage keys rotate', () => {
 
   it('without an overlap revokes the old one, which no API then takes, whatever its clock says', async () => {
     const old = await issue();
-    await rotate(old.id, '--overlap', '0m');
-    expect((await findKeyWithShop(database, old.id))?.revokedAt).to.be.instanceOf(Date);
+    const { replaces } = await rotate(old.id, '--overlap', '0m');
+    const revokedAt = (await findKeyWithShop(database, old.id))?.revokedAt;
+    expect(revokedAt).to.be.instanceOf(Date);
+    expect(replaces.revokedAt, 'as it is told').to.equal(revokedAt?.toISOString());
   });
 
   it('says until when the old one works, or that it does not', async () => {

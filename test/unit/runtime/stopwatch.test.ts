@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { startStopwatch } from '../../../shared/runtime/stopwatch.js';
 
-describe('how long ago a job was read', () => {
+describe('how long ago a job was read, or a key looked up', () => {
   it('is what either clock says, where the machine was suspended or its time was set back', () => {
     let [monotonicMs, wallMs] = [1_000, 50_000];
     const sinceMs = startStopwatch([() => monotonicMs, () => wallMs]);

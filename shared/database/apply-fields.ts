@@ -1,6 +1,9 @@
 import type { QueryConfig } from 'pg';
 import type { VersionedMaterial } from '../domain/material.js';
+import { arraysOf, columnsWithin, unnestFrom } from './array-columns.js';
+import type { ArrayColumn } from './array-columns.js';
 import { integers, texts } from './array-literals.js';
+import { fieldColumns } from './field-columns.js';
 
 /** A material whose fields changed, as it is now. */
 export type WrittenMaterial = { shopId: number } & VersionedMaterial;
@@ -24,24 +27,23 @@ const makeFacets = `
     ORDER BY changed.shop_id, changed.vendor, found.origin, found.is_used
   ) AS wanted`;
 
+const changedColumns: ArrayColumn<WrittenMaterial>[] = [
+  { name: 'shop_id', type: 'int', toArray: (rows) => integers(rows, ({ shopId }) => shopId) },
+  { name: 'id', type: 'text', toArray: (rows) => texts(rows, ({ material }) => material.id) },
+  { name: 'version', type: 'int', toArray: (rows) => integers(rows, ({ version }) => version) },
+  ...columnsWithin(fieldColumns, ({ material }: WrittenMaterial) => material),
+];
+
 const writeFields = `
   UPDATE materials
-  SET product_name = changed.product_name, variant_name = changed.variant_name, sku = changed.sku, unit = changed.unit,
-      unit_cost = changed.unit_cost, unit_price = changed.unit_price, vendor = changed.vendor,
-      specifications = changed.specifications, image_url = changed.image_url,
-      is_non_essential = changed.is_non_essential, weight_value = changed.weight_value,
-      weight_unit_id = changed.weight_unit_id, version = changed.version
-  FROM json_to_recordset($1::json) AS changed (
-    shop_id integer, id text, product_name text, variant_name text, sku text, unit text, unit_cost numeric,
-    unit_price numeric, vendor text, specifications text, image_url text, is_non_essential boolean,
-    weight_value numeric, weight_unit_id text, version integer)
+  SET ${fieldColumns.map(({ name }) => `${name} = changed.${name}`).join(', ')}, version = changed.version
+  FROM (${unnestFrom(1)(changedColumns)}) AS changed
   WHERE materials.shop_id = changed.shop_id AND materials.id = changed.id`;
 
 /** Writes the fields of materials whose rows are locked. */
 export function fieldQueries(materials: readonly WrittenMaterial[]): QueryConfig[] {
   if (materials.length === 0) return [];
-  const rows = JSON.stringify(materials.map(toFieldsRow));
-  const writing = { name: 'apply-fields', text: writeFields, values: [rows] };
+  const writing = { name: 'apply-fields', text: writeFields, values: arraysOf(changedColumns, materials) };
   // One material has one facet, so there is no order that could differ.
   if (materials.length === 1) return [writing];
   return [{ name: 'apply-facets', text: makeFacets, values: facetArrays(materials) }, writing];
@@ -53,24 +55,4 @@ function facetArrays(materials: readonly WrittenMaterial[]): string[] {
     texts(materials, ({ material }) => material.id),
     texts(materials, ({ material }) => material.vendor),
   ];
-}
-
-function toFieldsRow({ shopId, material, version }: WrittenMaterial): Record<string, unknown> {
-  return {
-    shop_id: shopId,
-    id: material.id,
-    product_name: material.productName,
-    variant_name: material.variantName,
-    sku: material.sku,
-    unit: material.unit,
-    unit_cost: material.unitCost,
-    unit_price: material.unitPrice,
-    vendor: material.vendor,
-    specifications: material.specifications,
-    image_url: material.imageUrl,
-    is_non_essential: material.isNonEssentialMaterial,
-    weight_value: material.weightValue,
-    weight_unit_id: material.weightUnitId,
-    version,
-  };
 }

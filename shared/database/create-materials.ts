@@ -1,7 +1,10 @@
 import type { NewMaterialFields, Origin } from '../domain/material.js';
-import { toDecimal, toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
+import { namedArraysOf, namesOf, unnestNamed } from './array-columns.js';
+import type { ArrayColumn } from './array-columns.js';
+import { decimals, texts } from './array-literals.js';
 import type { Database } from './connect.js';
+import { fieldColumns } from './field-columns.js';
 import { runReadCommitted } from './read-committed.js';
 
 /** A material to be added. */
@@ -31,31 +34,35 @@ export async function createMaterials(
   materials: readonly NewMaterial[],
 ): Promise<string[]> {
   if (materials.length > newMaterialsMax) throw new RangeError(`more than ${newMaterialsMax} materials in a call`);
-  const rows = await runReadCommitted<{ material_id: string }>(database, insertMaterials, {
-    shopId,
-    given: JSON.stringify(materials.map(toRecord)),
-  });
+  for (const material of materials) assertNotStocked(material);
+  const bindings = { shopId, ...namedArraysOf(columns, materials) };
+  const rows = await runReadCommitted<{ material_id: string }>(database, insertMaterials, bindings);
   return rows.map(({ material_id }) => material_id);
 }
+
+const columns: ArrayColumn<NewMaterial>[] = [
+  { name: 'id', type: 'text', toArray: (rows) => texts(rows, ({ id }) => id) },
+  { name: 'origin', type: 'text', toArray: (rows) => texts(rows, ({ origin }) => origin) },
+  ...fieldColumns,
+  {
+    name: 'total_quantity',
+    type: 'numeric',
+    toArray: (rows) => decimals(rows, ({ mirroredQuantity = 0 }) => mirroredQuantity),
+  },
+];
 
 /**
  * The facets (migration 0003) are made in a fixed order, as in the apply step, and all of them before the first
  * material is written. If the trigger made them, in the order of ids, two such statements could deadlock.
  */
 const insertMaterials = `
-  WITH given AS (
-    SELECT * FROM jsonb_to_recordset(CAST(:given AS jsonb)) AS r (
-      id text, origin text, product_name text, variant_name text, sku text, unit text, unit_cost numeric,
-      unit_price numeric, vendor text, specifications text, image_url text, is_non_essential boolean,
-      weight_value numeric, weight_unit_id text, total_quantity numeric)
-  ), faceted AS MATERIALIZED (
+  WITH given AS (${unnestNamed(columns)}),
+  faceted AS MATERIALIZED (
     SELECT sorted.*, facet_of(:shopId, sorted.vendor, sorted.origin, false) AS facet_id
     FROM (SELECT * FROM given ORDER BY vendor, origin) AS sorted
   ), added AS (
-    INSERT INTO materials (shop_id, id, origin, facet_id, product_name, variant_name, sku, unit, unit_cost, unit_price,
-      vendor, specifications, image_url, is_non_essential, weight_value, weight_unit_id)
-    SELECT :shopId, id, origin, facet_id, product_name, variant_name, sku, unit, unit_cost, unit_price,
-      vendor, specifications, image_url, is_non_essential, weight_value, weight_unit_id
+    INSERT INTO materials (shop_id, id, origin, facet_id, ${namesOf(fieldColumns)})
+    SELECT :shopId, id, origin, facet_id, ${namesOf(fieldColumns)}
     FROM faceted ORDER BY id
     ON CONFLICT DO NOTHING
     RETURNING id
@@ -64,29 +71,8 @@ const insertMaterials = `
   SELECT :shopId, added.id, given.total_quantity FROM added JOIN given USING (id)
   RETURNING material_id`;
 
-function toRecord(material: NewMaterial): Record<string, unknown> {
-  if (material.origin === 'virtual' && (material.mirroredQuantity ?? 0) !== 0) {
-    throw new Error(`the stock of ${material.id} is virtual: only the ledger's writer may set it`);
+function assertNotStocked({ id, origin, mirroredQuantity = 0 }: NewMaterial): void {
+  if (origin === 'virtual' && mirroredQuantity !== 0) {
+    throw new Error(`the stock of ${id} is virtual: only the ledger's writer may set it`);
   }
-  return {
-    id: material.id,
-    origin: material.origin,
-    product_name: material.productName,
-    variant_name: material.variantName ?? null,
-    sku: material.sku ?? null,
-    unit: material.unit ?? null,
-    unit_cost: decimalOrNull(material.unitCost),
-    unit_price: decimalOrNull(material.unitPrice),
-    vendor: material.vendor ?? null,
-    specifications: material.specifications ?? null,
-    image_url: material.imageUrl ?? null,
-    is_non_essential: material.isNonEssentialMaterial ?? false,
-    weight_value: decimalOrNull(material.weightValue),
-    weight_unit_id: material.weightUnitId ?? null,
-    total_quantity: toDecimal(material.mirroredQuantity ?? 0),
-  };
-}
-
-function decimalOrNull(units: number | null | undefined): string | null {
-  return units === null || units === undefined ? null : toDecimal(toMicros(units));
 }

@@ -1,9 +1,11 @@
 import { v7 as uuidv7 } from 'uuid';
 import type { NewMaterialFields } from '../domain/material.js';
-import { toMicros } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
-import { booleans, decimals, integers, texts, uuids } from './array-literals.js';
+import { columnsWithin, namedArraysOf, namesOf, unnestNamed } from './array-columns.js';
+import type { ArrayColumn } from './array-columns.js';
+import { decimals, integers, texts, uuids } from './array-literals.js';
 import type { Database } from './connect.js';
+import { fieldColumns } from './field-columns.js';
 import { letLast } from './let-last.js';
 import { runReadCommitted } from './read-committed.js';
 
@@ -101,33 +103,8 @@ export function insertParameters(
   channel: 'cli' | 'import',
   materials: readonly FacetedMaterial[],
 ): InsertParameters {
-  const all = materials.map(({ material }) => material);
-  const fields = all.map(({ fields }) => fields);
-  const levels = all.flatMap(levelRows);
-  return {
-    shopId,
-    channel,
-    id: texts(all, ({ id }) => id),
-    facetId: integers(materials, ({ facetId }) => facetId),
-    total: decimals(all, ({ total }) => total),
-    productName: texts(fields, ({ productName }) => productName),
-    variantName: texts(fields, ({ variantName }) => variantName ?? null),
-    sku: texts(fields, ({ sku }) => sku ?? null),
-    unit: texts(fields, ({ unit }) => unit ?? null),
-    unitCost: decimals(fields, ({ unitCost }) => microsOrNull(unitCost)),
-    unitPrice: decimals(fields, ({ unitPrice }) => microsOrNull(unitPrice)),
-    vendor: texts(fields, ({ vendor }) => vendor ?? null),
-    specifications: texts(fields, ({ specifications }) => specifications ?? null),
-    imageUrl: texts(fields, ({ imageUrl }) => imageUrl ?? null),
-    isNonEssential: booleans(fields, ({ isNonEssentialMaterial }) => isNonEssentialMaterial ?? false),
-    weightValue: decimals(fields, ({ weightValue }) => microsOrNull(weightValue)),
-    weightUnitId: texts(fields, ({ weightUnitId }) => weightUnitId ?? null),
-    levelMaterial: texts(levels, ({ id }) => id),
-    levelLocation: texts(levels, ({ locationId }) => locationId),
-    levelIndex: integers(levels, ({ index }) => index),
-    levelQuantity: decimals(levels, ({ quantity }) => quantity),
-    levelOperation: uuids(levels, ({ operationId }) => operationId),
-  };
+  const levels = materials.flatMap(({ material }) => levelRows(material));
+  return { shopId, channel, ...namedArraysOf(insertedColumns, materials), ...namedArraysOf(levelColumns, levels) };
 }
 
 /** Each level with the operation that its ledger entry names: a new one for every `rowsPerOperation` of a material. */
@@ -153,23 +130,31 @@ export async function insertMaterialsWithStock(transaction: Database, parameters
   await transaction.raw(insertBatch, parameters);
 }
 
+const insertedColumns: ArrayColumn<FacetedMaterial>[] = [
+  { name: 'id', type: 'text', toArray: (rows) => texts(rows, ({ material }) => material.id) },
+  { name: 'facet_id', type: 'integer', toArray: (rows) => integers(rows, ({ facetId }) => facetId) },
+  { name: 'total_quantity', type: 'numeric', toArray: (rows) => decimals(rows, ({ material }) => material.total) },
+  ...columnsWithin(fieldColumns, ({ material }: FacetedMaterial) => material.fields),
+];
+
+const levelColumns: ArrayColumn<LevelRow>[] = [
+  { name: 'material_id', type: 'text', toArray: (rows) => texts(rows, ({ id }) => id) },
+  { name: 'location_id', type: 'text', toArray: (rows) => texts(rows, ({ locationId }) => locationId) },
+  { name: 'row_index', type: 'integer', toArray: (rows) => integers(rows, ({ index }) => index) },
+  { name: 'quantity', type: 'numeric', toArray: (rows) => decimals(rows, ({ quantity }) => quantity) },
+  { name: 'op_id', type: 'uuid', toArray: (rows) => uuids(rows, ({ operationId }) => operationId) },
+];
+
 const insertBatch = `
-  WITH added AS (
-    INSERT INTO materials (shop_id, origin, id, facet_id, product_name, variant_name, sku, unit, unit_cost, unit_price,
-      vendor, specifications, image_url, is_non_essential, weight_value, weight_unit_id)
-    SELECT :shopId, 'virtual', given.*
-    FROM unnest(CAST(:id AS text[]), CAST(:facetId AS integer[]), CAST(:productName AS text[]),
-      CAST(:variantName AS text[]), CAST(:sku AS text[]), CAST(:unit AS text[]), CAST(:unitCost AS numeric[]),
-      CAST(:unitPrice AS numeric[]), CAST(:vendor AS text[]), CAST(:specifications AS text[]), CAST(:imageUrl AS text[]),
-      CAST(:isNonEssential AS boolean[]), CAST(:weightValue AS numeric[]), CAST(:weightUnitId AS text[])) AS given
+  WITH given AS MATERIALIZED (${unnestNamed(insertedColumns)}),
+  added AS (
+    INSERT INTO materials (shop_id, origin, id, facet_id, ${namesOf(fieldColumns)})
+    SELECT :shopId, 'virtual', id, facet_id, ${namesOf(fieldColumns)} FROM given
   ), stocked AS (
     INSERT INTO stock (shop_id, material_id, facet_id, total_quantity)
-    SELECT :shopId, given.* FROM unnest(CAST(:id AS text[]), CAST(:facetId AS integer[]), CAST(:total AS numeric[])) AS given
+    SELECT :shopId, id, facet_id, total_quantity FROM given
   ), opened AS MATERIALIZED (
-    SELECT nextval('levels_id_seq') AS id, given.*
-    FROM unnest(CAST(:levelMaterial AS text[]), CAST(:levelLocation AS text[]), CAST(:levelIndex AS integer[]),
-      CAST(:levelQuantity AS numeric[]), CAST(:levelOperation AS uuid[]))
-      AS given (material_id, location_id, row_index, quantity, op_id)
+    SELECT nextval('levels_id_seq') AS id, level.* FROM (${unnestNamed(levelColumns)}) AS level
   ), levelled AS (
     INSERT INTO levels (shop_id, material_id, location_id, id, quantity, sequence, updated_at)
     SELECT :shopId, material_id, location_id, id, quantity, 1, now() FROM opened
@@ -178,7 +163,3 @@ const insertBatch = `
     clamped, at, channel, reason)
   SELECT :shopId, id, 1, op_id, row_index, quantity, 0, quantity, quantity, false, now(), :channel, 'Opening stock'
   FROM opened`;
-
-function microsOrNull(units: number | null | undefined): Micros | null {
-  return units === null || units === undefined ? null : toMicros(units);
-}

@@ -5,8 +5,10 @@ import { loadAgentSurface } from './agent/load-agent-surface.js';
 import { arrivalMsMax, lingerMs } from './config.js';
 import { agent, agentMethods } from './http/agent.js';
 import { authenticate } from './http/authenticate.js';
-import { createBodies, leaveBodyMemory } from './http/body/read-body.js';
-import type { Bodies } from './http/body/read-body.js';
+import { createBodyReader } from './http/body/body-reader.js';
+import type { BodyReader } from './http/body/body-reader.js';
+import { leaveBodyMemory } from './http/body/read-body.js';
+import { answerFault, catchFaults } from './http/catch-faults.js';
 import { createClientAddress, createIsForwarded } from './http/client-address.js';
 import { createConnectionTurns } from './http/connection-turns.js';
 import type { ConnectionTurns } from './http/connection-turns.js';
@@ -14,10 +16,10 @@ import { createApiServer } from './http/connections/server.js';
 import type { ApiServer } from './http/connections/server.js';
 import { countUntaken } from './http/count-untaken.js';
 import { envelope } from './http/envelope.js';
-import { answerFault, errors } from './http/errors.js';
 import { createFailedAttempts } from './http/failed-attempts.js';
 import { createKeyRing } from './http/key-ring.js';
 import { observeRequests } from './http/observe-requests.js';
+import { plainPath, unescapeUnreserved } from './http/plain-path.js';
 import { createPublicPaths } from './http/public-paths.js';
 import type { PublicPaths } from './http/public-paths.js';
 import { rateLimit } from './http/rate-limit.js';
@@ -28,7 +30,6 @@ import { requirePlan } from './http/require-plan.js';
 import { createRouting } from './http/routing.js';
 import type { Routing } from './http/routing.js';
 import { createShopLimiter } from './http/shop-limiter.js';
-import { plainPath, unescapeUnreserved } from './http/unescape-unreserved.js';
 import { createReference } from './reference/reference.js';
 import { routes } from './rest/routes.js';
 import type { Services } from './services.js';
@@ -36,8 +37,8 @@ import { parseTrustedProxies } from './trusted-proxies.js';
 
 /** The HTTP server with the app in it, not listening yet. */
 export function createAppServer(services: Services): ApiServer {
-  const bodies = createBodies();
-  const routing = createRouting(routes, services, bodies);
+  const readBody = createBodyReader();
+  const routing = createRouting(routes, services, readBody);
   const publicPaths = createPublicPaths(services, createReference(routes));
   const { settings, logger, metrics, dispatch } = services;
   const keepAliveMs = settings.KEEP_ALIVE_TIMEOUT_MS;
@@ -48,7 +49,7 @@ export function createAppServer(services: Services): ApiServer {
     isForwarded: createIsForwarded(trustedProxies),
   });
   const server = createApiServer({
-    handle: createApp(stack({ services, routing, publicPaths, trustedProxies, turns, bodies }), logger).callback(),
+    handle: createApp(stack({ services, routing, publicPaths, trustedProxies, turns, readBody }), logger).callback(),
     allowedMethods: (target) => {
       const path = unescapeUnreserved(target);
       return publicPaths.allowedMethods(path) ?? agentMethods(path) ?? routing.allowedMethods(path);
@@ -78,7 +79,7 @@ export function createAppServer(services: Services): ApiServer {
 function createApp(middlewares: AppMiddleware[], logger: Logger): Koa<RequestState> {
   const app = new Koa<RequestState>();
   // Koa's own handler prints to the console. An error with a code is a socket that broke while an answer was written;
-  // any other was thrown by a layer outside of `errors`, after the answer.
+  // any other was thrown by a layer outside of `catchFaults`, after the answer.
   app.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== undefined) logger.debug({ err: error }, 'An answer did not reach its client.');
     else logger.error({ err: error }, 'A fault came after an answer.');
@@ -93,21 +94,21 @@ interface Parts {
   publicPaths: PublicPaths;
   trustedProxies: BlockList;
   turns: ConnectionTurns;
-  bodies: Bodies;
+  readBody: BodyReader;
 }
 
 /**
  * Every layer that a request passes, outermost first; the order of the checks is the contract's (§5). Those that know
  * the route (scope, body, query) are in `routed`.
  */
-function stack({ services, routing, publicPaths, trustedProxies, turns, bodies }: Parts): AppMiddleware[] {
+function stack({ services, routing, publicPaths, trustedProxies, turns, readBody }: Parts): AppMiddleware[] {
   const { settings, logger, metrics, database, reads, limiterRedis, dispatch } = services;
   const faults = { logger, isStorageReady: () => dispatch.ready().postgres };
   return [
     observeRequests(logger, metrics.answered),
     countUntaken(reads),
     envelope(logger),
-    errors(faults),
+    catchFaults(faults),
     refuseBadTarget,
     plainPath,
     publicPaths.answer,
@@ -128,7 +129,7 @@ function stack({ services, routing, publicPaths, trustedProxies, turns, bodies }
       }),
     ),
     leaveBodyMemory,
-    agent(loadAgentSurface({ services, answerFault: (error, about) => answerFault(faults, error, about) }), bodies),
+    agent(loadAgentSurface({ services, answerFault: (error, about) => answerFault(faults, error, about) }), readBody),
     requirePlan,
     refuseBadPath,
     routing.routed,

@@ -14,7 +14,7 @@ const timeoutSetting = (defaultMs: number, description: string) =>
   ({ type: 'integer', default: defaultMs, minimum: 100, maximum: dayMs, description }) as const;
 
 /** The environment of the API process. */
-export const settings = {
+export const apiSettings = {
   ...processSettings,
   ...platformSettings,
   HOST: { type: 'string', default: '127.0.0.1', description: 'The address to listen on; 0.0.0.0 for every one.' },
@@ -63,7 +63,7 @@ export const settings = {
   ...dispatchSettings,
 } as const satisfies SettingsDeclaration;
 
-export type ApiSettings = SettingsValues<typeof settings>;
+export type ApiSettings = SettingsValues<typeof apiSettings>;
 
 /** Contradictions between settings that are each valid alone, a sentence for each. */
 export function settingsProblems(settings: ApiSettings): string[] {

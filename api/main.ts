@@ -10,16 +10,16 @@ import { createShutdown } from '../shared/runtime/shutdown.js';
 import { createApiMetrics } from './admin/api-metrics.js';
 import { startAdmin } from './admin/start-admin.js';
 import { createAppServer } from './app.js';
-import { settings as declared, settingsProblems } from './config.js';
+import { apiSettings, settingsProblems } from './config.js';
 import { createDispatch } from './dispatch/dispatch.js';
 import { createShopOpener } from './open-shop.js';
 import { createPools } from './pools.js';
 
 // The composition root of an API process: settings, connections, the server; closed in reverse.
 
-takeNoArguments('npm run api', 'Serves the HTTP interface; several may run side by side.', declared);
+takeNoArguments('npm run api', 'Serves the HTTP interface; several may run side by side.', apiSettings);
 tuneHeap();
-const settings = settingsOrExit(declared, process.env, settingsProblems);
+const settings = settingsOrExit(apiSettings, process.env, settingsProblems);
 const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL, nodeEnv: settings.NODE_ENV });
 const shutdown = createShutdown({ logger, forceMs: settings.SHUTDOWN_TIMEOUT_MS });
 shutdown.listen({ untilStarted: true });

@@ -1,4 +1,4 @@
-import { isLockTimeout, isTimeout } from '../shared/database/errors.js';
+import { isLockTimeout, isServerTimeout } from '../shared/database/errors.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import type { Reply } from '../shared/queue/job-format.js';
 import { queueName } from '../shared/queue/names.js';
@@ -86,7 +86,7 @@ async function overstayOf<Group extends OperationGroup>(
     add(done, isOver() ? leftOutAll(part) : await apply(part));
     return undefined;
   } catch (error) {
-    if (!isTimeout(error) || isStopping()) throw error;
+    if (!isServerTimeout(error) || isStopping()) throw error;
     return error;
   }
 }

@@ -1,33 +1,13 @@
-import {
-  isInfrastructureError,
-  isPreparedStatementFault,
-  isDriverTimeout,
-  isTimeout,
-  isWithoutSession,
-} from '../shared/database/errors.js';
 import { recordFailed } from '../shared/database/operations.js';
-import { assertTakesWrites } from '../shared/database/takes-writes.js';
-import { applyOperations } from '../shared/inventory/apply-operations.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { jobVersion } from '../shared/queue/job-format.js';
-import type { Held } from '../shared/queue/leases.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
 import { applyInParts, leftOutAll } from './apply-in-parts.js';
-import type { AppliedJobs, ApplyInPartsDeps } from './apply-in-parts.js';
-import type { WorkerDeps } from './deps.js';
+import type { AppliedJobs } from './apply-in-parts.js';
+import { applyWithRetries, mayPass, sumOfJobs } from './apply-with-retries.js';
+import type { CycleLimits, JobGroup } from './apply-with-retries.js';
+import type { LaneDeps } from './lane-deps.js';
 import type { Job } from './read-jobs.js';
-
-/**
- * What bounds the work of a cycle: the clock by which its operations expire (`Held`), until when it may work on them,
- * and whether its lane is to stop.
- */
-export type CycleLimits = Pick<Held, 'nowMs'> & Pick<ApplyInPartsDeps, 'isStopping' | 'endMs'>;
-
-/**
- * How often a transaction runs at most that meets passing faults, before its materials are given back. If the lane is
- * to stop, it runs once: while Postgres is silent, each run takes seconds.
- */
-const attemptsMax = 3;
 
 /**
  * A job with more has killed its workers or met endless faults. Its operations are recorded as failed, never dropped.
@@ -36,12 +16,12 @@ const deliveriesMax = 25;
 
 /**
  * Applies the operations of these jobs in one transaction, in their order (pipeline §2.6), or in several if one takes
- * too long. If that fails and the infrastructure is not to blame, one of the operations is. Then each runs alone: one
+ * too long. If that fails and not by a transient fault, one of the operations is to blame. Then each runs alone: one
  * that fails twice is recorded as failed, and the others are applied (pipeline §3 "Poison").
  *
- * @throws an infrastructure error that did not pass; nothing is lost, because the jobs are still in their queues
+ * @throws a transient fault that did not pass; nothing is lost, because the jobs are still in their queues
  */
-export async function applyJobs(deps: WorkerDeps, jobs: Job[], limits: CycleLimits): Promise<AppliedJobs> {
+export async function applyJobs(deps: LaneDeps, jobs: Job[], limits: CycleLimits): Promise<AppliedJobs> {
   const misdirected: JobOfOurs[] = [];
   const exhausted: JobOfOurs[] = [];
   const sound: JobOfOurs[] = [];
@@ -76,17 +56,12 @@ function isSound({ content, deliveries }: JobOfOurs): boolean {
 }
 
 /** Nothing of these goes on record here: their API is told, and cancels them in the database they are meant for. */
-function refuse(deps: WorkerDeps, misdirected: JobOfOurs[]): AppliedJobs {
+function refuse(deps: LaneDeps, misdirected: JobOfOurs[]): AppliedJobs {
   for (const { queue, id } of misdirected) {
     deps.logger.error({ queue, job: id }, 'A job is meant for another database and is removed.');
   }
   const ids = misdirected.flatMap(({ content }) => content.operations.map((operation) => operation.id));
   return { outcomes: new Map(ids.map((id) => [id, { status: 'misdirected' }])), leftOut: new Set() };
-}
-
-interface JobGroup extends OperationGroup {
-  /** How many jobs brought its operations; a part of its operations keeps the number of all. */
-  jobs: number;
 }
 
 function groupByMaterial(jobs: JobOfOurs[]): JobGroup[] {
@@ -100,11 +75,7 @@ function groupByMaterial(jobs: JobOfOurs[]): JobGroup[] {
   return [...groups.values()];
 }
 
-function sumOfJobs(groups: JobGroup[]): number {
-  return groups.reduce((sum, { jobs }) => sum + jobs, 0);
-}
-
-async function applySound(deps: WorkerDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs[]> {
+async function applySound(deps: LaneDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs[]> {
   try {
     return [await applyInTime(deps, groups, limits)];
   } catch (error) {
@@ -114,54 +85,11 @@ async function applySound(deps: WorkerDeps, groups: JobGroup[], limits: CycleLim
   }
 }
 
-function applyInTime(deps: WorkerDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs> {
+function applyInTime(deps: LaneDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs> {
   return applyInParts(groups, { ...limits, apply: (part) => applyWithRetries(deps, part, limits) });
 }
 
-/**
- * One transaction, which runs again if it meets a passing fault.
- *
- * @throws the last fault; but where a session ended at work, and then there was none, what ended it: an operation that
- *   brings Postgres down must not seem to be none of what failed
- */
-async function applyWithRetries(
-  deps: WorkerDeps,
-  groups: JobGroup[],
-  { nowMs, isStopping }: CycleLimits,
-): Promise<AppliedJobs> {
-  let atWork: unknown;
-  for (let attempt = 1; ; attempt += 1) {
-    try {
-      const startedAtMs = performance.now();
-      const report = await applyOperations(deps.database, groups, { nowMs, keyMemoryMs: deps.keyMemoryMs });
-      const seconds = (performance.now() - startedAtMs) / 1_000;
-      const { outcomes, leftOut } = report;
-      const notDone = new Set(leftOut.map(queueName));
-      const done = notDone.size === 0 ? groups : groups.filter((group) => !notDone.has(queueName(group)));
-      if (groups.length > 0)
-        deps.metrics.committed({ ...report, jobs: sumOfJobs(done), materials: done.length, seconds });
-      deps.ledgerWatch.changed(done);
-      return { outcomes, leftOut: notDone };
-    } catch (error) {
-      if (isTimeout(error))
-        deps.logger.warn({ err: error, materials: groups.length }, 'A transaction overstayed its time.');
-      if (!isWithoutSession(error)) atWork = error;
-      if (attempt >= attemptsMax || isStopping() || !mayPassAtOnce(error)) throw atWork ?? error;
-      // If commits wait for a standby that is away, each further one would leave another waiting session in Postgres.
-      if (isDriverTimeout(error)) await assertTakesWrites(deps.database);
-      deps.metrics.retried();
-      deps.logger.warn({ err: error, attempt }, 'A transaction met a passing fault and runs again.');
-    }
-  }
-}
-
-/** Whether an error is not the fault of the operations. */
-const mayPass = (error: unknown) => isInfrastructureError(error) || isPreparedStatementFault(error);
-
-/** Likewise, and it makes sense to run again at once: what overstayed its time would overstay it again. */
-const mayPassAtOnce = (error: unknown) => mayPass(error) && !isTimeout(error);
-
-async function applyOneByOne(deps: WorkerDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs[]> {
+async function applyOneByOne(deps: LaneDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs[]> {
   const results: AppliedJobs[] = [];
   for (const [index, group] of groups.entries()) {
     for (const operation of group.operations) {
@@ -180,7 +108,7 @@ async function applyOneByOne(deps: WorkerDeps, groups: JobGroup[], limits: Cycle
  * overstays its time, or the cycle's, is left out here too: thrown, it would end the cycle, in every delivery, before
  * the operation that is at fault had its turn.
  */
-async function applyAlone(deps: WorkerDeps, alone: JobGroup, limits: CycleLimits): Promise<AppliedJobs> {
+async function applyAlone(deps: LaneDeps, alone: JobGroup, limits: CycleLimits): Promise<AppliedJobs> {
   try {
     return await applyInTime(deps, [alone], limits);
   } catch (first) {
@@ -196,7 +124,7 @@ async function applyAlone(deps: WorkerDeps, alone: JobGroup, limits: CycleLimits
 }
 
 async function failGroups(
-  deps: WorkerDeps,
+  deps: LaneDeps,
   groups: OperationGroup[],
   cause: unknown,
   { isStopping }: CycleLimits,
@@ -210,7 +138,7 @@ async function failGroups(
 }
 
 /** A material whose operations cannot even be recorded as failed is left out, so that the others are applied. */
-async function failGroup(deps: WorkerDeps, group: OperationGroup, cause: unknown): Promise<AppliedJobs> {
+async function failGroup(deps: LaneDeps, group: OperationGroup, cause: unknown): Promise<AppliedJobs> {
   const { shopId, materialId } = group;
   const operations = group.operations.map(({ id }) => ({ shopId, materialId, id }));
   deps.logger.error({ err: cause, operations }, 'Operations are recorded as failed.');

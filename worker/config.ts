@@ -4,7 +4,7 @@ import { processSettings } from '../shared/runtime/process-settings.js';
 import type { SettingsDeclaration } from '../shared/runtime/settings.js';
 
 /** The environment of a worker process. */
-export const settings = {
+export const workerSettings = {
   ...processSettings,
   ...platformSettings,
   WORKER_LANES: {

@@ -5,7 +5,7 @@ import { materialsPerCycleMax } from '../shared/queue/limits.js';
 import { createBatch } from '../shared/redis/batch.js';
 import type { Batch } from '../shared/redis/batch.js';
 import { applyJobs } from './apply-jobs.js';
-import type { WorkerDeps } from './deps.js';
+import type { LaneDeps } from './lane-deps.js';
 import { readJobs } from './read-jobs.js';
 import type { Job } from './read-jobs.js';
 import { publishRepliesIn } from './reply.js';
@@ -35,7 +35,7 @@ const leftOutRetryMs = 100;
  * @returns what the lane holds after it
  * @throws errors of Redis or Postgres; nothing that was acknowledged is lost by them, and the leases run out
  */
-export async function runCycle(deps: WorkerDeps, held: Held, isStopping: () => boolean): Promise<Held> {
+export async function runCycle(deps: LaneDeps, held: Held, isStopping: () => boolean): Promise<Held> {
   /** Queues of the materials that were left out so far. */
   const leftOut = new Set<string>();
   const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));

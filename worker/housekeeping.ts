@@ -1,5 +1,4 @@
 import type { Redis } from 'ioredis';
-import { reasonOf } from '../shared/database/errors.js';
 import { runScript } from '../shared/queue/run-script.js';
 import type { WorkerPresence } from '../shared/queue/worker-presence.js';
 import type { Logger } from '../shared/runtime/logger.js';
@@ -26,7 +25,7 @@ interface Deps {
  * lease, delay or place in line has run out (pipeline §2.9), or whose worker is gone.
  */
 export function startHousekeeping({ redis, presence, logger }: Deps): Housekeeping {
-  const fault = (what: string) => logRecurring(logger, what, reasonOf);
+  const fault = (what: string) => logRecurring(logger, what);
   const rounds = [
     periodically(beatEveryMs, () => presence.beat(), fault('The heartbeat could not be written.')),
     periodically(sweepEveryMs, () => runScript(redis, 'rmSweep', sweptMax), fault('The sweep could not run.')),

@@ -1,13 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { applyTimeoutMsMax } from '../shared/database/apply-bounds.js';
-import {
-  isDiskFull,
-  isRefusalOfAll,
-  isWithoutSession,
-  reasonOf,
-  reasonWithoutStatement,
-} from '../shared/database/errors.js';
+import { isDiskFull, isRefusalOfAll, isWithoutSession, reasonWithoutStatement } from '../shared/database/errors.js';
 import { assertMigrated } from '../shared/database/schema-state.js';
 import { createWriteQuestion } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, nothingHeld, renewLeases, takeMaterials } from '../shared/queue/leases.js';
@@ -17,7 +11,7 @@ import { tellRefusal } from '../shared/queue/refusal.js';
 import { ServesAnotherDatabase } from '../shared/queue/worker-presence.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
 import { cycleMsMax, runCycle } from './cycle.js';
-import type { WorkerDeps } from './deps.js';
+import type { LaneDeps } from './lane-deps.js';
 import type { Waker } from './waker.js';
 
 export interface Lane {
@@ -44,7 +38,7 @@ const faultRetryMs = 250;
  * waits for more. A fault never stops a lane: it gives back what it holds, and takes again once Redis and Postgres
  * accept writes.
  */
-export function startLane(deps: WorkerDeps, waker: Waker): Lane {
+export function startLane(deps: LaneDeps, waker: Waker): Lane {
   let isStopping = false;
   let held = nothingHeld;
   let steppedAtMs = performance.now();
@@ -97,7 +91,7 @@ export function startLane(deps: WorkerDeps, waker: Waker): Lane {
   }
 
   async function untilBothTakeWrites(): Promise<void> {
-    const waits = logRecurring(deps.logger, 'Nothing is taken until Redis and Postgres take writes of ours.', reasonOf);
+    const waits = logRecurring(deps.logger, 'Nothing is taken until Redis and Postgres take writes of ours.');
     // A new one each time, so that it asks for the schema again: the database may be another by now.
     const askPostgres = createWriteQuestion(deps.database);
     while (!isStopping) {

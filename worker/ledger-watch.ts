@@ -1,5 +1,4 @@
 import type { Database } from '../shared/database/connect.js';
-import { reasonOf } from '../shared/database/errors.js';
 import { mismatchMeanings } from '../shared/database/ledger-mismatch.js';
 import { checkRecentLedger, recheckLedger } from '../shared/database/recent-ledger-check.js';
 import type { RecentLedgerCheck, RecentMismatch } from '../shared/database/recent-ledger-check.js';
@@ -115,7 +114,7 @@ export function startLedgerWatch({
     logger.error({ mismatch }, `The ledger does not add up: ${mismatchMeanings[mismatch.kind]}.`);
   }
 
-  const fault = logRecurring(logger, 'The ledgers of recent changes could not be checked.', reasonOf);
+  const fault = logRecurring(logger, 'The ledgers of recent changes could not be checked.');
   const rounds = periodically(roundEveryMs, look, fault);
 
   return {

@@ -20,7 +20,7 @@ import type { Rounds } from '../shared/runtime/periodically.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
-import { settings as declared } from './config.js';
+import { workerSettings } from './config.js';
 import { startHousekeeping } from './housekeeping.js';
 import { startLane } from './lane.js';
 import { startLedgerWatch } from './ledger-watch.js';
@@ -46,9 +46,9 @@ const mirrorSilenceMsMax = 6_000;
  */
 const forceMs = 2_000 + Math.max(silenceMsMax, mirrorSilenceMsMax);
 
-takeNoArguments('npm run worker', 'Applies what the APIs have queued; several may run side by side.', declared);
+takeNoArguments('npm run worker', 'Applies what the APIs have queued; several may run side by side.', workerSettings);
 tuneHeap();
-const settings = settingsOrExit(declared, process.env, loopbackProblems);
+const settings = settingsOrExit(workerSettings, process.env, loopbackProblems);
 const { DATABASE_URL, REDIS_URL, WORKER_LANES } = settings;
 const logger = createLogger({ name: 'worker', level: settings.LOG_LEVEL, nodeEnv: settings.NODE_ENV });
 const shutdown = createShutdown({ logger, forceMs });

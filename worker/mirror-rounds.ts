@@ -1,5 +1,5 @@
 import type { Database } from '../shared/database/connect.js';
-import { isInfrastructureError, isDriverTimeout, isTimeout, reasonOf } from '../shared/database/errors.js';
+import { isTransient, isDriverTimeout, isServerTimeout } from '../shared/database/errors.js';
 import { findDueShops } from '../shared/database/platform-syncs.js';
 import { findShop } from '../shared/database/shops.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
@@ -29,7 +29,7 @@ interface MirrorDeps extends SyncDeps {
  * never wait for it. A stop gives up the page under way, and so takes no longer than a statement of Postgres.
  */
 export function startMirrorRounds(deps: MirrorDeps): Rounds {
-  const fault = logRecurring(deps.logger, 'The platform mirrors could not be looked after.', reasonOf);
+  const fault = logRecurring(deps.logger, 'The platform mirrors could not be looked after.');
   return periodically(lookEveryMs, (signal) => runRound(deps, signal), fault);
 }
 
@@ -68,7 +68,7 @@ async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): P
     if (shop !== undefined) tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal }));
     return 'done';
   } catch (error) {
-    if (isTimeout(error) || isDriverTimeout(error)) {
+    if (isServerTimeout(error) || isDriverTimeout(error)) {
       // If commits wait for a standby that is away, each further shop would leave another waiting session in Postgres.
       await assertTakesWrites(database);
       // The shop that was tried the longest ago comes first in each round: if it ended this round, it would end them
@@ -76,7 +76,7 @@ async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): P
       logger.warn({ err: error, shopId }, 'A platform mirror took Postgres too long; other shops go on.');
       return 'failed';
     }
-    if (isInfrastructureError(error)) throw error;
+    if (isTransient(error)) throw error;
     logger.error({ err: error, shopId }, 'A platform mirror met a fault of ours; other shops go on.');
     return 'failed';
   }

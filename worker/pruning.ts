@@ -1,8 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../shared/database/connect.js';
-import { reasonOf } from '../shared/database/errors.js';
 import { pruneFacets } from '../shared/database/facets.js';
-import { pruneOperations, pruneOperationsAhead } from '../shared/database/operations.js';
+import { pruneOperations, pruneOperationsAhead } from '../shared/database/prune-operations.js';
 import { operationsKeptMs } from '../shared/inventory/time-limits.js';
 import type { Logger } from '../shared/runtime/logger.js';
 import { periodically } from '../shared/runtime/periodically.js';
@@ -28,12 +27,12 @@ export function startPruning({ database, logger }: { database: Database; logger:
           await inBatches<string>(signal, (after) => prune(database, { ...operationBatch, after }));
         }
       },
-      logRecurring(logger, 'Old operations could not be deleted.', reasonOf),
+      logRecurring(logger, 'Old operations could not be deleted.'),
     ),
     periodically(
       facetsEveryMs,
       (signal) => inBatches<number>(signal, (after) => pruneFacets(database, { ...facetBatch, after })),
-      logRecurring(logger, 'Facets without materials could not be deleted.', reasonOf),
+      logRecurring(logger, 'Facets without materials could not be deleted.'),
     ),
   ];
   return {

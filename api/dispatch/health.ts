@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import { reasonOf, reasonWithoutStatement } from '../../shared/database/errors.js';
+import { reasonWithoutStatement } from '../../shared/database/errors.js';
 import { runScript } from '../../shared/queue/run-script.js';
 import { ServesAnotherDatabase } from '../../shared/queue/worker-presence.js';
 import type { Logger } from '../../shared/runtime/logger.js';
@@ -90,7 +90,7 @@ export async function startHealth(
       return liveWorkers > 0;
     },
     askEvery,
-    logRecurring(logger, 'Redis does not serve the queue.', reasonOf),
+    logRecurring(logger, 'Redis does not serve the queue.'),
   );
   // The next connection may lead to another Redis: what this one said of itself and of its workers no longer counts.
   const forget = () => (redisAnsweredMs = workerSeenMs = -Infinity);

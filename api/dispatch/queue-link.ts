@@ -1,6 +1,5 @@
 import { randomUUID } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { reasonOf } from '../../shared/database/errors.js';
 import { decodeReplies } from '../../shared/queue/job-format.js';
 import type { Replies } from '../../shared/queue/job-format.js';
 import { createMaterialQueues } from '../../shared/queue/material-queues.js';
@@ -50,7 +49,7 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
     queues,
     transaction: () => createTransaction(redis),
     apiId,
-    enqueuing: logRecurring(logger, 'Jobs could not be queued.', reasonOf),
+    enqueuing: logRecurring(logger, 'Jobs could not be queued.'),
     onReplies(listener) {
       replies.on('message', (_channel: string, message: string) => listener(decodeReplies(message)));
     },
@@ -68,7 +67,7 @@ export async function openQueueLink(redisUrl: string, logger: Logger): Promise<Q
  * Postgres after a second.
  */
 async function keepListening(replies: Redis, channel: string, logger: Logger) {
-  const subscribing = logRecurring(logger, 'Replies are not heard, so outcomes are looked up.', reasonOf);
+  const subscribing = logRecurring(logger, 'Replies are not heard, so outcomes are looked up.');
   let isHeard = false;
 
   async function subscribe(): Promise<void> {

@@ -1,10 +1,9 @@
 import { refuseAt } from '../../shared/contract/faults.js';
 import { isJsonObject } from '../../shared/contract/json-object.js';
 import type { AgentAnswer, AgentSurface } from '../agent-exchange.js';
+import type { BodyReader } from './body/body-reader.js';
 import { jsonType } from './body/content-type.js';
 import { isTooBroad, messageBreadthMax } from './body/message-breadth.js';
-import type { Bodies } from './body/read-body.js';
-import { readTypedBody } from './body/read-typed-body.js';
 import { refuseUnrouted } from './refuse-unrouted.js';
 import { callerOf } from './request-state.js';
 import type { AppContext, AppMiddleware, Reply } from './request-state.js';
@@ -24,7 +23,7 @@ export function agentMethods(asked: string): string | undefined {
  * message is left to the surface. `Origin` is not checked: that protects servers that trust whoever reaches them, and
  * here every request has a key, which no browser adds by itself.
  */
-export function agent(surface: AgentSurface, bodies: Bodies): AppMiddleware {
+export function agent(surface: AgentSurface, readBody: BodyReader): AppMiddleware {
   const answer = async (ctx: AppContext): Promise<void> => {
     const { state, req } = ctx;
     state.route = path;
@@ -32,7 +31,7 @@ export function agent(surface: AgentSurface, bodies: Bodies): AppMiddleware {
       state.reply = refuseUnrouted(methods);
       return;
     }
-    const read = await readTypedBody(ctx, types, bodies);
+    const read = await readBody(ctx, types);
     if ('refusal' in read) {
       state.reply = read.refusal;
     } else if (!isJsonObject(read.body)) {

@@ -3,7 +3,7 @@ import { LRUCache } from 'lru-cache';
 import { findKeyWithShop, touchKey } from '../../shared/database/api-keys.js';
 import type { KeyWithShop } from '../../shared/database/api-keys.js';
 import type { Database } from '../../shared/database/connect.js';
-import { isInfrastructureError, reasonWithoutStatement } from '../../shared/database/errors.js';
+import { isTransient, reasonWithoutStatement } from '../../shared/database/errors.js';
 import type { KeyIdentity } from '../../shared/keys/api-key-format.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
@@ -94,7 +94,7 @@ export function createKeyRing({
         noteUse(ring, entry, key);
         return key;
       } catch (error) {
-        if (!isInfrastructureError(error)) throw error;
+        if (!isTransient(error)) throw error;
         lookUps.failed(error);
         return 'unavailable';
       }

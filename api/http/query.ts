@@ -1,8 +1,8 @@
 import { refuseInput } from '../../shared/contract/faults.js';
-import { isCleanText } from '../../shared/contract/text-rules.js';
 import type { QueryParameters } from '../../shared/contract/read-query.js';
 import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
+import { decodeText } from './decode-text.js';
 
 /** Parameters of one request, whose head has at most 16 KiB anyway. */
 const parametersMax = 1_000;
@@ -31,16 +31,6 @@ export function parseQuery(querystring: string): Result<QueryParameters> {
     else values.push(value);
   }
   return succeed(parameters);
-}
-
-/** The text of a percent-encoded part; undefined where it is no UTF-8 or could not be stored. */
-export function decodeText(encoded: string): string | undefined {
-  try {
-    const text = decodeURIComponent(encoded);
-    return isCleanText(text) ? text : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function decode(part: string): string | undefined {

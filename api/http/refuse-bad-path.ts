@@ -1,5 +1,5 @@
 import { refuseInput } from '../../shared/contract/faults.js';
-import { decodeText } from './query.js';
+import { decodeText } from './decode-text.js';
 import type { AppMiddleware, Reply } from './request-state.js';
 
 /** Refuses a path that cannot be decoded: the router would go on with its raw text (reliability §1). */

@@ -3,8 +3,7 @@ import type { RouterMiddleware } from '@koa/router';
 import { fail } from '../../shared/domain/errors.js';
 import { mayUse } from '../caller.js';
 import type { Services } from '../services.js';
-import type { Bodies } from './body/read-body.js';
-import { readTypedBody } from './body/read-typed-body.js';
+import type { BodyReader } from './body/body-reader.js';
 import { parseQuery } from './query.js';
 import { refuseUnrouted } from './refuse-unrouted.js';
 import { callerOf } from './request-state.js';
@@ -24,10 +23,10 @@ export interface Routing {
  * The router of Koa over the table of routes: it matches and decodes paths. What else it does is switched off: it takes
  * HEAD for every GET, and its `allowedMethods()` answers OPTIONS with 200 and unknown methods with 501.
  */
-export function createRouting(routes: readonly Route[], services: Services, bodies: Bodies): Routing {
+export function createRouting(routes: readonly Route[], services: Services, readBody: BodyReader): Routing {
   const router = new Router<RequestState>({ sensitive: true, strict: true });
   for (const route of routes) {
-    const layer = router.register(route.path, [route.method], endpoint(route, services, bodies), {
+    const layer = router.register(route.path, [route.method], endpoint(route, services, readBody), {
       pathAsRegExp: route.path instanceof RegExp,
     });
     if ('methods' in layer) layer.methods = layer.methods.filter((method) => method !== 'HEAD');
@@ -51,41 +50,27 @@ function allowOf(layers: readonly { methods: readonly string[] }[]): string | un
  * The checks that know the route, in the contract's order (§5): scope, content type, size, JSON, query; then its
  * handler.
  */
-function endpoint(route: Route, services: Services, bodies: Bodies): RouterMiddleware<RequestState> {
+function endpoint(route: Route, services: Services, readBody: BodyReader): RouterMiddleware<RequestState> {
   const name = String(route.path);
+  const answer = async (ctx: AppContext, params: Record<string, string>): Promise<Reply> => {
+    const caller = callerOf(ctx);
+    if (!mayUse(caller.scope, route.scope)) return writeScopeMissing;
+    let body: unknown;
+    if (route.types !== undefined) {
+      const read = await readBody(ctx, route.types);
+      if ('refusal' in read) return read.refusal;
+      body = read.body;
+    }
+    const { method, path, req } = ctx;
+    const query = parseQuery(ctx.querystring);
+    if (!query.ok) return { result: query };
+    return route.handle(services, { caller, method, path, params, query: query.data, body, headers: req.headers });
+  };
   return async (ctx) => {
     const context = ctx as unknown as AppContext;
-    const { state } = context;
-    state.route = name;
-    state.reply = await runRoute({ route, services, bodies }, context, ctx.params);
+    context.state.route = name;
+    context.state.reply = await answer(context, ctx.params);
   };
-}
-
-async function runRoute(
-  { route, services, bodies }: { route: Route; services: Services; bodies: Bodies },
-  ctx: AppContext,
-  params: Record<string, string>,
-): Promise<Reply> {
-  const caller = callerOf(ctx);
-  if (!mayUse(caller.scope, route.scope)) return writeScopeMissing;
-  let body: unknown;
-  if (route.types !== undefined) {
-    const read = await readTypedBody(ctx, route.types, bodies);
-    if ('refusal' in read) return read.refusal;
-    body = read.body;
-  }
-  const { method, path, req } = ctx;
-  const query = parseQuery(ctx.querystring);
-  if (!query.ok) return { result: query };
-  return route.handle(services, {
-    caller,
-    method,
-    path,
-    params,
-    query: query.data,
-    body,
-    headers: req.headers,
-  });
 }
 
 const writeScopeMissing: Reply = {

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import createKnex from 'knex';
 import type { Knex } from 'knex';
-import { Unavailable } from '../domain/unavailable.js';
-import { isInfrastructureError, isRefusalOfRole, readOnlyState } from './errors.js';
+import { ServerUnusable } from '../domain/server-unusable.js';
+import { isTransient, isRefusalOfRole, readOnlyState } from './errors.js';
 import { migrationSource } from './migration-source.js';
 import { onServerError, streamOf } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
@@ -73,7 +73,7 @@ const againMs = 200;
  * Waits for Postgres to answer.
  *
  * @param ask a first question; it is asked again after a fault that may pass
- * @throws Unavailable, caused by the last reason: at once if Postgres refuses this role, after ten seconds if it cannot
+ * @throws ServerUnusable, caused by the last reason: at once if Postgres refuses this role, after ten seconds if it cannot
  *   be reached
  */
 export async function untilReachable(ask: () => PromiseLike<unknown>): Promise<void> {
@@ -83,10 +83,10 @@ export async function untilReachable(ask: () => PromiseLike<unknown>): Promise<v
       await ask();
       return;
     } catch (error) {
-      if (!isInfrastructureError(error)) throw error;
+      if (!isTransient(error)) throw error;
       if (isRefusalOfRole(error) || performance.now() > endMs) {
         // The log puts the reason behind it.
-        throw new Unavailable('Postgres cannot be used', { cause: error });
+        throw new ServerUnusable('Postgres cannot be used', { cause: error });
       }
       await sleep(againMs);
     }

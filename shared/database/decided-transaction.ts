@@ -1,7 +1,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { v7 as uuidv7 } from 'uuid';
 import type { Database } from './connect.js';
-import { codeOf, isInfrastructureError } from './errors.js';
+import { codeOf, isTransient } from './errors.js';
 import { findOutcomes, recordCommand } from './operations.js';
 
 /** The connection was lost during a COMMIT, and Postgres could not be asked what became of it: it may be done. */
@@ -43,7 +43,7 @@ export async function decidedTransaction<T>(
       return result;
     });
   } catch (error) {
-    if (committing === undefined || !isInfrastructureError(error)) throw error;
+    if (committing === undefined || !isTransient(error)) throw error;
     const isDone = await isCommitted(database, { commandId, ...committing }, decidedMsMax);
     if (isDone === undefined) throw new OpenCommit(error);
     if (!isDone) throw error;

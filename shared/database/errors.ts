@@ -1,3 +1,4 @@
+import { reasonOf } from '../domain/reason-of.js';
 import pg from 'pg';
 
 /**
@@ -65,10 +66,8 @@ const tlsFailure = /^(?:CERT_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|SELF_SIGNED_CERT|DEPTH
  */
 export class CertificateFault extends Error {}
 
-/**
- * Whether the same may succeed when it is tried again: the fault lies with the infrastructure, not with the request.
- */
-export function isInfrastructureError(error: unknown): boolean {
+/** Whether the same may succeed when it is tried again: what failed is not to blame, but infrastructure, or another. */
+export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof CertificateFault) return true;
   const code = codeOf(error);
@@ -81,7 +80,7 @@ export function isInfrastructureError(error: unknown): boolean {
     if (code === '23505' && (error as { constraint?: string }).constraint === 'operations_pkey') return true;
   }
   if (isRefusalOfRole(error)) return true;
-  if (error instanceof AggregateError) return error.errors.every(isInfrastructureError);
+  if (error instanceof AggregateError) return error.errors.every(isTransient);
   return connectionFailure.test(error.message);
 }
 
@@ -97,7 +96,7 @@ export function isRefusalOfRole(error: unknown): boolean {
 }
 
 /**
- * An `isInfrastructureError` as a sentence for a person: the database refuses our role, or it answered that it cannot
+ * A transient fault as a sentence for a person: the database refuses our role, or it answered that it cannot
  * do it (a standby, a full disk), or it could not be reached.
  */
 export function outageSentence(error: unknown): string {
@@ -109,8 +108,8 @@ function failureOf(error: unknown): string {
   return isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
 }
 
-/** Whether a statement, or its wait for a lock, took too long. A smaller one, or one without that lock, may succeed. */
-export function isTimeout(error: unknown): error is Error {
+/** Whether the server ended a statement that took, or waited for a lock, too long. A smaller one, or one without that lock, may succeed. */
+export function isServerTimeout(error: unknown): error is Error {
   return isLockTimeout(error) || codeOf(error) === '57014';
 }
 
@@ -131,8 +130,8 @@ export function isPreparedStatementFault(error: unknown): boolean {
 }
 
 /**
- * Whether the driver gave up a statement that took longer than `answerMsMax`. The server still works on it, whereas an
- * `isTimeout` was ended by the server.
+ * Whether the driver gave up a statement that took longer than `answerMsMax`. The server still works on it, whereas the
+ * server ended the statement of an `isServerTimeout`.
  */
 export function isDriverTimeout(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith('Query read timeout');
@@ -175,15 +174,6 @@ export async function markIfWithoutSession<T>(session: Promise<T>): Promise<T> {
  */
 export function isWithoutSession(error: unknown): boolean {
   return error instanceof Error && withoutSession.has(error);
-}
-
-/**
- * What went wrong, for a person. A host with several addresses fails once for each, and all of it is told. Drivers name
- * host and port, never the password.
- */
-export function reasonOf(error: unknown): string {
-  if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
 }
 
 /** As `reasonOf`, without the statement that Knex puts before it, which may be a page long. */

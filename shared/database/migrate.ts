@@ -1,9 +1,10 @@
+import { reasonOf } from '../domain/reason-of.js';
 import { takeNoArguments } from '../runtime/command-help.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { databaseAddress } from '../runtime/process-settings.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import type { SettingsDeclaration } from '../runtime/settings.js';
-import { isInfrastructureError, outageSentence, reasonOf } from './errors.js';
+import { isTransient, outageSentence } from './errors.js';
 import { migrateDatabase } from './migrate-database.js';
 
 // The entry of `npm run migrate`.
@@ -31,7 +32,7 @@ try {
     process.stderr.write(`${migrated.problem}\n`);
   }
 } catch (error) {
-  const isOutage = isInfrastructureError(error);
+  const isOutage = isTransient(error);
   process.exitCode = isOutage ? exitCodes.unavailable : exitCodes.fault;
   process.stderr.write(`${isOutage ? outageSentence(error) : `The migration failed: ${reasonOf(error)}`}\n`);
 }

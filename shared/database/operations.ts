@@ -1,9 +1,7 @@
 import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
 import { readOutcome } from './outcome-rows.js';
 import type { Database } from './connect.js';
-import { runReadCommitted } from './read-committed.js';
 import { readRows } from './read-rows.js';
-import { commitsAsync } from './async-commit.js';
 
 /** An operation, for those that wait for it or give it up. */
 export interface OperationRef extends MaterialRef {
@@ -121,89 +119,6 @@ async function record(
     return { outcomes, leftOut: leftOut.map((row) => ({ shopId: row.shop_id, materialId: row.material_id })) };
   });
 }
-
-export interface OperationBatch {
-  keptMs: number;
-  batchSize: number;
-  /**
-   * What the batch before returned: from the start, the scan would pass over all deleted rows until the next vacuum.
-   */
-  after?: string | undefined;
-}
-
-/**
- * Deletes a batch of operations that are so old that nobody can ask for them any more. The ledger stays. It can run
- * beside full load, and beside another process that does the same, because it skips rows that another session holds.
- *
- * Age is by Postgres' clock (`recorded_at`), not by the id alone. An API process dates the id by its own clock, which
- * may be wrong: an operation of a machine that woke up in 1970 was on record, and its key remembered, for a minute.
- * What Postgres itself has dated after tomorrow was recorded while its clock was wrong; then the id says how old it is.
- *
- * @returns the last id deleted, where the batch was full and there may be more
- */
-export function pruneOperations(database: Database, batch: OperationBatch): Promise<string | undefined> {
-  return pruneBatch(
-    database,
-    batch,
-    `WITH old AS (
-       SELECT op_id FROM operations
-       WHERE ${commitsAsync} AND op_id > :after AND op_id < ${firstIdOf(keptSince)}
-         AND (recorded_at < ${keptSince} OR recorded_at > ${tomorrow})
-       ORDER BY op_id LIMIT :batchSize FOR UPDATE SKIP LOCKED
-     ), deleted AS (
-       DELETE FROM operations USING old WHERE operations.op_id = old.op_id
-     )
-     SELECT count(*), max(op_id::text) AS last FROM old`,
-  );
-}
-
-/**
- * Deletes old operations whose ids are dated in the future, by an API process whose clock was years ahead:
- * `pruneOperations` would find them only years from now. Looks at all ids dated after tomorrow, by the primary key;
- * usually there are none.
- *
- * @returns the last id looked at, where the batch was full and there may be more
- */
-export function pruneOperationsAhead(database: Database, batch: OperationBatch): Promise<string | undefined> {
-  return pruneBatch(
-    database,
-    batch,
-    `WITH ahead AS MATERIALIZED (
-       SELECT op_id, recorded_at FROM operations
-       WHERE ${commitsAsync} AND op_id > :after AND op_id > ${firstIdOf(tomorrow)} ORDER BY op_id LIMIT :batchSize
-     ), old AS (
-       SELECT op_id FROM operations
-       WHERE op_id = ANY (ARRAY (SELECT op_id FROM ahead WHERE recorded_at < ${keptSince}))
-       FOR UPDATE SKIP LOCKED
-     ), deleted AS (
-       DELETE FROM operations USING old WHERE operations.op_id = old.op_id
-     )
-     SELECT count(*), max(op_id::text) AS last FROM ahead`,
-  );
-}
-
-/** @param sql gives `count`, how many operations it looked at, and `last`, the last of their ids */
-async function pruneBatch(
-  database: Database,
-  { keptMs, batchSize, after = nilUuid }: OperationBatch,
-  sql: string,
-): Promise<string | undefined> {
-  const bindings = { after, batchSize, keptMs };
-  const rows = await runReadCommitted<{ count: string; last: string | null }>(database, sql, bindings);
-  const [{ count, last } = { count: '0', last: null }] = rows;
-  return Number(count) === batchSize && last !== null ? last : undefined;
-}
-
-const keptSince = `statement_timestamp() - CAST(:keptMs AS bigint) * interval '1 millisecond'`;
-const tomorrow = `statement_timestamp() + interval '1 day'`;
-
-/** A UUIDv7 begins with its millisecond, so the order of the primary key is that of time. */
-function firstIdOf(moment: string): string {
-  const hex = `to_hex(greatest(0, CAST(extract(epoch FROM ${moment}) * 1000 AS bigint)))`;
-  return `CAST(lpad(${hex}, 12, '0') || '70008000000000000000' AS uuid)`;
-}
-
-const nilUuid = '00000000-0000-0000-0000-000000000000';
 
 interface OutcomeRow {
   op_id: string;

@@ -1,6 +1,6 @@
 import type { QueryConfig, QueryResult, Client } from 'pg';
 import type { Database } from './connect.js';
-import { isInfrastructureError, isPreparedStatementFault, markIfWithoutSession } from './errors.js';
+import { isTransient, isPreparedStatementFault, markIfWithoutSession } from './errors.js';
 import { connectionPool, streamOf } from './raw-connection.js';
 
 /** Sends queries without waiting between them, in one network write, and waits for all of their answers. */
@@ -58,9 +58,9 @@ export async function pipelinedTransaction<T>(
     if (tag !== 'COMMIT') throw new Error(`the transaction ended with ${String(tag)} instead of COMMIT`);
     return conclude(answers);
   } catch (error) {
-    // The next attempt must not get the same connection, in case that is at fault: Knex gives out the last one
-    // returned.
-    if (isPreparedStatementFault(error) || !isInfrastructureError(error)) connection.__knex__disposed = error;
+    // A transient fault leaves a good connection, or one that the pool drops by itself. After any other the next
+    // attempt must not get this one, in case that is at fault: Knex gives out the last one returned.
+    if (isPreparedStatementFault(error) || !isTransient(error)) connection.__knex__disposed = error;
     throw error;
   } finally {
     // On a dead connection this fails too, and Knex' pool drops the connection.

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { cancelStatement } from './cancel-statement.js';
 import type { Database } from './connect.js';
-import { isInfrastructureError, isPreparedStatementFault, isDriverTimeout } from './errors.js';
+import { isTransient, isPreparedStatementFault, isDriverTimeout } from './errors.js';
 import { connectionPool } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
 
@@ -37,8 +37,9 @@ export async function readRows<Row extends object>(
   } catch (error) {
     // Otherwise it keeps its Postgres session until it is done: behind a lock there were five more every five seconds.
     if (isDriverTimeout(error)) cancelStatement(connection);
-    // The next statement must not get the same connection, in case that is at fault.
-    if (!isInfrastructureError(error)) connection.__knex__disposed = error;
+    // A transient fault leaves a good connection, or one that the pool drops by itself (`isOpen`,
+    // `giveUpWithSession`). After any other the next statement must not get this one, in case that is at fault.
+    if (!isTransient(error)) connection.__knex__disposed = error;
     throw error;
   } finally {
     await pool.releaseConnection(connection);

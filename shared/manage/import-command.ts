@@ -68,7 +68,7 @@ async function importFile(
   const shop = await requireShop(database, shopId);
   if (!shop.ok) return shop;
   const locationIds = new Set((await listLocations(database, shopId)).map(({ id }) => id));
-  const job = {
+  const task = {
     abort: watch.abort,
     shopId,
     shop: { locationIds, defaultLocationId: shop.value.defaultLocationId },
@@ -80,7 +80,7 @@ async function importFile(
     watch.enter(phase);
     bar?.show(phase, part);
   };
-  const outcome = await importMaterials(database, job, onProgress).finally(() => bar?.stop());
+  const outcome = await importMaterials(database, task, onProgress).finally(() => bar?.stop());
   if (!outcome.ok) return outcome;
   const { value: report } = outcome;
   if (report.unsettled !== undefined) progress(describeUnsettled(report));

@@ -2,9 +2,10 @@ import { access, constants, stat } from 'node:fs/promises';
 import { lockAbsence } from '../database/absence.js';
 import type { Database } from '../database/connect.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
-import { codeOf, reasonOf, violatedConstraint } from '../database/errors.js';
+import { codeOf, violatedConstraint } from '../database/errors.js';
 import { beginImport, insertMaterialsWithStock, insertParameters } from '../database/insert-materials-with-stock.js';
 import { makeMissingStatistics, refreshStatistics, sortInSearchIndex } from '../database/statistics.js';
+import { reasonOf } from '../domain/reason-of.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import { createJudge } from './judge-lines.js';
@@ -12,7 +13,7 @@ import type { BadLines } from './judge-lines.js';
 import { readBatches } from './read-batches.js';
 import type { ImportFile } from './read-batches.js';
 
-export interface ImportJob extends ImportFile {
+export interface ImportTask extends ImportFile {
   shopId: number;
   /** Leave bad lines out; otherwise a single one means that nothing is imported. */
   skipBad: boolean;
@@ -48,16 +49,16 @@ const refreshedFrom = 10_000;
  */
 export async function importMaterials(
   database: Database,
-  job: ImportJob,
+  task: ImportTask,
   onProgress: OnProgress,
 ): Promise<Outcome<ImportReport>> {
-  const size = await sizeOf(job.path);
+  const size = await sizeOf(task.path);
   if (!size.ok) return size;
   const report: ImportReport = { imported: 0, levels: 0, badCount: 0, badLines: [] };
-  const outcome = await writeAll(database, job, report, (phase, bytes) =>
+  const outcome = await writeAll(database, task, report, (phase, bytes) =>
     onProgress(phase, bytes / Math.max(1, size.value)),
   );
-  const unsettled = await seeToStatistics(database, job, report.imported, onProgress);
+  const unsettled = await seeToStatistics(database, task, report.imported, onProgress);
   if (unsettled === undefined || !outcome.ok) return outcome;
   return { ok: true, value: { ...outcome.value, unsettled } };
 }
@@ -70,7 +71,7 @@ export async function importMaterials(
  */
 async function seeToStatistics(
   database: Database,
-  { abort }: ImportJob,
+  { abort }: ImportTask,
   written: number,
   onProgress: OnProgress,
 ): Promise<string | undefined> {
@@ -91,14 +92,14 @@ async function seeToStatistics(
 
 async function writeAll(
   database: Database,
-  job: ImportJob,
+  task: ImportTask,
   report: ImportReport,
   onBytes: (phase: ImportPhase, bytes: number) => void,
 ): Promise<Outcome<ImportReport>> {
   let readBytes = 0;
   const onRead = (bytes: number) => onBytes('importing', (readBytes = bytes));
   try {
-    await decidedTransaction(database, (transaction) => writeLines({ database, transaction }, job, report, onRead), {
+    await decidedTransaction(database, (transaction) => writeLines({ database, transaction }, task, report, onRead), {
       onCommit: () => onBytes('committing', readBytes),
     });
     return { ok: true, value: report };
@@ -122,17 +123,17 @@ class TakenBack extends Error {
  */
 async function writeLines(
   { database, transaction }: { database: Database; transaction: Database },
-  job: ImportJob,
+  task: ImportTask,
   report: ImportReport,
   onBytes: (bytes: number) => void,
 ): Promise<void> {
-  const judge = createJudge(database, job.shopId, report);
+  const judge = createJudge(database, task.shopId, report);
   // The next batch is read, and judged on another connection, while Postgres writes this one.
   let writing = quietly(beginImport(transaction));
-  for await (const batch of readBatches(job, onBytes)) {
+  for await (const batch of readBatches(task, onBytes)) {
     const good = await judge(batch);
-    const isWritten = good.ok && (report.badCount === 0 || job.skipBad);
-    const parameters = isWritten ? insertParameters(job.shopId, 'import', good.value) : undefined;
+    const isWritten = good.ok && (report.badCount === 0 || task.skipBad);
+    const parameters = isWritten ? insertParameters(task.shopId, 'import', good.value) : undefined;
     await writing;
     if (!good.ok) throw new TakenBack(good);
     if (parameters === undefined) continue;
@@ -141,7 +142,7 @@ async function writeLines(
     report.levels += good.value.reduce((sum, { material }) => sum + material.levels.length, 0);
   }
   await writing;
-  if (report.badCount > 0 && !job.skipBad) {
+  if (report.badCount > 0 && !task.skipBad) {
     throw new TakenBack({ ok: true, value: { ...report, imported: 0, levels: 0 } });
   }
   await lockAbsence(transaction);

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { isTimeout } from '../database/errors.js';
+import { isServerTimeout } from '../database/errors.js';
 import type { Gone } from '../database/finish-sync.js';
 import { syncLeaseMs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
@@ -113,9 +113,9 @@ interface HeldUp {
   status: 'held-up';
 }
 
-/** One shop's row that another session holds is no reason not to bring in the others. */
+/** A shop whose row another session holds, or whose statements take too long, does not keep the others from theirs. */
 function heldUp(error: unknown): HeldUp {
-  if (isTimeout(error)) return { status: 'held-up' };
+  if (isServerTimeout(error)) return { status: 'held-up' };
   throw error;
 }
 

@@ -2,7 +2,7 @@ import { constants } from 'node:os';
 import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
 import { decidedTransaction, OpenCommit } from '../database/decided-transaction.js';
-import { isInfrastructureError, outageSentence } from '../database/errors.js';
+import { isTransient, outageSentence } from '../database/errors.js';
 import { isMissingSchema } from '../database/schema-state.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { failed } from '../runtime/outcome.js';
@@ -188,12 +188,12 @@ function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; plat
 
 /** Away, closed to us, or without our tables: nothing was learned of what is in it. */
 function cannotBeAsked(error: unknown): boolean {
-  return isInfrastructureError(error) || isMissingSchema(error);
+  return isTransient(error) || isMissingSchema(error);
 }
 
 /** A sentence for what an operator can mend; anything else is our own fault and is rethrown with its stack. */
 function sentenceOf(error: unknown): string {
-  if (isInfrastructureError(error)) return outageSentence(error);
+  if (isTransient(error)) return outageSentence(error);
   if (error instanceof OpenCommit) {
     return `The database went away while the change was being committed: ${maybeDone}`;
   }

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { CommonRedisOptions } from 'ioredis';
-import { Unavailable } from '../domain/unavailable.js';
+import { ServerUnusable } from '../domain/server-unusable.js';
 
 /**
  * The Redis connections of a process, named for their use; their number never grows with the number of materials.
@@ -140,7 +140,7 @@ const readyMsMax = 5_000;
 /**
  * Waits for a new connection to be usable.
  *
- * @throws Unavailable if it is not within five seconds, naming its last failure
+ * @throws ServerUnusable if it is not within five seconds, naming its last failure
  */
 export async function untilReady(redis: Redis): Promise<void> {
   if (redis.status === 'ready') return;
@@ -154,7 +154,7 @@ export async function untilReady(redis: Redis): Promise<void> {
       redis.off('ready', succeed).off('error', remember);
       const isThere = redis.status === 'connect';
       const reason = isThere ? 'it is there, and may still be loading its file' : lastError?.message;
-      reject(new Unavailable(`Redis did not answer within ${readyMsMax} ms: ${reason ?? 'no connection'}`));
+      reject(new ServerUnusable(`Redis did not answer within ${readyMsMax} ms: ${reason ?? 'no connection'}`));
     }, readyMsMax);
     const succeed = () => {
       clearTimeout(timer);
@@ -175,7 +175,7 @@ const againMs = 200;
  *
  * @param write tried again after each refusal
  * @returns what it resolves with
- * @throws Unavailable, caused by the last refusal, after ten seconds
+ * @throws ServerUnusable, caused by the last refusal, after ten seconds
  */
 export async function untilTakesWrites<T>(write: () => Promise<T>): Promise<T> {
   const endMs = performance.now() + takesWritesMsMax;
@@ -184,7 +184,7 @@ export async function untilTakesWrites<T>(write: () => Promise<T>): Promise<T> {
       return await write();
     } catch (error) {
       // The log puts the reason behind it.
-      if (performance.now() > endMs) throw new Unavailable('Redis takes no writes', { cause: error });
+      if (performance.now() > endMs) throw new ServerUnusable('Redis takes no writes', { cause: error });
       await sleep(againMs);
     }
   }

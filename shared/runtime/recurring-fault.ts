@@ -1,3 +1,4 @@
+import { reasonOf } from '../domain/reason-of.js';
 import type { Logger } from './logger.js';
 
 /** Told of each attempt at something that may keep failing, perhaps many times a second. */
@@ -9,15 +10,19 @@ export interface RecurringFault {
 /**
  * Logs a fault as a warning, once for each reason until an attempt succeeds, and then that it is over.
  *
- * @param reasonOf the part of a fault that is the same each time
+ * @param reason the part of a fault that is the same each time
  */
-export function logRecurring(logger: Logger, what: string, reasonOf: (error: unknown) => string): RecurringFault {
+export function logRecurring(
+  logger: Logger,
+  what: string,
+  reason: (error: unknown) => string = reasonOf,
+): RecurringFault {
   const said = new Set<string>();
   return {
     failed(error) {
-      const reason = reasonOf(error);
-      if (said.has(reason)) return;
-      said.add(reason);
+      const told = reason(error);
+      if (said.has(told)) return;
+      said.add(told);
       logger.warn({ err: error }, what);
     },
     passed() {

@@ -1,6 +1,6 @@
 import { constants } from 'node:os';
 import type { Logger } from './logger.js';
-import { Unavailable } from '../domain/unavailable.js';
+import { ServerUnusable } from '../domain/server-unusable.js';
 import { exitCodes } from './exit-codes.js';
 
 /**
@@ -152,7 +152,7 @@ function listenToFaults(logger: Logger, state: State, run: (reason: string) => P
 
 /** The reason if it lies outside of the process; undefined otherwise. */
 function reasonOutside(error: Error): string | undefined {
-  if (error instanceof Unavailable) return 'a server that is needed is not there';
+  if (error instanceof ServerUnusable) return 'a server that is needed is not there';
   const { syscall } = error as NodeJS.ErrnoException;
   // `getaddrinfo` is for the name in HOST or ADMIN_HOST: connections to servers fail with errors of their own.
   if (syscall === 'listen' || syscall === 'getaddrinfo') return 'the address cannot be listened on';

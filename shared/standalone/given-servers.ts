@@ -6,7 +6,6 @@ import {
   isAnswerOfServer,
   isDriverTimeout,
   isRefusalOfRole,
-  reasonOf,
   reasonWithoutStatement,
 } from '../database/errors.js';
 import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
@@ -15,6 +14,7 @@ import type { ServerFacts } from '../database/server-facts.js';
 import { readTableFaults } from '../database/table-faults.js';
 import type { TableFaults } from '../database/table-faults.js';
 import { listShops } from '../database/shops.js';
+import { reasonOf } from '../domain/reason-of.js';
 import { keys } from '../queue/names.js';
 import { beatAheadMsMax } from '../queue/scripts.js';
 import type { rateLimitSettings } from '../runtime/process-settings.js';

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { expect } from 'chai';
-import { settings as apiSettings } from '../../api/config.js';
+import { apiSettings } from '../../api/config.js';
 import { heapArguments } from '../../shared/runtime/heap.js';
 import type { SettingsDeclaration } from '../../shared/runtime/settings.js';
-import { settings as workerSettings } from '../../worker/config.js';
+import { workerSettings } from '../../worker/config.js';
 
 const root = new URL('../../', import.meta.url);
 const read = (path: string) => readFileSync(new URL(path, root), 'utf8');

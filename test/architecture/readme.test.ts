@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs';
 import { posix } from 'node:path';
 import { expect } from 'chai';
 import { tools } from '../../api/agent/tools.js';
-import { settings as apiSettings } from '../../api/config.js';
+import { apiSettings } from '../../api/config.js';
 import { historyQuerySchema } from '../../shared/contract/history-query.js';
 import { inventoryRowSchema } from '../../shared/contract/inventory-batch.js';
 import { listQuerySchema } from '../../shared/contract/list-query.js';
@@ -11,7 +11,7 @@ import { sortKeys } from '../../shared/domain/list-order.js';
 import { createProgram, manageSettings } from '../../shared/manage/command-line.js';
 import { readSettings } from '../../shared/runtime/settings.js';
 import type { SettingsDeclaration } from '../../shared/runtime/settings.js';
-import { settings as workerSettings } from '../../worker/config.js';
+import { workerSettings } from '../../worker/config.js';
 
 const root = new URL('../../', import.meta.url);
 const readme = textOf('README.md');

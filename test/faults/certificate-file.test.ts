@@ -1,7 +1,7 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
-import { isInfrastructureError, outageSentence } from '../../shared/database/errors.js';
+import { isTransient, outageSentence } from '../../shared/database/errors.js';
 import { connectForTest } from '../support/database/database.js';
 import { runShipped, shipped } from '../support/processes/run-shipped.js';
 import { testPostgres } from '../support/processes/servers.js';
@@ -52,7 +52,7 @@ describe('a certificate file that DATABASE_URL names', () => {
     try {
       await rename(path, `${path}.old`);
       const fault: unknown = await database.raw('SELECT 1').catch((error: unknown) => error);
-      expect(isInfrastructureError(fault)).to.equal(true);
+      expect(isTransient(fault)).to.equal(true);
       const reason = `ENOENT: no such file or directory, open '${path}'`;
       expect(outageSentence(fault)).to.equal(`The database could not be reached: ${reason}.`);
       await rename(`${path}.old`, path);

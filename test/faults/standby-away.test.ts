@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { pruneFacets } from '../../shared/database/facets.js';
-import { pruneOperations, pruneOperationsAhead } from '../../shared/database/operations.js';
+import { pruneOperations, pruneOperationsAhead } from '../../shared/database/prune-operations.js';
 import type { SyncDeps } from '../../shared/mirror/sync-shop.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { checkGivenPostgres } from '../../shared/standalone/given-servers.js';

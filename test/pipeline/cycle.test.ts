@@ -11,7 +11,7 @@ import { takeMaterials } from '../../shared/queue/leases.js';
 import { queueName, queuePrefix, replyChannel } from '../../shared/queue/names.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import { runCycle } from '../../worker/cycle.js';
-import type { WorkerDeps } from '../../worker/deps.js';
+import type { LaneDeps } from '../../worker/lane-deps.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
 import { recordOf, totalOf } from '../support/shop/change.js';
 import { useDatabase } from '../support/database/database.js';
@@ -196,7 +196,7 @@ describe('a cycle that takes more than one transaction', () => {
       return client.acquireConnection();
     };
     const presence = await createWorkerPresence(harness.redis);
-    const deps: WorkerDeps = {
+    const deps: LaneDeps = {
       redis,
       presence,
       database: Object.create(postgres.database, {

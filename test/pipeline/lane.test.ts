@@ -4,7 +4,7 @@ import { pino } from 'pino';
 import { leaseMs } from '../../shared/queue/leases.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
-import type { WorkerDeps } from '../../worker/deps.js';
+import type { LaneDeps } from '../../worker/lane-deps.js';
 import { startLane } from '../../worker/lane.js';
 import { useDatabase } from '../support/database/database.js';
 import { databaseWhose, depsOf, wakeful } from '../support/redis/lane-deps.js';
@@ -123,7 +123,7 @@ describe('a lane whose Postgres does not answer, or refuses', () => {
   /** Runs a lane whose Postgres stays silent until `use` makes it fail or ends. */
   async function withLane(
     use: (fail: (error: Error) => void) => Promise<void>,
-    own?: Partial<WorkerDeps>,
+    own?: Partial<LaneDeps>,
   ): Promise<void> {
     let fail: (error: Error) => void = () => undefined;
     const silence = new Promise<never>((_, reject) => (fail = reject));

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { pruneFacets } from '../../shared/database/facets.js';
-import { pruneOperations } from '../../shared/database/operations.js';
+import { pruneOperations } from '../../shared/database/prune-operations.js';
 import { addOne, recordOf, totalOf } from '../support/shop/change.js';
 import { connectForTest } from '../support/database/database.js';
 import { whileHeld } from '../support/processes/hold-workers.js';

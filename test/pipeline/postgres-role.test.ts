@@ -6,7 +6,7 @@ import type { Database } from '../../shared/database/connect.js';
 import { pruneFacets } from '../../shared/database/facets.js';
 import { migrateDatabase } from '../../shared/database/migrate-database.js';
 import { facetsOfVendors } from '../../shared/database/insert-materials-with-stock.js';
-import { pruneOperations } from '../../shared/database/operations.js';
+import { pruneOperations } from '../../shared/database/prune-operations.js';
 import { addOne } from '../support/shop/change.js';
 import { connectForTest } from '../support/database/database.js';
 import { request } from '../support/http/http.js';

@@ -5,33 +5,17 @@ import type { Refusal, Result } from '../../../shared/domain/errors.js';
 import { announcesBody, sendContinue } from '../connections/held-back-body.js';
 import { callerOf } from '../request-state.js';
 import type { AppContext, AppMiddleware } from '../request-state.js';
-import { createBodyMemory } from './body-memory.js';
 import type { BodyMemory } from './body-memory.js';
 import { jsonType, mergePatchType } from './content-type.js';
-import { createInflate, isCoding } from './inflate.js';
+import { isCoding } from './inflate.js';
 import type { Inflate } from './inflate.js';
 import { parseJson } from './parse-json.js';
 
 /** The limit for a body, also after it was inflated (contract §5). */
-const bodyBytesMax = 1_048_576;
+export const bodyBytesMax = 1_048_576;
 
 /** A body up to this size needs no place, so it never waits: 5,000 connections with such bodies are 80 MB. */
 const smallBytesMax = 16_384;
-
-/** What bodies are read with, one for the process. */
-export interface Bodies {
-  memory: BodyMemory;
-  inflate: Inflate;
-}
-
-/**
- * Room for 12 bodies of the largest size from one shop, and for four such shops. What a body is parsed into takes more
- * than its bytes: 300 batches of 810 KB at once took a process to 502 MB without this, and to 254 MB with it.
- */
-export function createBodies(): Bodies {
-  const limits = { shopBytesMax: 12 * bodyBytesMax, processBytesMax: 48 * bodyBytesMax, waitMsMax: 3_000 };
-  return { memory: createBodyMemory(limits), inflate: createInflate() };
-}
 
 /**
  * Reads and parses the body of a request whose Content-Type was accepted. A large one keeps its place in memory until
@@ -40,11 +24,14 @@ export function createBodies(): Bodies {
  * koa-bodyparser is used only to read a bounded number of bytes, as latin1 text: its own JSON mode lets invalid UTF-8,
  * duplicate keys and any depth pass (reliability §1), and it would inflate a body while that comes in.
  */
-export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<unknown>> {
+export async function readBody(
+  ctx: AppContext,
+  { memory, inflate }: { memory: BodyMemory; inflate: Inflate },
+): Promise<Result<unknown>> {
   const coding = removeEncoding(ctx);
   if (coding !== 'identity' && !isCoding(coding)) return unknownCoding;
   if (Number(ctx.req.headers['content-length']) > bodyBytesMax) return leaveUnread(ctx, tooLarge);
-  if (!(await enter(ctx, bodies.memory, coding))) return leaveUnread(ctx, noMemory);
+  if (!(await enter(ctx, memory, coding))) return leaveUnread(ctx, noMemory);
   sendContinue(ctx.res);
   try {
     await Promise.race([read(ctx, noNext), brokenOff(ctx)]);
@@ -56,7 +43,7 @@ export async function readBody(ctx: AppContext, bodies: Bodies): Promise<Result<
   const bytes = typeof body === 'string' ? body : '';
   if (coding === 'identity' || bytes === '') return parseAndShrink(ctx, bytes);
   try {
-    const inflated = await bodies.inflate(Buffer.from(bytes, 'latin1'), coding, bodyBytesMax);
+    const inflated = await inflate(Buffer.from(bytes, 'latin1'), coding, bodyBytesMax);
     return parseAndShrink(ctx, inflated.toString('latin1'));
   } catch (error) {
     // All of it was read, so another request could follow; but a client that sends this may as well connect again.

@@ -1,7 +1,7 @@
 import createKnex from 'knex';
 import { createApiMetrics } from '../../../api/admin/api-metrics.js';
 import { createAppServer } from '../../../api/app.js';
-import { settings as declared } from '../../../api/config.js';
+import { apiSettings } from '../../../api/config.js';
 import { createShopOpener } from '../../../api/open-shop.js';
 import { createPools } from '../../../api/pools.js';
 import { knexConfig } from '../../../shared/database/connect.js';
@@ -39,7 +39,7 @@ const strategies: Readonly<Record<BaselineName, Strategy>> = {
 };
 
 tuneHeap();
-const settings = settingsOrExit(declared, process.env);
+const settings = settingsOrExit(apiSettings, process.env);
 const { pipeline, createSubmit } = strategies[process.env['BENCH_DESIGN'] as BaselineEnv['BENCH_DESIGN']];
 const logger = createLogger({ name: 'baseline', level: settings.LOG_LEVEL, nodeEnv: settings.NODE_ENV });
 

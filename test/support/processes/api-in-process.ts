@@ -1,6 +1,6 @@
 import { createApiMetrics } from '../../../api/admin/api-metrics.js';
 import { createAppServer } from '../../../api/app.js';
-import { settings as declared } from '../../../api/config.js';
+import { apiSettings } from '../../../api/config.js';
 import { createDispatch } from '../../../api/dispatch/dispatch.js';
 import { createShopOpener } from '../../../api/open-shop.js';
 import { createPools } from '../../../api/pools.js';
@@ -30,7 +30,7 @@ export async function startApiInProcess(
   env: Env = {},
 ): Promise<ApiInProcess> {
   const stores = { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl };
-  const read = readSettings(declared, { ...stores, LOG_LEVEL: 'silent', ...env });
+  const read = readSettings(apiSettings, { ...stores, LOG_LEVEL: 'silent', ...env });
   if (!read.ok) throw new Error(read.problems.join('\n'));
   const settings = read.values;
   const logger = createLogger({ name: 'api', level: settings.LOG_LEVEL, nodeEnv: settings.NODE_ENV });

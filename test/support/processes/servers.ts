@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { isInfrastructureError } from '../../../shared/database/errors.js';
+import { isTransient } from '../../../shared/database/errors.js';
 import { migrateDatabase } from '../../../shared/database/migrate-database.js';
 import type { Outcome } from '../../../shared/runtime/outcome.js';
 import { startPostgres } from '../../../shared/standalone/postgres.js';
@@ -182,7 +182,7 @@ async function migrate(url: string): Promise<void> {
       await migrateDatabase(url, () => undefined);
       return true;
     } catch (error) {
-      if (!isInfrastructureError(error)) throw error;
+      if (!isTransient(error)) throw error;
       return false;
     }
   };

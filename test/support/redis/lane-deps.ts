@@ -4,7 +4,7 @@ import { migrationSource } from '../../../shared/database/migration-source.js';
 import { keyMemoryMsDefault } from '../../../shared/inventory/time-limits.js';
 import { nothingHeld } from '../../../shared/queue/leases.js';
 import { createWorkerPresence } from '../../../shared/queue/worker-presence.js';
-import type { WorkerDeps } from '../../../worker/deps.js';
+import type { LaneDeps } from '../../../worker/lane-deps.js';
 import type { Waker } from '../../../worker/waker.js';
 import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
 import type { QueueHarness } from './queue-harness.js';
@@ -34,8 +34,8 @@ export function sessionWhose(answer: () => Promise<never>): never {
 /** What a lane needs, with a worker of its own. */
 export async function depsOf(
   harness: QueueHarness,
-  own: Pick<WorkerDeps, 'database'> & Partial<WorkerDeps>,
-): Promise<WorkerDeps> {
+  own: Pick<LaneDeps, 'database'> & Partial<LaneDeps>,
+): Promise<LaneDeps> {
   return {
     redis: harness.redis,
     presence: await createWorkerPresence(harness.redis),

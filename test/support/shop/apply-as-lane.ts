@@ -5,14 +5,14 @@ import { keyMemoryMsDefault } from '../../../shared/inventory/time-limits.js';
 import { operationsJob } from '../../../shared/queue/job-format.js';
 import { queueName } from '../../../shared/queue/names.js';
 import { applyJobs } from '../../../worker/apply-jobs.js';
-import type { CycleLimits } from '../../../worker/apply-jobs.js';
+import type { CycleLimits } from '../../../worker/apply-with-retries.js';
 import { cycleMsMax } from '../../../worker/cycle.js';
-import type { WorkerDeps } from '../../../worker/deps.js';
+import type { LaneDeps } from '../../../worker/lane-deps.js';
 import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
 
 interface LaneOptions extends Partial<CycleLimits> {
   deliveries?: number;
-  metrics?: WorkerDeps['metrics'];
+  metrics?: LaneDeps['metrics'];
 }
 
 /** Applies operations as a worker's lane does when it has just taken them: one job for each material, no Redis. */
@@ -23,7 +23,7 @@ export function applyAsLane(
 ) {
   const logger = pino({ level: 'silent' });
   const ledgerWatch = { changed: () => undefined };
-  const deps = { database, logger, keyMemoryMs: keyMemoryMsDefault, metrics, ledgerWatch } as unknown as WorkerDeps;
+  const deps = { database, logger, keyMemoryMs: keyMemoryMsDefault, metrics, ledgerWatch } as unknown as LaneDeps;
   const jobs = materials.map(({ operations, ...ref }, index) => {
     const content = operationsJob('nobody', operations);
     return {

@@ -5,7 +5,7 @@ import type { Redis } from 'ioredis';
 import { createApiMetrics } from '../../../api/admin/api-metrics.js';
 import { createAppServer } from '../../../api/app.js';
 import type { ApiServer } from '../../../api/http/connections/server.js';
-import { settings as declared } from '../../../api/config.js';
+import { apiSettings } from '../../../api/config.js';
 import { notApplied } from '../../../api/dispatch/dispatch-outcome.js';
 import type { Reads } from '../../../api/reads.js';
 import { connectLimiterRedis, untilReady } from '../../../shared/redis/connections.js';
@@ -29,7 +29,7 @@ describe('the server with the app in it', () => {
     redisServer = await startTestRedis();
     limiterRedis = connectLimiterRedis(redisServer.url, () => undefined);
     await untilReady(limiterRedis);
-    const read = readSettings(declared, { DATABASE_URL: postgres.url, REDIS_URL: redisServer.url });
+    const read = readSettings(apiSettings, { DATABASE_URL: postgres.url, REDIS_URL: redisServer.url });
     if (!read.ok) throw new Error(read.problems.join('\n'));
     server = createAppServer({
       settings: read.values,

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { settings } from '../../../api/config.js';
+import { apiSettings } from '../../../api/config.js';
 import { createPools } from '../../../api/pools.js';
 import type { Pools } from '../../../api/pools.js';
 import { createEmptyDatabase } from '../../support/processes/servers.js';
@@ -20,7 +20,7 @@ describe('the pools of an API process', () => {
   };
 
   it('leave a connection to each of the two at least, also of the fewest that there may be', async () => {
-    const DATABASE_POOL_MAX = settings.DATABASE_POOL_MAX.minimum;
+    const DATABASE_POOL_MAX = apiSettings.DATABASE_POOL_MAX.minimum;
     pools = createPools({ DATABASE_URL: databaseOf.url, DATABASE_POOL_MAX, READ_TIMEOUT_MS: 5_000 });
     const one = 'SELECT 1';
     await pools.database.raw(one);

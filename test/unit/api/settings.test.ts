@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { arrivalMsMax, lingerMs, settings, settingsProblems } from '../../../api/config.js';
+import { apiSettings, arrivalMsMax, lingerMs, settingsProblems } from '../../../api/config.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
 import { runShipped, shipped } from '../../support/processes/run-shipped.js';
 
@@ -18,7 +18,7 @@ describe('settings of the API', () => {
   ].map((name) => [name, '3000000000'] as const);
   for (const [name, text] of [...tooLong, ['RATE_LIMIT_WINDOW_SECONDS', '3000000'] as const]) {
     it(`${name} is refused where no timer is so long`, () => {
-      const read = readSettings(settings, { ...servers, [name]: text });
+      const read = readSettings(apiSettings, { ...servers, [name]: text });
       expect(read.ok ? [] : read.problems)
         .to.have.lengthOf(1)
         .and.satisfy(([problem]: string[]) =>
@@ -28,7 +28,7 @@ describe('settings of the API', () => {
   }
 
   function valuesOf(env: Record<string, string>) {
-    const read = readSettings(settings, { ...servers, ...env });
+    const read = readSettings(apiSettings, { ...servers, ...env });
     if (!read.ok) throw new Error(read.problems.join('\n'));
     return read.values;
   }

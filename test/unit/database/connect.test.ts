@@ -8,7 +8,7 @@ import type { Database } from '../../../shared/database/connect.js';
 import { isDriverTimeout } from '../../../shared/database/errors.js';
 import { readRows } from '../../../shared/database/read-rows.js';
 import { assertTakesWrites } from '../../../shared/database/takes-writes.js';
-import { Unavailable } from '../../../shared/domain/unavailable.js';
+import { ServerUnusable } from '../../../shared/domain/server-unusable.js';
 import { connectForTest, useDatabase } from '../../support/database/database.js';
 import { startFaultProxy } from '../../support/faults/fault-proxy.js';
 import type { FaultProxy } from '../../support/faults/fault-proxy.js';
@@ -61,7 +61,7 @@ describe('a process that starts', () => {
     const refused = await untilReachable(ask).catch((error: unknown) => error);
     await nobody.destroy();
     expect(asked).to.equal(1);
-    expect(refused).to.be.instanceOf(Unavailable).and.have.nested.property('cause.code', '3D000');
+    expect(refused).to.be.instanceOf(ServerUnusable).and.have.nested.property('cause.code', '3D000');
   });
 });
 

@@ -3,7 +3,7 @@ import type { AddressInfo, Server, Socket } from 'node:net';
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { decidedTransaction, OpenCommit } from '../../../shared/database/decided-transaction.js';
-import { pruneOperations } from '../../../shared/database/operations.js';
+import { pruneOperations } from '../../../shared/database/prune-operations.js';
 import { connectForTest } from '../../support/database/database.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
 import type { TestDatabase } from '../../support/processes/servers.js';

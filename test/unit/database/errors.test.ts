@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { CertificateFault, isInfrastructureError, outageSentence } from '../../../shared/database/errors.js';
+import { CertificateFault, isTransient, outageSentence } from '../../../shared/database/errors.js';
 
 const withCode = (code: string, constraint?: string) => Object.assign(new Error('from Postgres'), { code, constraint });
 
@@ -38,7 +38,7 @@ describe('an error of the database', () => {
   ];
   for (const [what, error] of passing) {
     it(`is worth another try: ${what}`, () => {
-      expect(isInfrastructureError(error)).to.equal(true);
+      expect(isTransient(error)).to.equal(true);
     });
   }
 
@@ -56,7 +56,7 @@ describe('an error of the database', () => {
   ];
   for (const [what, error] of lasting) {
     it(`is not: ${what}`, () => {
-      expect(isInfrastructureError(error)).to.equal(false);
+      expect(isTransient(error)).to.equal(false);
     });
   }
 

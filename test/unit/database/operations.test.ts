@@ -1,11 +1,7 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import {
-  cancelOperations,
-  findOutcomes,
-  pruneOperations,
-  pruneOperationsAhead,
-} from '../../../shared/database/operations.js';
+import { cancelOperations, findOutcomes } from '../../../shared/database/operations.js';
+import { pruneOperations, pruneOperationsAhead } from '../../../shared/database/prune-operations.js';
 import { useDatabase } from '../../support/database/database.js';
 import { planOf, sentDuring } from '../../support/database/sent-statements.js';
 import type { PlanNode } from '../../support/database/sent-statements.js';

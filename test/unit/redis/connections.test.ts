@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
-import { Unavailable } from '../../../shared/domain/unavailable.js';
+import { ServerUnusable } from '../../../shared/domain/server-unusable.js';
 import { connectProducerRedis, connectWorkerRedis, untilReady } from '../../../shared/redis/connections.js';
 import { startTestRedis } from '../../support/processes/servers.js';
 import { standStill } from '../../support/processes/stand-still.js';
@@ -133,7 +133,7 @@ describe('a database number that Redis does not have', () => {
     const redis = connectWorkerRedis(`${server.url}/16`, () => undefined);
     try {
       const problem = await untilReady(redis).catch((error: unknown) => error);
-      expect(problem).to.be.instanceOf(Unavailable);
+      expect(problem).to.be.instanceOf(ServerUnusable);
       expect((problem as Error).message).to.include('ERR DB index is out of range');
     } finally {
       redis.disconnect();

@@ -21,4 +21,10 @@ describe('a fault that comes again and again', () => {
     attempt.failed(new Error('full at 3'));
     expect(said()).to.deep.equal(['full at 3']);
   });
+
+  it('is told by its whole message where nothing else is said', () => {
+    const attempt = logRecurring(pino({}, { write }), 'It does not work.');
+    for (const message of ['full at 1', 'full at 2', 'full at 1']) attempt.failed(new Error(message));
+    expect(said()).to.deep.equal(['full at 1', 'full at 2']);
+  });
 });

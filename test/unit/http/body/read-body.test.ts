@@ -5,14 +5,16 @@ import { gzipSync } from 'node:zlib';
 import { expect } from 'chai';
 import Koa from 'koa';
 import { createBodyMemory } from '../../../../api/http/body/body-memory.js';
-import { createBodies, readBody } from '../../../../api/http/body/read-body.js';
-import type { Bodies } from '../../../../api/http/body/read-body.js';
+import type { BodyMemory } from '../../../../api/http/body/body-memory.js';
+import { createInflate } from '../../../../api/http/body/inflate.js';
+import { bodyBytesMax, readBody } from '../../../../api/http/body/read-body.js';
 import type { ApiServer } from '../../../../api/http/connections/server.js';
 import type { RequestState } from '../../../../api/http/request-state.js';
 import type { Result } from '../../../../shared/domain/errors.js';
 import { createBareServer } from '../../../support/http/bare-server.js';
 import { until } from '../../../support/time/until.js';
 
+const inflate = createInflate();
 const soonMsMax = 5_000;
 const head = 'PATCH / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n';
 const gzipped = 'Content-Encoding: gzip\r\n';
@@ -22,12 +24,12 @@ const chunk = Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), par
 describe('a body as it comes in', () => {
   let server: ApiServer;
   let socket: Socket;
-  let bodies: Bodies;
+  let memory: BodyMemory;
   let hasArrived: boolean;
   let read: Result<unknown> | undefined;
 
   beforeEach(async () => {
-    bodies = createBodies();
+    memory = createBodyMemory({ processBytesMax: bodyBytesMax, shopBytesMax: bodyBytesMax, waitMsMax: 1 });
     hasArrived = false;
     read = undefined;
     const app = new Koa<RequestState>();
@@ -37,7 +39,7 @@ describe('a body as it comes in', () => {
       // In place of the key and the limit, which are asked for before anybody reads.
       await nextTurn();
       ctx.state.caller = { shop: { id: 1 } } as RequestState['caller'];
-      read = await readBody(ctx, bodies);
+      read = await readBody(ctx, { memory, inflate });
     });
     server = createBareServer(app.callback());
     socket = connect({ port: await server.listen(0, '127.0.0.1'), host: '127.0.0.1' });
@@ -81,12 +83,9 @@ describe('a body as it comes in', () => {
   }
 
   it('that did not say how small it is takes no place any more once that is seen', async () => {
-    const all = 1_048_576;
-    const memory = createBodyMemory({ processBytesMax: all, shopBytesMax: all, waitMsMax: 1 });
-    bodies = { ...bodies, memory };
     socket.write(`${head}\r\n2\r\n{}\r\n0\r\n\r\n`);
     await until(() => read !== undefined, soon('the reading to end'));
     expect(read).to.deep.equal({ ok: true, data: {} });
-    expect(await memory.enter(1, all), 'room for the largest body').not.to.equal(undefined);
+    expect(await memory.enter(1, bodyBytesMax), 'room for the largest body').not.to.equal(undefined);
   });
 });

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
 import type { Logger } from 'pino';
-import { answerFault } from '../../../api/http/errors.js';
+import { answerFault } from '../../../api/http/catch-faults.js';
 import { answerToBatch, answerToUpdate } from '../../../api/operations/dispatch-answer.js';
 import { restWording } from '../../../api/rest/wording.js';
 import type { DispatchOutcome } from '../../../api/dispatch/dispatch-outcome.js';

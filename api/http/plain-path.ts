@@ -1,4 +1,4 @@
-import { decodeText } from './query.js';
+import { decodeText } from './decode-text.js';
 import type { AppMiddleware } from './request-state.js';
 
 /** The escape of a letter, a digit, `-`, `.`, `_` or `~` (RFC 3986 §2.3). */

@@ -1,4 +1,4 @@
-import { isInfrastructureError, isDriverTimeout } from '../../shared/database/errors.js';
+import { isTransient, isDriverTimeout } from '../../shared/database/errors.js';
 import { isMissingSchema } from '../../shared/database/schema-state.js';
 import type { Refusal } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
@@ -12,7 +12,7 @@ export interface FaultDeps {
 }
 
 /** The last resort: whatever the inner layers throw becomes a reply. */
-export function errors(deps: FaultDeps): AppMiddleware {
+export function catchFaults(deps: FaultDeps): AppMiddleware {
   return async (ctx, next) => {
     try {
       await next();
@@ -40,7 +40,7 @@ export function answerFault(
     return readTimedOut;
   }
   // A missing table is our fault, unless the database has not been migrated yet.
-  const away = isInfrastructureError(error) || (isMissingSchema(error) && !isStorageReady());
+  const away = isTransient(error) || (isMissingSchema(error) && !isStorageReady());
   logger[away ? 'warn' : 'error']({ err: error, ...about }, away ? 'Postgres is away.' : 'A request met a fault.');
   if (away) return storageAway;
   return error instanceof LostAnswer ? answerLost : internalError;

@@ -7,7 +7,7 @@ import type { LeftOutWatch } from './left-out-watch.js';
 import type { WorkerMetrics } from './worker-metrics.js';
 
 /** What the lanes of a worker process share. */
-export interface WorkerDeps {
+export interface LaneDeps {
   /** For every command that does not block. */
   redis: Redis;
   presence: WorkerPresence;

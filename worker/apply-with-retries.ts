@@ -1,0 +1,83 @@
+import {
+  isDriverTimeout,
+  isPreparedStatementFault,
+  isServerTimeout,
+  isTransient,
+  isWithoutSession,
+} from '../shared/database/errors.js';
+import { assertTakesWrites } from '../shared/database/takes-writes.js';
+import { applyOperations } from '../shared/inventory/apply-operations.js';
+import type { OperationGroup } from '../shared/inventory/decide.js';
+import { queueName } from '../shared/queue/names.js';
+import type { AppliedJobs } from './apply-in-parts.js';
+import type { LaneDeps } from './lane-deps.js';
+
+/** What bounds the work of a cycle. */
+export interface CycleLimits {
+  /** Redis' clock, by which operations expire. */
+  nowMs: () => number;
+  /** Whether the lane is to stop. */
+  isStopping: () => boolean;
+  /** By `performance.now()`: what has not begun by then is left out. */
+  endMs: number;
+}
+
+/** The operations of a material, from several jobs. */
+export interface JobGroup extends OperationGroup {
+  /** How many jobs brought its operations; a part of its operations keeps the number of all. */
+  jobs: number;
+}
+
+export function sumOfJobs(groups: JobGroup[]): number {
+  return groups.reduce((sum, { jobs }) => sum + jobs, 0);
+}
+
+/**
+ * How often a transaction runs at most that meets passing faults, before its materials are given back. If the lane is
+ * to stop, it runs once: while Postgres is silent, each run takes seconds.
+ */
+const attemptsMax = 3;
+
+/**
+ * One transaction, which runs again if it meets a passing fault.
+ *
+ * @throws the last fault. If a session ended while it worked on these operations, and later attempts got no session at
+ *   all, what ended it is thrown instead: otherwise an operation that brings Postgres down would look like a Postgres
+ *   that is away (`isWithoutSession`), and its deliveries would not be counted (`lane.ts`).
+ */
+export async function applyWithRetries(
+  deps: LaneDeps,
+  groups: JobGroup[],
+  { nowMs, isStopping }: CycleLimits,
+): Promise<AppliedJobs> {
+  let atWork: unknown;
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      const startedAtMs = performance.now();
+      const report = await applyOperations(deps.database, groups, { nowMs, keyMemoryMs: deps.keyMemoryMs });
+      const seconds = (performance.now() - startedAtMs) / 1_000;
+      const { outcomes, leftOut } = report;
+      const notDone = new Set(leftOut.map(queueName));
+      const done = notDone.size === 0 ? groups : groups.filter((group) => !notDone.has(queueName(group)));
+      if (groups.length > 0)
+        deps.metrics.committed({ ...report, jobs: sumOfJobs(done), materials: done.length, seconds });
+      deps.ledgerWatch.changed(done);
+      return { outcomes, leftOut: notDone };
+    } catch (error) {
+      if (isServerTimeout(error))
+        deps.logger.warn({ err: error, materials: groups.length }, 'A transaction overstayed its time.');
+      if (!isWithoutSession(error)) atWork = error;
+      if (attempt >= attemptsMax || isStopping() || !mayPassAtOnce(error)) throw atWork ?? error;
+      // If commits wait for a standby that is away, each further one would leave another waiting session in Postgres.
+      if (isDriverTimeout(error)) await assertTakesWrites(deps.database);
+      deps.metrics.retried();
+      deps.logger.warn({ err: error, attempt }, 'A transaction met a passing fault and runs again.');
+    }
+  }
+}
+
+/** Whether an error is not the fault of the operations. */
+export const mayPass = (error: unknown) => isTransient(error) || isPreparedStatementFault(error);
+
+/** Likewise, and it makes sense to run again at once: what overstayed its time would overstay it again. */
+const mayPassAtOnce = (error: unknown) => mayPass(error) && !isServerTimeout(error);

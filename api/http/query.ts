@@ -1,11 +1,9 @@
 import { refuseInput } from '../../shared/contract/faults.js';
+import { queryParametersMax } from '../../shared/contract/read-query.js';
 import type { QueryParameters } from '../../shared/contract/read-query.js';
 import { succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
 import { decodeText } from './decode-text.js';
-
-/** Parameters of one request, whose head has at most 16 KiB anyway. */
-const parametersMax = 1_000;
 
 const none: Result<QueryParameters> = succeed(new Map());
 
@@ -16,7 +14,7 @@ const none: Result<QueryParameters> = succeed(new Map());
 export function parseQuery(querystring: string): Result<QueryParameters> {
   if (querystring === '') return none;
   const pairs = querystring.split('&');
-  if (pairs.length > parametersMax) return refused('query', `Has more than ${parametersMax} parameters.`);
+  if (pairs.length > queryParametersMax) return refused('query', `Has more than ${queryParametersMax} parameters.`);
   const parameters = new Map<string, string[]>();
   for (const pair of pairs) {
     if (pair === '') continue;

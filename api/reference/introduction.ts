@@ -1,4 +1,5 @@
 import { depthMax, partsMax } from '../../shared/contract/json-fault.js';
+import { queryParametersMax } from '../../shared/contract/read-query.js';
 
 /** What holds for every operation, in Markdown. */
 export const introduction = `Raw materials of a shop and their inventory at its locations, over JSON.
@@ -10,12 +11,12 @@ is also in the \`X-Request-Id\` header of every answer: quote it to support. Bra
 (\`OUTCOME_UNKNOWN\`) it is not known yet: send the same request with the same \`Idempotency-Key\` again, and an executed answer
 settles it.
 
-**Texts** hold neither U+0000 nor half of a surrogate pair, in bodies, queries and paths. **Quantities and money** are decimals
+**Texts** hold neither U+0000 nor half of a surrogate pair, in the known fields of bodies, in queries and in paths. **Quantities and money** are decimals
 with six places; more places are rounded half away from zero. A level, and a material's total, lie within ±8,000,000,000.
 
 **A body** is JSON in UTF-8, of at most 1 MiB, ${depthMax} levels and ${partsMax} members and items over all levels, in which no
 object has a key twice. **What is not known**: a query parameter is ignored on a GET and refused on a PATCH; a field is ignored
-in an update of fields, and refused in a batch and in its rows.
+in an update of fields, and refused in a batch and in its rows. A query has at most ${queryParametersMax} parameters, known or not.
 
 **The rate limit** is one budget a shop, shared by all its keys and by the agent surface.`;
 

@@ -17,6 +17,9 @@ import type { MaterialQuery } from './material-query.js';
 /** Decoded query parameters: every value of a name, in their order. */
 export type QueryParameters = ReadonlyMap<string, readonly string[]>;
 
+/** Of one request, known or not; its head has at most 16 KiB anyway. */
+export const queryParametersMax = 1_000;
+
 export const readListQuery = queryReader<ListQuery>(listQuerySchema);
 export const readMaterialQuery = queryReader<MaterialQuery>(materialQuerySchema);
 export const readInventoryQuery = queryReader<InventoryQuery>(inventoryQuerySchema);

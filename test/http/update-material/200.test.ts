@@ -111,7 +111,14 @@ describe('PATCH /v1/raw-materials/{variantId}: 200', () => {
     expect(after).to.deep.equal({ ...before, vendor: 'V', updatedAt: after.updatedAt });
   });
 
-  for (const body of ['{}', '{"colour":"red"}', '{"__proto__":{"vendor":"x"}}', '{"productname":"case matters"}']) {
+  for (const body of [
+    '{}',
+    '{"colour":"red"}',
+    '{"__proto__":{"vendor":"x"}}',
+    '{"productname":"case matters"}',
+    // What no known field may hold.
+    String.raw`{"note\u0000":"\ud800","size":1e400}`,
+  ]) {
     it(`${body} changes nothing, queues nothing and answers with the material`, async () => {
       const shop = await createTestShop(http.database);
       const before = await read(shop);

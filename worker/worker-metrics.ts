@@ -39,7 +39,7 @@ export function createWorkerMetrics(): WorkerMetrics {
   const plainCounter = (name: string, help: string) => new Counter({ name, help, registers });
   const sizes = (name: string, help: string, buckets: number[]) => new Histogram({ name, help, buckets, registers });
 
-  const jobsOf = sizes('raw_materials_transaction_jobs', 'Jobs with an operation in one transaction.', sizeBuckets);
+  const jobsOf = sizes('raw_materials_transaction_jobs', 'Jobs of the materials in one transaction.', sizeBuckets);
   const materialsOf = sizes('raw_materials_transaction_materials', 'Materials of one transaction.', materialBuckets);
   const operationsOf = sizes(
     'raw_materials_transaction_operations',

@@ -1,5 +1,5 @@
 import type { Database } from '../../shared/database/connect.js';
-import { createWriteQuestion } from '../../shared/database/takes-writes.js';
+import { createStorageQuestion } from '../../shared/database/takes-writes.js';
 import type { Channel, Command, Idempotency, MaterialRef, Operation } from '../../shared/domain/operation.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { createSlotMap } from '../../shared/runtime/slot-map.js';
@@ -51,7 +51,7 @@ export interface DispatchDeps {
 /** @throws where Redis does not answer within five seconds */
 export async function createDispatch(deps: DispatchDeps): Promise<Dispatch> {
   const link = await openQueueLink(deps.redisUrl, deps.logger);
-  const health = await startHealth(link.redis, createWriteQuestion(deps.database), deps.logger);
+  const health = await startHealth(link.redis, createStorageQuestion(deps.database), deps.logger);
   return startDispatch(deps, link, health);
 }
 

@@ -59,7 +59,7 @@ type StatusAnswer = [
 ];
 
 /**
- * @param askPostgres `createWriteQuestion`: rejects while Postgres takes no writes of ours; its answer is the identity
+ * @param askPostgres `createStorageQuestion`: rejects while Postgres takes no writes of ours; its answer is the identity
  *   of the database, if that can be known
  */
 export async function startHealth(
@@ -68,6 +68,7 @@ export async function startHealth(
   logger: Logger,
 ): Promise<Health> {
   const clock = startRunningClock();
+  const isRecent = (answeredMs: number) => clock.nowMs() - answeredMs < answerLastsMs;
   let redisAnsweredMs = -Infinity;
   let workerSeenMs = -Infinity;
   let postgresAnsweredMs = -Infinity;
@@ -100,7 +101,8 @@ export async function startHealth(
   const postgresQuestion = keepAsking(
     async () => {
       databaseIdentity = await askPostgres();
-      assertNotRefused(status);
+      // What the workers last said before Redis went away has lapsed meanwhile.
+      if (isRecent(redisAnsweredMs)) assertNotRefused(status);
       postgresAnsweredMs = clock.nowMs();
       return true;
     },
@@ -111,7 +113,6 @@ export async function startHealth(
   await postgresQuestion.now();
   await redisQuestion.now();
 
-  const isRecent = (answeredMs: number) => clock.nowMs() - answeredMs < answerLastsMs;
   const ready = () => ({
     postgres: isRecent(postgresAnsweredMs),
     redis: redis.status === 'ready' && isRecent(redisAnsweredMs),

@@ -171,9 +171,10 @@ function isUsable({ revokedAt, expiresAt }: KeyWithShop, now: number): boolean {
 function noteUse({ database, logger, touch, nowMs }: Ring, entry: Entry, key: KeyWithShop): void {
   const now = nowMs();
   const notedMs = key.lastUsedAt?.getTime() ?? -Infinity;
-  // A use in the future was noted by a clock that was wrong; Postgres knows.
-  const lastMs = Math.max(entry.touchedAtMs, notedMs > now ? -Infinity : notedMs);
-  if (now - lastMs < touchEveryMs) return;
+  // A use far ahead was noted by a clock that was wrong, perhaps our own, and says nothing. One that is a little ahead
+  // was noted by a process whose clock is.
+  const isWithinTheMinute = (atMs: number) => Math.abs(now - atMs) < touchEveryMs;
+  if (isWithinTheMinute(entry.touchedAtMs) || isWithinTheMinute(notedMs)) return;
   entry.touchedAtMs = now;
   touch(database, key.id, new Date(now)).catch((error: unknown) =>
     logger.warn({ err: error, keyId: key.id }, 'The use of a key could not be noted.'),

@@ -64,7 +64,7 @@ export async function touchKey(database: Database, keyId: string, at: Date): Pro
      WHERE ${commitsAsync} AND id = (
        SELECT id FROM api_keys
        WHERE id = :keyId AND (last_used_at IS NULL OR last_used_at <= CAST(:at AS timestamptz) - interval '1 minute'
-                              OR last_used_at > statement_timestamp())
+                              OR last_used_at > statement_timestamp() + interval '1 minute')
        FOR NO KEY UPDATE SKIP LOCKED)`,
     { keyId, at },
   );

@@ -4,8 +4,10 @@ import type { Knex } from 'knex';
 import { ServerUnusable } from '../domain/server-unusable.js';
 import { isTransient, isRefusalOfRole, readOnlyState } from './errors.js';
 import { migrationSource } from './migration-source.js';
-import { onServerError, streamOf } from './raw-connection.js';
+import { onFailedOpening, onServerError, streamOf } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
+import { createSessionAge } from './session-age.js';
+import type { SessionAge } from './session-age.js';
 import { withSessions } from './session-client.js';
 
 /**
@@ -35,13 +37,6 @@ export interface ConnectOptions {
 }
 
 const connectTimeoutMs = 2_000;
-/**
- * A session is replaced once it is this old. After a fail-over by the address alone, the sessions that lead to the old
- * server go on, and what is read there is out of date; nothing but their age tells.
- */
-const sessionMsMax = 60_000;
-/** So that they are not all replaced at once. */
-const sessionMsSpread = 30_000;
 const acquireTimeoutMs = 3_000;
 
 /**
@@ -49,7 +44,10 @@ const acquireTimeoutMs = 3_000;
  * can be used in transaction mode (pipeline §4).
  */
 export function connectDatabase(options: ConnectOptions): Database {
-  return withSessions(createKnex(knexConfig(options)));
+  const age = createSessionAge();
+  const database = withSessions(createKnex(knexConfig(options, age)));
+  onFailedOpening(database, age.failed);
+  return database;
 }
 
 /** Opens a pool for as long as `work` takes. */
@@ -110,15 +108,17 @@ function isOpen(connection: RawConnection): boolean {
  * were killed at work). Only after an ERROR does the session go on. A server that speaks another language says neither
  * word, and then connections are reopened for nothing.
  */
-function giveUpWithSession(connection: RawConnection, done: (error: null, connection: RawConnection) => void): void {
+function giveUpWithSession(connection: RawConnection): void {
   onServerError(connection, (error) => {
     if (error.severity !== 'ERROR' || error.code === readOnlyState) connection.__knex__disposed = error;
   });
-  done(null, connection);
 }
 
 /** For knexfile.ts and tests, which need the configuration alone; others open a pool with `connectDatabase`. */
-export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMax }: ConnectOptions): Knex.Config {
+export function knexConfig(
+  { url, poolMax, applicationName, pipeline, answerMsMax }: ConnectOptions,
+  age: SessionAge = createSessionAge(),
+): Knex.Config {
   return {
     client: 'pg',
     connection: {
@@ -135,10 +135,12 @@ export function knexConfig({ url, poolMax, applicationName, pipeline, answerMsMa
     pool: {
       min: 0,
       max: poolMax,
-      validate: isOpen,
-      afterCreate: giveUpWithSession,
-      maxConnectionLifetimeMillis: sessionMsMax,
-      maxConnectionLifetimeJitterMillis: sessionMsSpread,
+      validate: (session: RawConnection) => isOpen(session) && !age.isOver(session),
+      afterCreate(session: RawConnection, done: (error: null, session: RawConnection) => void) {
+        age.opened(session);
+        giveUpWithSession(session);
+        done(null, session);
+      },
     },
     acquireConnectionTimeout: acquireTimeoutMs,
     migrations: { migrationSource },

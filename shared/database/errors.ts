@@ -146,8 +146,11 @@ export function isDiskFull(error: unknown): boolean {
   return codeOf(error) === diskFull;
 }
 
+/** SQLSTATE of a login for which Postgres has no connection left. */
+export const noSlotState = '53300';
+
 /** Read-only, a full disk, no connection left, none let in. */
-const refusalsOfAll = new Set([readOnlyState, diskFull, '53300', '55000']);
+const refusalsOfAll = new Set([readOnlyState, diskFull, noSlotState, '55000']);
 
 /** Whether Postgres refuses whatever we send, so that the refusal says nothing about what was sent. */
 export function isRefusalOfAll(error: unknown): boolean {

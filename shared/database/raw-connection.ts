@@ -15,6 +15,14 @@ export function connectionPool(database: Knex): ConnectionPool {
   return database.client as ConnectionPool;
 }
 
+/** Calls `tell` for each connection that the pool could not open, with the reason. */
+export function onFailedOpening(database: Knex, tell: (error: unknown) => void): void {
+  const { pool } = database.client as { pool: { on: (event: 'createFail', listener: FailedOpening) => void } };
+  pool.on('createFail', (_, error) => tell(error));
+}
+
+type FailedOpening = (eventId: number, error: unknown) => void;
+
 /** What a connection writes to, which node-postgres does not type. */
 export function streamOf(connection: Client): Socket {
   return protocolOf(connection).stream;

@@ -54,11 +54,8 @@ function refusal(message: string): Error {
 /**
  * Returns a question to be asked again and again: `assertTakesWrites`, and `assertMigrated`. The latter is asked until
  * it holds, and again after a failure, because then there may be another database, such as one being restored.
- *
- * @returns resolves to which database it is, if that is known (`createIdentityQuestion`)
  */
-export function createWriteQuestion(database: Database): () => Promise<string | undefined> {
-  const askIdentity = createIdentityQuestion(database);
+export function createWriteQuestion(database: Database): () => Promise<void> {
   let isMigrated = false;
   return async () => {
     const wasMigrated = isMigrated;
@@ -66,6 +63,19 @@ export function createWriteQuestion(database: Database): () => Promise<string | 
     await assertTakesWrites(database);
     if (!wasMigrated) await assertMigrated(database);
     isMigrated = true;
+  };
+}
+
+/**
+ * As `createWriteQuestion`, for one who also wants to know which database it is.
+ *
+ * @returns resolves to its identity, if that is known (`createIdentityQuestion`)
+ */
+export function createStorageQuestion(database: Database): () => Promise<string | undefined> {
+  const askWrites = createWriteQuestion(database);
+  const askIdentity = createIdentityQuestion(database);
+  return async () => {
+    await askWrites();
     return askIdentity();
   };
 }

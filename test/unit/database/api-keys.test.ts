@@ -71,6 +71,14 @@ describe('stored API keys', () => {
     expect(await seen('2026-01-01T00:02:00.000Z'), 'a right one, then').to.equal('2026-01-01T00:02:00.000Z');
   });
 
+  it('keep the use that a clock noted which is a little ahead', async () => {
+    const { id } = await issue('used ahead');
+    const ahead = new Date(Date.now() + 20_000);
+    await touchKey(database, id, ahead);
+    await touchKey(database, id, new Date());
+    expect((await findKeyWithShop(database, id))?.lastUsedAt).to.deep.equal(ahead);
+  });
+
   it('note no use while another session holds their row, and wait for nobody', async () => {
     const { id } = await issue('held');
     const at = new Date('2026-01-01T00:00:00.000Z');
@@ -112,7 +120,14 @@ describe('stored API keys', () => {
 
   it('are listed for their shop, oldest first, without anything to verify a secret by', async () => {
     const listed = await listKeys(database, shopId);
-    expect(listed.map(({ label }) => label)).to.deep.equal(['whole', 'used', 'held', 'revoked', 'rotated']);
+    expect(listed.map(({ label }) => label)).to.deep.equal([
+      'whole',
+      'used',
+      'used ahead',
+      'held',
+      'revoked',
+      'rotated',
+    ]);
     expect(listed[0]).to.not.have.property('secretHash');
     expect(await listKeys(database, otherShopId)).to.deep.equal([]);
   });

@@ -222,6 +222,35 @@ describe('a pool whose address leads to another server now, or whose setting was
     }
   });
 
+  it('keeps them, however old, while Postgres has no connection for their successors', async () => {
+    const name = `crowded_${String(process.pid)}`;
+    const url = new URL(tested.url);
+    await tested.database.raw(`CREATE ROLE ${name} LOGIN PASSWORD 'test'`);
+    [url.username, url.password] = [name, 'test'];
+    const crowded = connectDatabase({ url: url.href, poolMax: 2, applicationName: 'test' });
+    const now = performance.now.bind(performance);
+    const askBoth = () =>
+      Promise.allSettled([crowded.raw('SELECT pg_sleep(0.2)'), crowded.raw('SELECT pg_sleep(0.2)')]);
+    try {
+      const transaction = await crowded.transaction();
+      performance.now = () => now() + 50_000;
+      await crowded.raw('SELECT 1');
+      await transaction.rollback();
+      await tested.database.raw(`ALTER ROLE ${name} CONNECTION LIMIT 0`);
+      performance.now = () => now() + 95_000;
+      const [one, other] = await askBoth();
+      expect([one.status, other.status], 'only one of them was old').to.have.members(['fulfilled', 'rejected']);
+      performance.now = () => now() + 150_000;
+      await crowded.raw('SELECT 1');
+      await tested.database.raw(`ALTER ROLE ${name} CONNECTION LIMIT -1`);
+      expect((await askBoth()).map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled']);
+    } finally {
+      performance.now = now;
+      await crowded.destroy();
+      await tested.database.raw(`DROP ROLE ${name}`);
+    }
+  });
+
   it('gives up a session that has refused a write because it is read-only', async () => {
     const write = () => tested.database.raw('DELETE FROM shops');
     await makeReadOnly();

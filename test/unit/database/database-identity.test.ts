@@ -5,7 +5,7 @@ import {
   createKnownDatabase,
   readDatabaseIdentity,
 } from '../../../shared/database/database-identity.js';
-import { createWriteQuestion } from '../../../shared/database/takes-writes.js';
+import { createStorageQuestion, createWriteQuestion } from '../../../shared/database/takes-writes.js';
 import { connectForTest, useDatabase } from '../../support/database/database.js';
 import { createEmptyDatabase } from '../../support/processes/servers.js';
 
@@ -84,7 +84,7 @@ describe('which database this is, asked every second of a Postgres that does not
   };
   for (const [who, createAsk] of [
     ['a worker', askOfWorker],
-    ['an API, which asks whether Postgres takes writes as well', () => createWriteQuestion(postgres.database)],
+    ['an API, which asks whether Postgres takes writes as well', () => createStorageQuestion(postgres.database)],
   ] as const) {
     it(`is asked once and not with every question of ${who}`, async () => {
       const ask = createAsk();
@@ -92,4 +92,9 @@ describe('which database this is, asked every second of a Postgres that does not
       expect(refusals).to.equal(1);
     });
   }
+
+  it('is not asked by a lane, which asks after each fault whether Postgres takes writes, and no more', async () => {
+    await createWriteQuestion(postgres.database)();
+    expect(refusals).to.equal(0);
+  });
 });

@@ -153,6 +153,15 @@ describe('what the API knows of the pipeline behind it', () => {
     await until(() => started.refusal(1) === undefined, { deadlineMs: soonMsMax, what: 'the refusal to lapse' });
   });
 
+  it('is no more that workers are refused once Redis, in which they say so, is away', async () => {
+    const started = await start();
+    await tellRefusal(redis, 'No space left on device');
+    await until(() => !started.ready().postgres, { deadlineMs: soonMsMax, what: 'Postgres to be away' });
+    redis.disconnect();
+    await until(() => started.ready().postgres, { deadlineMs: soonMsMax, what: 'Postgres to be back' });
+    expect(started.ready().redis).to.equal(false);
+  });
+
   it('is none that workers of another database serve, which would book there what was sent here', async () => {
     await beat('theirs');
     const started = await start(() => Promise.resolve('ours'));

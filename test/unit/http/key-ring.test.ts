@@ -249,4 +249,19 @@ describe('the ring of keys', () => {
     await ring.find(minted);
     expect(world.touches).to.equal(1);
   });
+
+  it('notes no use that a process whose clock is a little ahead has noted', async () => {
+    const { world, ring } = ringOn(stored({ lastUsedAt: new Date(startMs + 5_000) }));
+    await ring.find(minted);
+    expect(world.touches).to.equal(0);
+  });
+
+  it('notes uses again once its own clock, which was a day ahead, is right', async () => {
+    const { world, ring } = ringOn(stored());
+    await ring.find(minted);
+    world.nowMs -= 86_400_000;
+    world.runningMs += 1_000;
+    await ring.find(minted);
+    expect(world.touches).to.equal(2);
+  });
 });

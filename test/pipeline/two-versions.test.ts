@@ -1,7 +1,15 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { v7 as uuidv7 } from 'uuid';
+import type { HistoryPage } from '../../shared/contract/history-page.js';
 import type { Database } from '../../shared/database/connect.js';
+import { takeMaterials } from '../../shared/queue/leases.js';
+import { runScript } from '../../shared/queue/run-script.js';
+import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
+import { ask } from '../support/http/http-service.js';
+import { inventoryPath } from '../support/http/material-paths.js';
+import { expectHistory } from '../support/http/opt-in-replies.js';
+import { useQueueHarness } from '../support/redis/queue-harness.js';
 import { adjust, totalOf } from '../support/shop/change.js';
 import { whileHeld } from '../support/processes/hold-workers.js';
 import { expectData } from '../support/http/reply.js';
@@ -33,6 +41,11 @@ describe('processes of two versions beside each other', () => {
   after(() => {
     redis.disconnect();
   });
+
+  async function readHistory(query: string): Promise<HistoryPage> {
+    const path = `${inventoryPath('VMAT-VAR-2')}/history${query}`;
+    return expectHistory(await ask(service.baseUrls[0] ?? '', { path, key: shop.readKey }));
+  }
 
   /** What the API of another version would do for a job. */
   async function queue(operations: object[]): Promise<void> {
@@ -179,5 +192,91 @@ describe('processes of two versions beside each other', () => {
     expect(expectData(answer, 'batch')).to.include({ okCount: 1, failedCount: 0 });
     expect(answer.headers['idempotency-replayed']).to.equal('true');
     expect(await totalOf(database, shop)).to.equal(before);
+  });
+
+  it('understand each other: a history is read on by the cursor of another API', async () => {
+    const rows = [1, 2].map((delta) => ({ locationId: '1001', delta }));
+    await adjust(service.baseUrls[0] ?? '', shop, rows, { materialId: 'VMAT-VAR-2' });
+    const first = await readHistory('?limit=1');
+    const [newest] = first.items;
+    const cursor = Buffer.from(`${Date.parse(newest?.at ?? '')}.1`).toString('base64url');
+    expect(first.nextCursor).to.equal(cursor);
+    const second = await readHistory(`?limit=1&cursor=${cursor}`);
+    expect([...first.items, ...second.items].map(({ applied }) => applied)).to.deep.equal([2, 1]);
+  });
+});
+
+describe('workers of two versions beside each other', () => {
+  const harness = useQueueHarness();
+  /** No connection of this Redis has this number. */
+  const gone = '9007199254740991';
+  const material = '1.VMAT-VAR-1';
+  const inLine = () =>
+    harness.redis
+      .multi()
+      .hset('{raw-materials}:since', material, Date.now())
+      .rpush('{raw-materials}:ready:1', material)
+      .rpush('{raw-materials}:ready', '1')
+      .exec();
+  /** What another worker does for a material that it takes. */
+  const hold = (token: string) =>
+    harness.redis
+      .multi()
+      .zadd('{raw-materials}:scheduled', Date.now() + 60_000, material)
+      .hset('{raw-materials}:leases', material, token)
+      .exec();
+
+  it('take nothing that another holds, and what it has given back', async () => {
+    await hold('7.another-version');
+    await inLine();
+    expect(await harness.take()).to.deep.equal([]);
+    await harness.redis.hdel('{raw-materials}:leases', material);
+    await inLine();
+    expect((await harness.take()).map(({ queue }) => queue)).to.deep.equal([material]);
+  });
+
+  it('free what another held whose connection is gone', async () => {
+    await hold(`${gone}.another-version`);
+    await harness.redis.zadd('{raw-materials}:workers', Date.now() + 50_000, gone);
+    const presence = await createWorkerPresence(harness.redis);
+    await presence.buryGone();
+    expect(await harness.redis.hgetall('{raw-materials}:leases')).to.deep.equal({});
+    expect(await harness.redis.lrange('{raw-materials}:ready:1', 0, -1)).to.deep.equal([material]);
+    expect(await harness.redis.hget('{raw-materials}:since', material)).to.match(/^\d{13}$/);
+    expect(await harness.redis.zscore('{raw-materials}:workers', gone)).to.equal(null);
+  });
+
+  it('say in the words of the others who they are, which database they write to, and what they hold', async () => {
+    const presence = await createWorkerPresence(harness.redis, () => '7.16384');
+    await harness.add({ shopId: 1, materialId: 'VMAT-VAR-1' });
+    await takeMaterials(harness.redis, presence, 1);
+    const id = String(await harness.redis.client('ID'));
+    expect(await harness.redis.zscore('{raw-materials}:workers', id)).to.match(/^\d{13}$/);
+    expect(await harness.redis.zscore('{raw-materials}:databases', '7.16384')).to.match(/^\d{13}$/);
+    expect(await harness.redis.zscore('{raw-materials}:scheduled', material)).to.match(/^\d{13}$/);
+    expect(await harness.redis.hget('{raw-materials}:leases', material)).to.match(
+      new RegExp(`^${id}\\.[\\da-f-]{36}$`),
+    );
+  });
+
+  it('are heard by an API: that they live, for which database, and that their Postgres has no room', async () => {
+    const inSeconds = Date.now() + 50_000;
+    await harness.redis
+      .multi()
+      .zadd('{raw-materials}:workers', inSeconds, '7')
+      .zadd('{raw-materials}:databases', inSeconds, '7.16384')
+      .set('{raw-materials}:refusal', 'No space left on device')
+      .exec();
+    const [, liveWorkers, , , otherDatabase, refusal] = (await runScript(
+      harness.redis,
+      'rmStatus',
+      3_000,
+      '8.16384',
+    )) as unknown[];
+    expect({ liveWorkers, otherDatabase, refusal }).to.deep.equal({
+      liveWorkers: 1,
+      otherDatabase: '7.16384',
+      refusal: 'No space left on device',
+    });
   });
 });

@@ -86,7 +86,7 @@ export function createProgram(settings: ManageSettings, process: CommandProcess)
     platformToken: settings.PLATFORM_TOKEN,
     // Beside npm start, where DATABASE_URL is not needed, the demo shop's platform is its stand-in.
     allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK ?? settings.DATABASE_URL === undefined,
-    dataDir: settings.DATA_DIR,
+    dataFolder: settings.DATA_DIR,
     process,
   });
   addShopCommands(program, run);

@@ -17,18 +17,18 @@ export interface RunningInstance {
  * Finds the embedded database of a running `npm start`, so that `npm run manage` works beside the demo without any
  * settings: the password is in a file of its folder, the port in postmaster.pid.
  */
-export function findRunningInstance(dataDir: string): Outcome<RunningInstance> {
+export function findRunningInstance(dataFolder: string): Outcome<RunningInstance> {
   const nothing = failed(
-    `DATABASE_URL is not set, and no npm start runs its own database in ${dataDir}.\n` +
+    `DATABASE_URL is not set, and no npm start runs its own database in ${dataFolder}.\n` +
       'Set DATABASE_URL to postgres://user:password@host:port/name, or run npm start first (DATA_DIR says where it keeps its data).',
   );
   try {
-    const folder = locatePostgresFolder(join(dataDir, 'postgres'));
+    const folder = locatePostgresFolder(join(dataFolder, 'postgres'));
     const cluster = clusterIn(folder);
     const server = readPidFile(cluster);
     if (server?.readyPort === undefined || !isPostmasterOf(server.pid, cluster)) return nothing;
     const password = readFileSync(passwordFileIn(folder), 'utf8').trim();
-    const keyPath = platformTokenKeyPath(dataDir);
+    const keyPath = platformTokenKeyPath(dataFolder);
     const platformTokenKey = existsSync(keyPath) ? readFileSync(keyPath, 'utf8').trim() : undefined;
     const problem = platformTokenKey === undefined ? undefined : tokenKeyProblem(platformTokenKey);
     if (problem !== undefined) return failed(`What is in ${keyPath} ${problem}.`);
@@ -42,7 +42,7 @@ export function findRunningInstance(dataDir: string): Outcome<RunningInstance> {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
     return failed(
-      `The database of npm start in ${dataDir} belongs to another user: ${(error as Error).message}.\n` +
+      `The database of npm start in ${dataFolder} belongs to another user: ${(error as Error).message}.\n` +
         'Run this as that user, or set DATABASE_URL.',
     );
   }

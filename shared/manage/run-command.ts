@@ -60,7 +60,7 @@ export type RunCommand = (
 
 export interface RunCommandDeps extends Pick<CommandContext, 'platformTokenKey' | 'platformToken' | 'allowLoopback'> {
   databaseUrl: string | undefined;
-  dataDir: string;
+  dataFolder: string;
   process: CommandProcess;
 }
 
@@ -175,12 +175,12 @@ function writeTo(stream: NodeJS.WritableStream, text: string): Promise<boolean> 
 }
 
 function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; platformTokenKey: string | undefined }> {
-  const { databaseUrl, platformTokenKey, dataDir } = deps;
+  const { databaseUrl, platformTokenKey, dataFolder } = deps;
   if (databaseUrl !== undefined) return { ok: true, value: { databaseUrl, platformTokenKey } };
-  const found = findRunningInstance(dataDir);
+  const found = findRunningInstance(dataFolder);
   // Without this line, whoever forgot to set it might change the demo's shops instead of their own.
   if (found.ok)
-    deps.process.stderr.write(`DATABASE_URL is not set: this is the database of npm start in ${dataDir}.\n`);
+    deps.process.stderr.write(`DATABASE_URL is not set: this is the database of npm start in ${dataFolder}.\n`);
   dropPostgresVariables(deps.process.env);
   if (!found.ok || platformTokenKey === undefined) return found;
   return { ok: true, value: { ...found.value, platformTokenKey } };

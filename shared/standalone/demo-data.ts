@@ -49,7 +49,7 @@ export interface DemoAccess {
 export interface DemoOptions {
   databaseUrl: string;
   /** Where the keys are kept. */
-  dataDir: string;
+  dataFolder: string;
   /** The loopback stand-in's address, which changes from start to start. */
   platformUrl: string;
   platformTokenKey: string;
@@ -73,7 +73,7 @@ export async function seedDemo(options: DemoOptions): Promise<DemoAccess> {
     const load = await ensureShop(database, shops, loadShop);
     await connectPlatform(database, demo, options);
     await makeMissingStatistics(database);
-    const keys = await keepDemoKeys(database, options.dataDir, {
+    const keys = await keepDemoKeys(database, options.dataFolder, {
       readKey: { shopId: demo.id, scope: 'read', label: 'Demo, read' },
       writeKey: { shopId: demo.id, scope: 'write', label: 'Demo, write' },
       basicPlanKey: { shopId: basic.id, scope: 'write', label: 'Demo of the plan' },

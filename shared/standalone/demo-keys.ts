@@ -22,10 +22,10 @@ export interface WantedKey {
  */
 export async function keepDemoKeys<Name extends string>(
   database: Database,
-  dataDir: string,
+  dataFolder: string,
   wanted: Record<Name, WantedKey>,
 ): Promise<Record<Name, string>> {
-  const path = join(dataDir, 'demo-keys.json');
+  const path = join(dataFolder, 'demo-keys.json');
   const known = readKnown(path);
   const keys: Record<string, string> = {};
   const fresh: [WantedKey, ReturnType<typeof mintKey>][] = [];

@@ -7,14 +7,8 @@ import { readClusterIdentity } from './cluster-identity.js';
 import { lookAtDataFolder } from './data-folder.js';
 import { bad, good, note } from './finding.js';
 import type { Finding } from './finding.js';
-import {
-  checkGivenPostgres,
-  checkGivenRedis,
-  checkLimits,
-  checkSchema,
-  checkWorkers,
-  identityOf,
-} from './given-servers.js';
+import { checkGivenPostgres, checkLimits, checkSchema, identityOf } from './given-postgres.js';
+import { checkGivenRedis, checkWorkers } from './given-redis.js';
 import { holderOf, lockPath } from './instance-lock.js';
 import { portOrFree } from './ports.js';
 import { findPostgresBinaries } from './postgres-binaries.js';
@@ -37,7 +31,7 @@ export interface Check {
 /** What the checks are of. */
 interface Checked {
   env: NodeJS.ProcessEnv;
-  dataDir: string;
+  dataFolder: string;
   isForStart: boolean;
 }
 
@@ -52,8 +46,8 @@ export function isForStart({ DATABASE_URL, REDIS_URL }: NodeJS.ProcessEnv): bool
  */
 export function checksOf(env: NodeJS.ProcessEnv): Check[] {
   const { DATABASE_URL: databaseUrl, REDIS_URL: redisUrl, NODE_ENV, DATA_DIR } = env;
-  const dataDir = DATA_DIR || startSettings.DATA_DIR.default;
-  const checked = { env, dataDir, isForStart: isForStart(env) };
+  const dataFolder = DATA_DIR || startSettings.DATA_DIR.default;
+  const checked = { env, dataFolder, isForStart: isForStart(env) };
   return [
     { name: 'Node', check: checkNode },
     { name: 'Packages', check: checkPackages },
@@ -64,7 +58,7 @@ export function checksOf(env: NodeJS.ProcessEnv): Check[] {
     // Where `npm start` is not what runs, the port may be that of a running API.
     ...(checked.isForStart
       ? [
-          { name: 'Data folder', check: () => checkDataFolder(dataDir) },
+          { name: 'Data folder', check: () => checkDataFolder(dataFolder) },
           { name: 'Port', check: () => checkPort(checked) },
           ...refusals(NODE_ENV),
         ]
@@ -88,12 +82,12 @@ function givenPostgresChecks(url: string, { env, isForStart }: Checked): Check[]
   ];
 }
 
-function givenRedisChecks(url: string, { env, dataDir, isForStart }: Checked): Check[] {
+function givenRedisChecks(url: string, { env, dataFolder, isForStart }: Checked): Check[] {
   const problem = redisAddress(url);
   if (problem !== undefined) return [notAnAddress('Redis', `REDIS_URL ${problem}.`)];
   const { DATABASE_URL: databaseUrl } = env;
   const own = async () =>
-    databaseUrl ? await identityOf(databaseUrl) : readClusterIdentity(resolve(dataDir, 'postgres'));
+    databaseUrl ? await identityOf(databaseUrl) : readClusterIdentity(resolve(dataFolder, 'postgres'));
   return [
     { name: 'Redis', check: () => checkGivenRedis(url) },
     { name: 'Workers', check: () => checkWorkers(url, { own, isForStart }) },
@@ -134,10 +128,10 @@ function isInstalled(name: string): boolean {
   return (require.resolve.paths(name) ?? []).some((folder) => existsSync(join(folder, name, 'package.json')));
 }
 
-function checkDataFolder(dataDir: string): Finding {
-  const found = lookAtDataFolder(dataDir);
+function checkDataFolder(dataFolder: string): Finding {
+  const found = lookAtDataFolder(dataFolder);
   if (!found.ok) return bad(found.problem);
-  const pid = holderOf(lockPath(resolve(dataDir)));
+  const pid = holderOf(lockPath(resolve(dataFolder)));
   return pid === undefined ? good(found.value) : note(`${found.value}; npm start runs on it already: process ${pid}`);
 }
 
@@ -146,8 +140,8 @@ function refusals(nodeEnv: string | undefined): Check[] {
   return refusal === undefined ? [] : [{ name: 'NODE_ENV', check: () => bad(refusal) }];
 }
 
-async function checkEmbeddedPostgres({ env, dataDir }: Checked): Promise<Finding> {
-  const user = await findServerUser(locatePostgresFolder(resolve(dataDir, 'postgres')));
+async function checkEmbeddedPostgres({ env, dataFolder }: Checked): Promise<Finding> {
+  const user = await findServerUser(locatePostgresFolder(resolve(dataFolder, 'postgres')));
   if (!user.ok) return bad(user.problem);
   const found = await findPostgresBinaries({ user: user.value, say: () => undefined, env });
   if (!found.ok) return bad(found.problem);

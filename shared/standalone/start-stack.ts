@@ -12,7 +12,8 @@ import type { Shutdown } from '../runtime/shutdown.js';
 import { keepPlatformTokenKey } from './data-folder.js';
 import { seedDemo } from './demo-data.js';
 import type { Demo, DemoAddresses } from './demo-file.js';
-import { checkGivenPostgres, checkWorkers, identityOf } from './given-servers.js';
+import { checkGivenPostgres, identityOf } from './given-postgres.js';
+import { checkWorkers } from './given-redis.js';
 import { keepServer } from './keep-server.js';
 import type { KeptServer } from './keep-server.js';
 import { freePorts, portOrFree } from './ports.js';
@@ -74,7 +75,7 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   const platformTokenKey = keepPlatformTokenKey(deps.dataFolder);
   const access = await seedDemo({
     databaseUrl: database.value,
-    dataDir: deps.dataFolder,
+    dataFolder: deps.dataFolder,
     platformUrl: platform.url,
     platformTokenKey,
   });

@@ -4,7 +4,7 @@ import { pruneFacets } from '../../shared/database/facets.js';
 import { pruneOperations, pruneOperationsAhead } from '../../shared/database/prune-operations.js';
 import type { SyncDeps } from '../../shared/mirror/sync-shop.js';
 import type { Logger } from '../../shared/runtime/logger.js';
-import { checkGivenPostgres } from '../../shared/standalone/given-servers.js';
+import { checkGivenPostgres } from '../../shared/standalone/given-postgres.js';
 import { addOne, totalOf } from '../support/shop/change.js';
 import { connectForTest } from '../support/database/database.js';
 import { execute } from '../support/database/execute.js';

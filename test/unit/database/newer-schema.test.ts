@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
-import { checkSchema } from '../../../shared/standalone/given-servers.js';
+import { checkSchema } from '../../../shared/standalone/given-postgres.js';
 import { addOne, totalOf } from '../../support/shop/change.js';
 import { connectForTest } from '../../support/database/database.js';
 import { request } from '../../support/http/http.js';

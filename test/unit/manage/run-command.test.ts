@@ -17,7 +17,7 @@ describe('a command of npm run manage', () => {
     const run = createRunCommand({
       // Nobody answers there, and nobody is asked.
       databaseUrl: 'postgres://u:p@127.0.0.1:1/x',
-      dataDir: '/nowhere',
+      dataFolder: '/nowhere',
       platformTokenKey: undefined,
       platformToken: undefined,
       allowLoopback: false,

@@ -19,7 +19,7 @@ describe('the demo shop', () => {
     try {
       const demo = await seedDemo({
         databaseUrl: postgres.url,
-        dataDir: folder.path,
+        dataFolder: folder.path,
         platformUrl: standIn.url,
         platformTokenKey,
       });

@@ -25,25 +25,25 @@ const platformTokenKey = 'ab'.repeat(32);
 describe('the demo data', () => {
   let testDatabase: TestDatabase;
   let database: Database;
-  let dataDir: string;
+  let dataFolder: string;
   let demo: DemoAccess;
 
   beforeEach(async () => {
     testDatabase = await createTestDatabase();
     database = connectForTest(testDatabase.url, { pipeline: true });
-    dataDir = await mkdtemp(join(tmpdir(), 'raw-materials-test-demo-'));
+    dataFolder = await mkdtemp(join(tmpdir(), 'raw-materials-test-demo-'));
     demo = await seed();
   });
 
   afterEach(async () => {
     await database.destroy();
     await testDatabase.drop();
-    await rm(dataDir, { recursive: true });
+    await rm(dataFolder, { recursive: true });
   });
 
   function seed(changed: { platformUrl?: string; platformTokenKey?: string } = {}): Promise<DemoAccess> {
     const platformUrl = 'http://127.0.0.1:40001';
-    return seedDemo({ databaseUrl: testDatabase.url, dataDir, platformUrl, platformTokenKey, ...changed });
+    return seedDemo({ databaseUrl: testDatabase.url, dataFolder, platformUrl, platformTokenKey, ...changed });
   }
 
   async function stateOf(shopId: number) {
@@ -106,7 +106,7 @@ describe('the demo data', () => {
       expect([found?.scope, found?.shop.plan, found?.revokedAt]).to.deep.equal([scope, plan, null]);
       if (shopId !== undefined) expect(found?.shopId).to.equal(shopId);
     }
-    expect((await stat(join(dataDir, 'demo-keys.json'))).mode & 0o777).to.equal(0o600);
+    expect((await stat(join(dataFolder, 'demo-keys.json'))).mode & 0o777).to.equal(0o600);
   });
 
   it('has a load shop of 1,000 virtual materials and 100 locations that no limit holds back', async () => {
@@ -136,8 +136,13 @@ describe('the demo data', () => {
     const other = connectForTest(empty.url, { poolMax: 1 });
     try {
       const theirs = await createShop(other, { name: 'Demo', plan: 'basic' });
-      const folder = await mkdtemp(join(dataDir, 'other-'));
-      const options = { databaseUrl: empty.url, dataDir: folder, platformUrl: 'http://127.0.0.1:1', platformTokenKey };
+      const folder = await mkdtemp(join(dataFolder, 'other-'));
+      const options = {
+        databaseUrl: empty.url,
+        dataFolder: folder,
+        platformUrl: 'http://127.0.0.1:1',
+        platformTokenKey,
+      };
       expect((await seedDemo(options)).shopId).to.not.equal(theirs.id);
       expect(await findShop(other, theirs.id)).to.deep.equal(theirs);
     } finally {
@@ -150,8 +155,13 @@ describe('the demo data', () => {
     const empty = await createTestDatabase();
     const other = connectForTest(empty.url, { poolMax: 1 });
     try {
-      const folder = await mkdtemp(join(dataDir, 'other-'));
-      const options = { databaseUrl: empty.url, dataDir: folder, platformUrl: 'http://127.0.0.1:1', platformTokenKey };
+      const folder = await mkdtemp(join(dataFolder, 'other-'));
+      const options = {
+        databaseUrl: empty.url,
+        dataFolder: folder,
+        platformUrl: 'http://127.0.0.1:1',
+        platformTokenKey,
+      };
       const firstShop = { table: 'ledger', shopId: 1 } as const;
       const failure = await withFailingWrites(other, firstShop, () =>
         seedDemo(options).catch((error: unknown) => error),
@@ -187,7 +197,7 @@ describe('the demo data', () => {
     ['null', 'null'],
   ] as const) {
     it(`makes the keys anew and revokes the old ones where their file is ${name}`, async () => {
-      const path = join(dataDir, 'demo-keys.json');
+      const path = join(dataFolder, 'demo-keys.json');
       if (content === undefined) await rm(path);
       else await writeFile(path, content);
       const again = await seed();

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { judgePostgres } from '../../../shared/standalone/given-servers.js';
+import { judgePostgres } from '../../../shared/standalone/given-postgres.js';
 
 describe('the judgement of a Postgres that is given', () => {
   const facts = {

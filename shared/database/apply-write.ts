@@ -4,7 +4,7 @@ import type { Idempotency, MaterialRef, Operation, OperationOutcome } from '../d
 import type { Micros } from '../domain/quantity.js';
 import { fieldQueries } from './apply-fields.js';
 import type { WrittenMaterial } from './apply-fields.js';
-import type { LevelSnapshot } from './apply-read.js';
+import type { LevelSnapshot } from './apply-snapshot.js';
 import { toOutcome } from './outcome-rows.js';
 import { arraysOf, namesOf, unnestFrom } from './array-columns.js';
 import type { ArrayColumn } from './array-columns.js';

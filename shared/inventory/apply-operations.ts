@@ -1,6 +1,7 @@
 import { confirmAbsence } from '../database/absence.js';
-import { openingQueries, readSnapshot } from '../database/apply-read.js';
+import { openingQueries } from '../database/apply-read.js';
 import type { ApplyQuestion } from '../database/apply-read.js';
+import { readSnapshot } from '../database/apply-snapshot.js';
 import { readWithoutMaterial, writingQueries } from '../database/apply-write.js';
 import type { OperationRecord } from '../database/apply-write.js';
 import type { Database } from '../database/connect.js';

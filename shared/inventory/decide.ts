@@ -1,4 +1,4 @@
-import type { ApplySnapshot, ExecutedRecord } from '../database/apply-read.js';
+import type { ApplySnapshot, ExecutedRecord } from '../database/apply-snapshot.js';
 import type { ApplyWrites, OperationRecord } from '../database/apply-write.js';
 import { materialIdKind, noSuchMaterial } from '../domain/material-id.js';
 import type { MaterialRef, Operation, OperationOutcome, OperationResult } from '../domain/operation.js';

@@ -1,5 +1,5 @@
 import type { LedgerEntry, LevelWrite } from '../database/apply-write.js';
-import type { LevelSnapshot, MaterialSnapshot } from '../database/apply-read.js';
+import type { LevelSnapshot, MaterialSnapshot } from '../database/apply-snapshot.js';
 import { adjustLevel, rowForTotal, unknownLocation } from '../domain/adjustment.js';
 import type { AdjustmentRow, RowApplied, RowOutcome } from '../domain/adjustment.js';
 import type { RowChange, RowFailure } from '../domain/batch-result.js';

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { openingQueries, readSnapshot } from '../../shared/database/apply-read.js';
+import { openingQueries } from '../../shared/database/apply-read.js';
+import { readSnapshot } from '../../shared/database/apply-snapshot.js';
 import { createMaterials } from '../../shared/database/create-materials.js';
 import { findMaterial } from '../../shared/database/materials.js';
 import { findOutcomes } from '../../shared/database/operations.js';

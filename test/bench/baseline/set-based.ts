@@ -1,6 +1,7 @@
 import type { QueryConfig } from 'pg';
-import { openingQueries, readSnapshot } from '../../../shared/database/apply-read.js';
+import { openingQueries } from '../../../shared/database/apply-read.js';
 import type { ApplyQuestion } from '../../../shared/database/apply-read.js';
+import { readSnapshot } from '../../../shared/database/apply-snapshot.js';
 import { readWithoutMaterial, writingQueries } from '../../../shared/database/apply-write.js';
 import { pipelinedTransaction } from '../../../shared/database/pipelined-transaction.js';
 import type { MaterialRef, Operation, OperationOutcome } from '../../../shared/domain/operation.js';

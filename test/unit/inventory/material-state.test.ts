@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import type { MaterialSnapshot } from '../../../shared/database/apply-read.js';
+import type { MaterialSnapshot } from '../../../shared/database/apply-snapshot.js';
 import type { Material } from '../../../shared/domain/material.js';
 import type { AdjustCommand, Operation, OperationResult, UpdateCommand } from '../../../shared/domain/operation.js';
 import { foldOperation, levelWrites, openMaterial } from '../../../shared/inventory/material-state.js';

@@ -52,6 +52,11 @@ const bodies: { title: string; body: string | Buffer; paths: string[]; encoding?
     paths: ['/updates/0/delta'],
   },
   { title: 'a key twice in a field that is ignored', body: '{"x":{"y":[{"z":1,"z":1}]}}', paths: ['/x/y/0/z'] },
+  {
+    title: 'a key of half a megabyte twice',
+    body: `{"${'~'.repeat(500_000)}":1,"${'~'.repeat(500_000)}":2}`,
+    paths: [`/${'~0'.repeat(255)}…`],
+  },
   { title: '__proto__ twice', body: '{"__proto__":1,"__proto__":2}', paths: ['/__proto__'] },
   { title: 'gzip of junk', body: 'this is no gzip', encoding: 'gzip', paths: [''] },
   { title: 'gzip cut short', body: gzipSync(`{${batch}}`).subarray(0, 20), encoding: 'gzip', paths: [''] },

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../shared/database/connect.js';
+import { isDriverTimeout, isServerTimeout } from '../shared/database/errors.js';
 import { pruneFacets } from '../shared/database/facets.js';
 import { pruneOperations, pruneOperationsAhead } from '../shared/database/prune-operations.js';
 import { operationsKeptMs } from '../shared/inventory/time-limits.js';
@@ -9,7 +10,7 @@ import type { Rounds } from '../shared/runtime/periodically.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
 
 const operationsEveryMs = 60_000;
-const operationBatch = { keptMs: operationsKeptMs, batchSize: 2_000 };
+const operationBatchMax = 2_000;
 /** A round looks at every facet, at most 10,000 of them a second. */
 const facetsEveryMs = 600_000;
 /** How long a facet without materials is kept: an import makes its facets minutes before it uses them. */
@@ -24,7 +25,10 @@ export function startPruning({ database, logger }: { database: Database; logger:
       operationsEveryMs,
       async (signal) => {
         for (const prune of [pruneOperations, pruneOperationsAhead]) {
-          await inBatches<string>(signal, (after) => prune(database, { ...operationBatch, after }));
+          const pruneBatch = inTime(operationBatchMax, (batchSize, after: string | undefined) =>
+            prune(database, { keptMs: operationsKeptMs, batchSize, after }),
+          );
+          await inBatches(signal, pruneBatch);
         }
       },
       logRecurring(logger, 'Old operations could not be deleted.'),
@@ -39,6 +43,27 @@ export function startPruning({ database, logger }: { database: Database; logger:
     async stop() {
       await Promise.all(rounds.map((round) => round.stop()));
     },
+  };
+}
+
+/**
+ * Prunes in batches that are halved, for the rest of the round, when one takes too long. The results on record may have
+ * a megabyte each: 2,000 of these took Postgres seven seconds, were given up after five, and then came first again.
+ */
+function inTime<Last>(
+  batchMax: number,
+  prune: (batchSize: number, after: Last | undefined) => Promise<Last | undefined>,
+): (after: Last | undefined) => Promise<Last | undefined> {
+  let batchSize = batchMax;
+  return async (after) => {
+    for (;;) {
+      try {
+        return await prune(batchSize, after);
+      } catch (error) {
+        if (batchSize === 1 || !(isDriverTimeout(error) || isServerTimeout(error))) throw error;
+        batchSize = Math.ceil(batchSize / 2);
+      }
+    }
   };
 }
 

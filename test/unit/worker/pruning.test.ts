@@ -9,7 +9,7 @@ const soonMsMax = 10_000;
 const batchSize = 2_000;
 const facetBatchSize = 1_000;
 
-type Answer = (after: unknown, ages: { keptMs?: number; restMs?: number }) => Promise<unknown>;
+type Answer = (after: unknown, given: { keptMs?: number; restMs?: number; batchSize: number }) => Promise<unknown>;
 
 const none = { rows: [{ count: '0', last: null }] };
 
@@ -26,8 +26,8 @@ describe('the pruning of a worker', () => {
       if (sql.includes('prune_facets')) return facets;
       return sql.includes('ahead') ? ahead : operations;
     };
-    const raw = (sql: string, { after, ...ages }: { after: unknown }) =>
-      answerOf(sql)?.(after, ages) ?? Promise.resolve(none);
+    const raw = (sql: string, { after, ...given }: { after: unknown; batchSize: number }) =>
+      answerOf(sql)?.(after, given) ?? Promise.resolve(none);
     const transaction = (work: (own: object) => unknown) => Promise.resolve(work({ raw }));
     const database = { transaction } as unknown as Database;
     const pruning = startPruning({ database, logger: pino({ level: 'silent' }) });
@@ -47,6 +47,27 @@ describe('the pruning of a worker', () => {
     });
     await until(() => asked.length === 3, { deadlineMs: soonMsMax, what: 'three batches' });
     expect(asked.slice(1)).to.deep.equal(['0190', '0191']);
+  });
+
+  it('halves a batch that takes too long, and goes on with such in the same round', async () => {
+    const asked: string[] = [];
+    const lasts = ['0190', '0191'];
+    start({
+      operations: (after, { batchSize: size }) => {
+        asked.push(`${String(size)} from ${String(after).slice(0, 4)}`);
+        if (size > 500) return Promise.reject(new Error('Query read timeout'));
+        const last = lasts.shift();
+        return Promise.resolve(last === undefined ? none : { rows: [{ count: String(size), last }] });
+      },
+    });
+    await until(() => asked.length === 5, { deadlineMs: soonMsMax, what: 'three batches in time' });
+    expect(asked).to.deep.equal([
+      '2000 from 0000',
+      '1000 from 0000',
+      '500 from 0000',
+      '500 from 0190',
+      '500 from 0191',
+    ]);
   });
 
   it('deletes those whose ids are ahead of their time after the others, batch by batch', async () => {

@@ -2,6 +2,7 @@ import type { Operation } from '../shared/domain/operation.js';
 import { jobVersion, parseOperationsJob } from '../shared/queue/job-format.js';
 import type { OperationsJob } from '../shared/queue/job-format.js';
 import type { HeldMaterial } from '../shared/queue/leases.js';
+import { updateWeight } from '../shared/queue/limits.js';
 
 /** A job of a material that a lane holds. */
 export interface Job {
@@ -18,12 +19,6 @@ export interface Job {
   /** How much work its operations are, in rows of adjustments. */
   weight: number;
 }
-
-/**
- * The weight of a field update. Its result is the whole material, up to 40 KB, and the results of a transaction are one
- * message: 1,536 updates of large materials made 48 MB, and at that Redis closes the connection that should hear them.
- */
-const rowsPerUpdate = 40;
 
 /**
  * Reads the jobs of the held materials, in their order.
@@ -50,6 +45,6 @@ function weightOf(content: OperationsJob | undefined): number {
 
 /** Data that is no valid operation counts as one row; applying it then fails. */
 function rowsOf({ command }: Partial<Operation>): number {
-  if (command?.kind === 'update') return rowsPerUpdate;
+  if (command?.kind === 'update') return updateWeight;
   return command?.kind === 'adjust' && Array.isArray(command.rows) ? command.rows.length : 1;
 }

@@ -1,11 +1,12 @@
 import type { AdjustmentRow } from '../../shared/domain/adjustment.js';
 import type { Command } from '../../shared/domain/operation.js';
+import { updateWeight } from '../../shared/queue/limits.js';
 import { notApplied } from './dispatch-outcome.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import type { Health } from './health.js';
 import type { DispatchSettings } from './settings.js';
 
-type Admitted = { ok: true; rowCount: number; bytes: number } | { ok: false; refused: DispatchOutcome };
+type Admitted = { ok: true; weight: number; bytes: number } | { ok: false; refused: DispatchOutcome };
 
 /** Back-pressure (pipeline §3): a write for which there is no room is refused at once, before anything is queued. */
 export interface Admission {
@@ -65,7 +66,7 @@ export function createAdmission(settings: DispatchSettings, health: Health): Adm
       inFlight += 1;
       bytesInFlight += bytes;
       inFlightByShop.set(shopId, (inFlightByShop.get(shopId) ?? 0) + 1);
-      return { ok: true, rowCount: command.kind === 'adjust' ? command.rows.length : 1, bytes };
+      return { ok: true, weight: command.kind === 'adjust' ? command.rows.length : updateWeight, bytes };
     },
     leave({ ref: { shopId }, bytes }) {
       inFlight -= 1;

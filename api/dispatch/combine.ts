@@ -115,7 +115,7 @@ export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Co
 function takeOneJob(waiting: Waiter[]): Waiter[] {
   let [count, rows, bytes] = [0, 0, 0];
   for (const waiter of waiting) {
-    rows += waiter.rowCount;
+    rows += waiter.weight;
     bytes += waiter.bytes;
     if (count > 0 && (count >= operationsPerJobMax || rows > rowsPerJobMax || bytes > bytesPerJobMax)) break;
     count += 1;

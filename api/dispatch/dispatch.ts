@@ -96,14 +96,14 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
     submit(ref, request) {
       const admitted = admission.admit(ref.shopId, request.command);
       if (!admitted.ok) return Promise.resolve(admitted.refused);
-      const { rowCount, bytes } = admitted;
+      const { weight, bytes } = admitted;
       const operation = toOperation(request, health.redisNowMs());
       return new Promise((resolve) => {
         const nowMs = performance.now();
         const waiter: Waiter = {
           ref,
           operation,
-          rowCount,
+          weight,
           bytes,
           waitEndsMs: nowMs + settings.WAIT_MS,
           nextLookUpMs: nowMs + lookUpEveryMs,

@@ -5,7 +5,8 @@ import type { DispatchOutcome } from './dispatch-outcome.js';
 export interface Waiter {
   ref: MaterialRef;
   operation: Operation;
-  rowCount: number;
+  /** How much work it is for a worker, in rows of adjustments. */
+  weight: number;
   /** What it takes in memory and in the queue, roughly. */
   bytes: number;
   /** The end of its wait, by `performance.now()` as all times here but one. */

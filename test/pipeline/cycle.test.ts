@@ -93,8 +93,8 @@ describe('a cycle that takes more than one transaction', () => {
       Array.from({ length: count }, (_, index) =>
         operationOf({ kind: 'update', changes: { sku: `S-${String(index)}` } }),
       );
-    const operations = [updates(128), updates(128), updates(1)];
-    for (const [index, each] of operations.entries()) await harness.add(ref(index < 2 ? 0 : 1), { operations: each });
+    const operations = Array.from({ length: 7 }, () => updates(12));
+    for (const [index, each] of operations.entries()) await harness.add(ref(index < 6 ? 0 : 1), { operations: each });
     expect(await cycle(() => Promise.resolve())).to.equal(2);
     expect(new Set(await recorded(operations.flat()))).to.deep.equal(new Set(['executed']));
   });

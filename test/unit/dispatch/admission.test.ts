@@ -75,6 +75,13 @@ describe('the admission of writes', () => {
     }
   });
 
+  it('says that an update, which answers with the whole material, is as much work as many rows', () => {
+    const admission = open();
+    const { ok, weight } = admission.admit(1, { kind: 'update', changes: { sku: 'S' } }) as Record<string, unknown>;
+    expect({ ok, weight }).to.deep.equal({ ok: true, weight: 160 });
+    expect(admission.admit(1, small)).to.include({ ok: true, weight: 1 });
+  });
+
   it('counts the fields of an update like the texts of rows', () => {
     const admission = open();
     const update: Command = { kind: 'update', changes: { specifications: 'x'.repeat(bytesMax / 2) } };

@@ -29,8 +29,8 @@ describe('the jobs that are combined', () => {
     });
   });
 
-  const waiterOf = ({ shopId = 1, materialId = 'VMAT-1', rowCount = 1, bytes = 1 } = {}): Waiter =>
-    ({ ref: { shopId, materialId }, rowCount, bytes, job: undefined, graceEndsMs: undefined }) as unknown as Waiter;
+  const waiterOf = ({ shopId = 1, materialId = 'VMAT-1', weight = 1, bytes = 1 } = {}): Waiter =>
+    ({ ref: { shopId, materialId }, weight, bytes, job: undefined, graceEndsMs: undefined }) as unknown as Waiter;
   const add = (...waiters: Waiter[]) => {
     for (const waiter of waiters) combiner.add(waiter);
     return waiters;
@@ -47,7 +47,7 @@ describe('the jobs that are combined', () => {
 
   for (const [what, count, options, each] of [
     ['operations', 2 * operationsMax + 1, {}, operationsMax],
-    ['rows', 5, { rowCount: rowsMax / 2 }, 2],
+    ['rows', 5, { weight: rowsMax / 2 }, 2],
     ['bytes', 5, { bytes: bytesMax / 2 }, 2],
   ] as const) {
     it(`hold no more ${what} than one may, and all of them in the order in which they came`, async () => {
@@ -91,7 +91,7 @@ describe('the jobs that are combined', () => {
   });
 
   it('hold one that is larger than a job may be, alone, and then what came behind it', async () => {
-    const large = waiterOf({ rowCount: 2 * rowsMax, bytes: 2 * bytesMax });
+    const large = waiterOf({ weight: 2 * rowsMax, bytes: 2 * bytesMax });
     add(large, waiterOf());
     await turn();
     expect(jobs().map(({ open }) => [...open])).to.deep.equal([[large]]);

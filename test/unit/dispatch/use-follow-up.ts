@@ -116,7 +116,7 @@ function waitIn({ waiters, now }: FollowedUp, leftMs: number, isSent: boolean): 
   const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
   const job = isSent ? { id: uuidv7(), ref, open: new Set<Waiter>(), formedMs: now() } : undefined;
   const times = { waitEndsMs: performance.now() + leftMs, nextLookUpMs: 0 };
-  const more = { rowCount: 1, bytes: 1, graceEndsMs: undefined, resolve: () => undefined };
+  const more = { weight: 1, bytes: 1, graceEndsMs: undefined, resolve: () => undefined };
   const waiter: Waiter = { ref, operation, job, ...times, ...more };
   waiters.set(operation.id, waiter);
   return waiter;

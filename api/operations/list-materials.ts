@@ -2,6 +2,7 @@ import { refuseAt } from '../../shared/contract/faults.js';
 import type { ListPage } from '../../shared/contract/list-page.js';
 import { listQuerySchema } from '../../shared/contract/list-query.js';
 import type { ListQuery } from '../../shared/contract/list-query.js';
+import type { Database } from '../../shared/database/connect.js';
 import { findMaterialPage } from '../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../shared/database/material-list.js';
 import { succeed } from '../../shared/domain/errors.js';
@@ -12,11 +13,23 @@ import type { Caller } from '../caller.js';
 import type { Services } from '../services.js';
 
 const mib = 1_024 * 1_024;
+
+/** How large an answer may be. */
+export interface ListBounds {
+  /** The text of a page as JSON, in UTF-8; a page with more is refused. */
+  textMibMax: number;
+  /** Likewise of `availableVendors`, which is cut. */
+  vendorBytesMax: number;
+}
+
 /**
- * The text of a page as JSON, in UTF-8. A thousand of the longest texts take 13 MiB in ASCII, so they fit. In other
- * characters they were 52 MB, and for 2.7 s the process answered nobody else.
+ * A thousand of the longest texts take 13 MiB in ASCII, so they fit. In other characters they were 52 MB, and for 2.7 s
+ * the process answered nobody else.
  */
-const textMibMax = 16;
+const listBounds: ListBounds = { textMibMax: 16, vendorBytesMax: 4 * mib };
+
+/** A page with more text is made alone. */
+const largeMib = 4;
 
 /**
  * A page of the shop's materials of both origins; never a call to the platform (contract §2 "List").
@@ -26,17 +39,22 @@ export async function listMaterials(
   { reads }: Services,
   { shop }: Caller,
   input: ListQuery,
+  { textMibMax, vendorBytesMax }: ListBounds = listBounds,
 ): Promise<Result<ListPage>> {
-  const query = withDefaults(input);
-  const found = await reads.ask(shop.id, (database) => findMaterialPage(database, shop.id, query));
+  const query = { ...withDefaults(input), vendorBytesMax };
+  const find = (mibMax: number) => (database: Database) =>
+    findMaterialPage(database, shop.id, { ...query, textBytesMax: mibMax * mib });
+  let found = await reads.ask(shop.id, find(Math.min(largeMib, textMibMax)));
+  const isLarge = found.ok && found.data.refusedBytes !== undefined && found.data.refusedBytes <= textMibMax * mib;
+  if (isLarge) found = await reads.askAlone(shop.id, find(textMibMax));
   if (!found.ok) return found;
   const { items, totalCount, availableVendors, refusedBytes } = found.data;
-  if (refusedBytes !== undefined) return refusePage(refusedBytes);
+  if (refusedBytes !== undefined) return refusePage(refusedBytes, textMibMax);
   const { page, pageSize } = query;
   return succeed({ items, totalCount, page, pageSize, totalPages: Math.ceil(totalCount / pageSize), availableVendors });
 }
 
-function refusePage(bytes: number): Refusal {
+function refusePage(bytes: number, textMibMax: number): Refusal {
   const found = `The materials of this page have ${Math.ceil(bytes / mib)} MiB of text`;
   return refuseAt('pageSize', `${found}; a page may have ${textMibMax}. Ask for fewer.`);
 }
@@ -54,7 +72,6 @@ function withDefaults(input: ListQuery): MaterialListQuery {
     sortBy: isSortKey(input.sortBy) ? input.sortBy : defaultOf.sortBy.default,
     sortOrder: input.sortOrder === 'desc' ? 'desc' : defaultOf.sortOrder.default,
     vendorFilter: input.vendorFilter ?? [],
-    textBytesMax: textMibMax * mib,
   };
 }
 

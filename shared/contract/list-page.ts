@@ -14,7 +14,8 @@ export const listPageSchema = {
     availableVendors: {
       type: 'array',
       items: { type: 'string' },
-      description: 'Every vendor of the shop, whatever the filters, sorted.',
+      description:
+        'Every vendor of the shop, whatever the filters, sorted; the first of them where they take more than 4 MiB (over MCP: 64 KiB).',
     },
   }),
 } as const;

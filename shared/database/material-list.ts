@@ -24,6 +24,8 @@ export interface MaterialListQuery extends ListFilters {
   sortOrder: 'asc' | 'desc';
   /** How many bytes the texts of the page may take as JSON; absent is any number. */
   textBytesMax?: number;
+  /** Likewise those of `availableVendors`, which is cut. */
+  vendorBytesMax?: number;
 }
 
 export interface MaterialPage {
@@ -32,7 +34,10 @@ export interface MaterialPage {
   refusedBytes?: number;
   /** How many materials match, on all pages. */
   totalCount: number;
-  /** Every distinct vendor of the shop whatever the filters, sorted without regard to case. */
+  /**
+   * Every distinct vendor of the shop whatever the filters, sorted without regard to case; the first of them, if that
+   * is more than `vendorBytesMax`.
+   */
   availableVendors: string[];
 }
 

@@ -3,6 +3,7 @@ import { listQuerySchema } from '../../../shared/contract/list-query.js';
 import type { ListQuery } from '../../../shared/contract/list-query.js';
 import { answered } from '../../operations/dispatch-answer.js';
 import { listMaterials } from '../../operations/list-materials.js';
+import type { ListBounds } from '../../operations/list-materials.js';
 import { createTool } from '../tool.js';
 
 const { properties } = listQuerySchema;
@@ -12,6 +13,9 @@ const { properties } = listQuerySchema;
  * copies of the library: a thousand of the longest took 8 s of CPU, and the process to 947 MiB.
  */
 const pageSizeMax = 100;
+
+/** An answer with a hundred of the longest texts had 15 MB, and 18 of them took the process to 584 MiB. */
+const bounds: ListBounds = { textMibMax: 1, vendorBytesMax: 65_536 };
 
 /** Half of what a message may hold (`messageBreadthMax`), so that a longer list is refused by its name. */
 const vendorsMax = 500;
@@ -40,5 +44,5 @@ export const listRawMaterials = createTool<ListQuery>({
     additionalProperties: false,
   },
   output: listPageSchema,
-  run: async (services, caller, query) => answered(await listMaterials(services, caller, query)),
+  run: async (services, caller, query) => answered(await listMaterials(services, caller, query, bounds)),
 });

@@ -1,9 +1,12 @@
 import { expect } from 'chai';
 import { ajv } from '../../../shared/contract/ajv.js';
+import type { ListPage } from '../../../shared/contract/list-page.js';
+import { createMaterials } from '../../../shared/database/create-materials.js';
 import { useHttpService } from '../../support/http/http-service.js';
 import { inventoryPath, listPath, materialPath } from '../../support/http/material-paths.js';
+import { expectData } from '../../support/http/reply.js';
 import { createTestShop } from '../../support/shop/shop.js';
-import { dataOf, generations, withAgent } from './agent-client.js';
+import { dataOf, errorOf, generations, withAgent } from './agent-client.js';
 
 const reads = ['list_raw_materials', 'get_raw_material', 'get_inventory', 'get_inventory_history'];
 const writes = ['update_raw_material', 'adjust_inventory'];
@@ -96,6 +99,27 @@ describe('POST /mcp: the tools', () => {
       const refused = await listWith(maxItems + 1);
       expect(refused).to.have.property('isError', true);
       expect(JSON.stringify(refused.content)).to.contain('/vendorFilter');
+    });
+  });
+
+  it('a page has less room than on REST, for texts and for the names of vendors, and says so', async () => {
+    const shop = await createTestShop(http.database, { materials: 0 });
+    const texts = { specifications: '\u0001'.repeat(10_000) };
+    const virtual = Array.from({ length: 300 }, (_, index) => {
+      const vendor = String(index).padStart(3, '0').padEnd(255, '\u0001');
+      return { id: `VMAT-${index}`, origin: 'virtual' as const, productName: 'M', vendor, ...texts };
+    });
+    await createMaterials(http.database, shop.shopId, virtual);
+    const rest = expectData(await http.ask({ path: `${listPath}?pageSize=30`, key: shop.readKey }), 'list') as ListPage;
+    expect([rest.items.length, rest.availableVendors.length]).to.deep.equal([30, 300]);
+    await withAgent({ baseUrl: http.baseUrl, key: shop.readKey }, async (client) => {
+      const { message } = await errorOf(client, 'list_raw_materials', { pageSize: 30 }, 'INVALID_INPUT');
+      expect(message).to.contain('MiB of text; a page may have 1. Ask for fewer.');
+      const page = (await dataOf(client, 'list_raw_materials', { pageSize: 10 })) as ListPage;
+      expect(page.items).to.have.length(10);
+      // Each takes 3 characters, 252 of six bytes, two quotes and a comma.
+      const room = Math.floor(65_536 / (3 + 6 * 252 + 3));
+      expect(page.availableVendors).to.deep.equal(rest.availableVendors.slice(0, room));
     });
   });
 

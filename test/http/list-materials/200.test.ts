@@ -31,6 +31,23 @@ describe('GET /v1/raw-materials: 200', () => {
   }
   const idsOf = async (shop: TestShop, query: string) => (await list(shop, query)).items.map(({ id }) => id);
 
+  it('names the vendors of a shop, from the first on, as far as 4 MiB go', async () => {
+    const shop = await createTestShop(http.database, { materials: 0 });
+    const vendors = Array.from({ length: 3_000 }, (_, index) => String(index).padStart(4, '0').padEnd(255, '\u0001'));
+    for (let start = 0; start < vendors.length; start += 1_000) {
+      const some = vendors.slice(start, start + 1_000);
+      await createMaterials(
+        http.database,
+        shop.shopId,
+        some.map((vendor, index) => virtual(String(start + index), { vendor })),
+      );
+    }
+    const { availableVendors, totalCount } = await list(shop, '?pageSize=1');
+    expect(totalCount).to.equal(3_000);
+    // Each takes 4 characters, 251 of six bytes, two quotes and a comma.
+    expect(availableVendors).to.deep.equal(vendors.slice(0, Math.floor((4 * 1_024 * 1_024) / (4 + 6 * 251 + 3))));
+  });
+
   it('a shop without materials is an empty first page of 50, of no pages', async () => {
     const shop = await createTestShop(http.database, { materials: 0 });
     expect(await list(shop)).to.deep.equal({

@@ -15,12 +15,13 @@ describe('the turns of what shops read', () => {
     begun = [];
     reads = createReads({ database, connectionsMax, waitMsMax });
   };
-  const ask = (shopId: number, name: string): Promise<Result<string>> =>
-    reads.ask(shopId, async (given) => {
-      expect(given).to.equal(database);
-      await new Promise<void>((resolve) => begun.push({ name, end: resolve }));
-      return name;
-    });
+  const questionOf = (name: string) => async (given: Database) => {
+    expect(given).to.equal(database);
+    await new Promise<void>((resolve) => begun.push({ name, end: resolve }));
+    return name;
+  };
+  const ask = (shopId: number, name: string): Promise<Result<string>> => reads.ask(shopId, questionOf(name));
+  const askAlone = (shopId: number, name: string): Promise<Result<string>> => reads.askAlone(shopId, questionOf(name));
   const names = () => begun.map(({ name }) => name);
   /** Ends the question of this name, and lets what takes its place begin. */
   const end = async (name: string) => {
@@ -95,6 +96,28 @@ describe('the turns of what shops read', () => {
     taken();
     await turn();
     expect(names()).to.deep.equal(['one', 'two', 'three']);
+  });
+
+  it('come one at a time to what is asked alone, of one shop and then the other, beside all other reads', async () => {
+    open(7);
+    const asked = ['a1', 'a2', 'a3', 'b1'].map((name) => askAlone(name.startsWith('a') ? 1 : 2, name));
+    void ask(1, 'small');
+    await turn();
+    expect(names().toSorted()).to.deep.equal(['a1', 'small']);
+    expect(reads.waiting()).to.equal(3);
+    const inTurn = ['a1', 'a2', 'b1', 'a3'];
+    for (const name of inTurn) await end(name);
+    expect(await Promise.all(asked)).to.deep.equal(['a1', 'a2', 'a3', 'b1'].map((data) => ({ ok: true, data })));
+    expect(names().filter((name) => name !== 'small')).to.deep.equal(inTurn);
+  });
+
+  it('are not kept from others, alone, by a shop that has to wait for its untaken answers', async () => {
+    open(7);
+    reads.addUntaken(1, 20 * 1_024 * 1_024);
+    void askAlone(1, 'waits');
+    void askAlone(2, 'other');
+    await turn();
+    expect(names()).to.deep.equal(['other']);
   });
 
   it('come also after a question that fails, whose failure is passed on', async () => {

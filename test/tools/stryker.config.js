@@ -18,6 +18,6 @@ export default {
   reporters: ['clear-text', 'html', 'progress'],
   htmlReporter: { fileName: 'coverage/mutation.html' },
   tempDirName: '.stryker-tmp',
-  ignorePatterns: ['.data', 'dist', 'coverage', 'test/bench', 'test/load'],
+  ignorePatterns: ['.data', 'dist', 'coverage', 'test/bench'],
   thresholds: { high: 100, low: 95, break: 95 },
 };

@@ -93,6 +93,22 @@ describe('a circuit breaker', () => {
     expect(await call('good')).to.equal('refused');
   });
 
+  it('nor while it is probed: until the probe has answered, every other call is refused', async () => {
+    const { call, fail, advance, changes } = createSubject();
+    const late = deferred<'good'>();
+    const early = call(late.promise);
+    await fail(3);
+    advance(100);
+    const probe = deferred<'bad'>();
+    const probing = call(probe.promise);
+    late.resolve('good');
+    expect(await early).to.equal('good');
+    expect(await call('good')).to.equal('refused');
+    probe.resolve('bad');
+    expect(await probing).to.equal('bad');
+    expect(changes).to.deep.equal(['opened']);
+  });
+
   it('a probe that throws counts as bad and does not block the circuit for ever', async () => {
     const { call, fail, advance } = createSubject();
     await fail(3);

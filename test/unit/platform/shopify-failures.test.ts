@@ -14,21 +14,23 @@ const throttled = {
   },
 };
 
-function graphqlError(code: string) {
-  return { errors: [{ message: 'no', extensions: { code } }] };
+function graphqlError(...codes: string[]) {
+  return { errors: codes.map((code) => ({ message: 'no', extensions: { code } })) };
 }
 
 describe('failures of Shopify that may pass', () => {
   shutNetwork();
 
-  it('429 with Retry-After is tried again after that time, and then succeeds', async () => {
-    onShop().post(path).reply(429, '', { 'Retry-After': '2.0' });
-    onShop().post(path).reply(200, good);
-    const { platform, clock } = createSubject();
-    const result = await platform.readLevels(shop, '42');
-    expect(result.ok).to.equal(true);
-    expect(clock.waitsMs).to.deep.equal([2_100]);
-  });
+  for (const status of [429, 503]) {
+    it(`${status} with Retry-After is tried again after that time, and then succeeds`, async () => {
+      onShop().post(path).reply(status, '', { 'Retry-After': '2.0' });
+      onShop().post(path).reply(200, good);
+      const { platform, clock } = createSubject();
+      const result = await platform.readLevels(shop, '42');
+      expect(result.ok).to.equal(true);
+      expect(clock.waitsMs).to.deep.equal([2_100]);
+    });
+  }
 
   it('a Retry-After past the deadline is not waited for: throttled at once', async () => {
     const scope = onShop().post(path).once().reply(429, '', { 'Retry-After': '8' });
@@ -54,6 +56,18 @@ describe('failures of Shopify that may pass', () => {
     expect((await platform.readLevels(shop, '42')).ok).to.equal(true);
     // (155 − 55) points at 50 a second, and half of the jitter of 200 ms.
     expect(clock.waitsMs).to.deep.equal([2_100]);
+  });
+
+  it('THROTTLED by a bucket that says it holds the cost waits for the jitter alone', async () => {
+    const throttleStatus = { currentlyAvailable: 900, restoreRate: 50 };
+    const extensions = { cost: { requestedQueryCost: 155, throttleStatus } };
+    onShop()
+      .post(path)
+      .reply(200, { ...throttled, extensions });
+    onShop().post(path).reply(200, good);
+    const { platform, clock } = createSubject();
+    expect((await platform.readLevels(shop, '42')).ok).to.equal(true);
+    expect(clock.waitsMs).to.deep.equal([100]);
   });
 
   it('THROTTLED without cost figures, or with senseless ones, backs off', async () => {
@@ -149,6 +163,12 @@ describe('failures of Shopify that do not pass by themselves are not tried again
     ['204', 204, '', 'invalid-response'],
     ['ACCESS_DENIED', 200, graphqlError('ACCESS_DENIED'), 'unauthorized'],
     ['SHOP_INACTIVE', 200, graphqlError('SHOP_INACTIVE'), 'unavailable'],
+    [
+      'ACCESS_DENIED among others, the gravest',
+      200,
+      graphqlError('INTERNAL_SERVER_ERROR', 'ACCESS_DENIED'),
+      'unauthorized',
+    ],
     ['MAX_COST_EXCEEDED', 200, graphqlError('MAX_COST_EXCEEDED'), 'invalid-response'],
     ['an error without a code', 200, { errors: [{ message: 'no' }] }, 'invalid-response'],
     ['good data beside errors', 200, { ...good, errors: [{ message: 'a part failed' }] }, 'invalid-response'],

@@ -89,6 +89,7 @@ describe('the lists of Shopify', () => {
     ['null for a variant', variantsReply([null as unknown as object])],
     ['more variants than were asked for', variantsReply(Array.from({ length: 51 }, (_, n) => variantNode(n + 1)))],
     ['a cursor that cannot be stored', variantsReply([variantNode(1)], 'c\u0000')],
+    ['an empty cursor', variantsReply([variantNode(1)], '')],
     ['an endless cursor', variantsReply([variantNode(1)], 'c'.repeat(5_000))],
     ['the cursor that was asked for', variantsReply([variantNode(1)], 'here')],
     ['more to come, and no cursor', { data: { productVariants: { nodes: [variantNode(1)], pageInfo: noWay } } }],
@@ -119,11 +120,19 @@ describe('the lists of Shopify', () => {
     const abort = new AbortController();
     const reason = new Error('enough');
     onVariants(null).delay(20_000).reply(200, variantsReply([]));
-    const listed = createSubject().platform.listVariants(shop, null, abort.signal);
+    const { platform, events } = createSubject();
+    const listed = platform.listVariants(shop, null, abort.signal);
     setTimeout(() => abort.abort(reason), 20);
     expect(await listed.catch((error: unknown) => error)).to.equal(reason);
-    const late = createSubject().platform.listVariants(shop, null, abort.signal);
-    expect(await late.catch((error: unknown) => error), 'given up before').to.equal(reason);
+    expect(events, 'failures that the platform is blamed for').to.deep.equal([]);
+  });
+
+  it('a caller that gave up before the call asks the platform nothing', async () => {
+    const reason = new Error('enough');
+    const unasked = onVariants(null).reply(200, variantsReply([]));
+    const late = createSubject().platform.listVariants(shop, null, AbortSignal.abort(reason));
+    expect(await late.catch((error: unknown) => error)).to.equal(reason);
+    expect(unasked.isDone()).to.equal(false);
   });
 
   it('a call that is over leaves nothing with the signal of a caller that makes very many', async () => {

@@ -36,6 +36,13 @@ describe('reading the levels of a variant from Shopify', () => {
     ]);
   });
 
+  it('an empty list of errors is no error', async () => {
+    onShop()
+      .post(path)
+      .reply(200, { ...levelsReply([{ locationId: '11', quantity: 5 }]), errors: [] });
+    expect(await createSubject().platform.readLevels(shop, '42')).to.have.property('ok', true);
+  });
+
   it('follows the cursor page by page and gives every level once', async () => {
     const cursors: unknown[] = [];
     const pages = [

@@ -62,6 +62,17 @@ describe('reading the levels of a variant from Shopify', () => {
     expect(result.ok && result.data.map((level) => level.quantity)).to.deep.equal([1, 2, 3]);
   });
 
+  it('a location that is on two pages, because one was added meanwhile, has the level of the later page', async () => {
+    onShop()
+      .post(path)
+      .reply(200, levelsReply([{ locationId: '1', quantity: 1 }], 'a'));
+    onShop()
+      .post(path)
+      .reply(200, levelsReply([{ locationId: '1', quantity: 2 }]));
+    const result = await createSubject().platform.readLevels(shop, '42');
+    expect(result.ok && result.data.map(({ quantity }) => quantity)).to.deep.equal([2]);
+  });
+
   it('a failure on a later page fails the read: no part of the levels is given', async () => {
     onShop()
       .post(path)

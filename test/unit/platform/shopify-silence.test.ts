@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { expect } from 'chai';
 import type { PlatformEvent } from '../../../shared/platform/commerce-platform.js';
 import { postGraphql } from '../../../shared/platform/shopify/post-graphql.js';
+import type { ShopifyLimits } from '../../../shared/platform/shopify/shopify-client.js';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
 import { tickMs } from '../../../shared/runtime/running-wait.js';
 import { standStill } from '../../support/processes/stand-still.js';
@@ -26,7 +27,7 @@ describe('a platform that is there but does not answer', () => {
   });
 
   /** The answer, and what failed on the way. By requests one cannot count: one that is given up may never arrive. */
-  async function read(limits: { attemptTimeoutMs: number; deadlineMs?: number; bodyBytesMax?: number }) {
+  async function read(limits: Partial<ShopifyLimits>) {
     const domain = `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
     const failed: string[] = [];
     const report = (event: PlatformEvent) => failed.push(event.kind === 'attempt-failed' ? event.error : event.kind);
@@ -40,6 +41,12 @@ describe('a platform that is there but does not answer', () => {
     const { answer, failed } = await read({ attemptTimeoutMs: 20 });
     expect(answer).to.deep.equal({ ok: false, error: 'timeout' });
     expect(failed).to.deep.equal(['timeout', 'timeout', 'timeout']);
+  });
+
+  it('silence opens the circuit, so that nobody waits for it again and again', async () => {
+    respond = () => undefined;
+    const { failed } = await read({ attemptTimeoutMs: 20, failuresToOpen: 2 });
+    expect(failed).to.deep.equal(['timeout', 'circuit-opened', 'timeout']);
   });
 
   it('is not blamed for a time in which this process stood still', async () => {

@@ -1,8 +1,7 @@
-import { once } from 'node:events';
 import type { ServerResponse } from 'node:http';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
-import { setImmediate as nextTurn, setTimeout as delay } from 'node:timers/promises';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect } from 'chai';
@@ -10,7 +9,6 @@ import type { ApiServer } from '../../../../api/http/connections/server.js';
 import { createBareServer } from '../../../support/http/bare-server.js';
 import { textUntilClosed } from '../../../support/http/raw-exchange.js';
 import { resetSocket } from '../../../support/http/reset-socket.js';
-import { standStill } from '../../../support/processes/stand-still.js';
 import { until } from '../../../support/time/until.js';
 
 const soonMsMax = 5_000;
@@ -164,113 +162,5 @@ describe('the server of the API, of a body that turns out to be no HTTP', () => 
       socket.destroy();
       await server.close();
     }
-  });
-});
-
-describe('the server of the API, while it closes', () => {
-  let server: ApiServer;
-  let port: number;
-  let answers: ServerResponse[];
-  let sockets: Socket[];
-
-  beforeEach(() => {
-    answers = [];
-    sockets = [];
-  });
-  afterEach(async () => {
-    for (const socket of sockets) socket.destroy();
-    await server.close();
-  });
-
-  async function listen(lingerMs: number, arrivalMs = lingerMs): Promise<void> {
-    const timeouts = { lingerMs, arrivalMs };
-    server = createBareServer((_, res) => answers.push(res), { timeouts, connectionsMax: 100 });
-    port = await server.listen(0, '127.0.0.1');
-  }
-
-  /** A connection that has sent this; `closed` when it is over, with all that came on it. */
-  async function send(text: string) {
-    const socket = connect({ port, host: '127.0.0.1' });
-    sockets.push(socket);
-    const closed = textUntilClosed(socket);
-    await new Promise((resolve) => socket.write(text, resolve));
-    return { socket, closed };
-  }
-  const begun = (count: number) =>
-    until(() => answers.length === count, { deadlineMs: soonMsMax, what: `${count} requests` });
-
-  it('cuts off what has not arrived whole in time, and answers what has, however long that takes', async () => {
-    await listen(50);
-    const whole = await send(request);
-    await begun(1);
-    const part = await send('PATCH / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n{');
-    await begun(2);
-    const closing = server.close();
-    expect(await part.closed).to.equal('');
-    answers[0]?.end('{}');
-    expect(await whole.closed).to.match(/\{\}$/);
-    await closing;
-  });
-
-  it('waits no longer for a connection that has never sent a byte than for any idle one', async () => {
-    await listen(50, 60_000);
-    const { closed } = await send('');
-    await server.close();
-    expect(await closed).to.equal('');
-  });
-
-  it('answers on the connections, too, that it has not accepted yet, of which the kernel hands over one a turn', async () => {
-    await listen(1_000);
-    sockets = Array.from({ length: 30 }, () => connect({ port, host: '127.0.0.1' }));
-    for (const socket of sockets) socket.write(request);
-    const closed = sockets.map(textUntilClosed);
-    // By then all have connected, in their own next ticks, and this process has had no turn to accept one.
-    await new Promise((resolve) => process.nextTick(resolve));
-    const closing = server.close();
-    await begun(sockets.length);
-    for (const answer of answers) answer.end('{}');
-    for (const text of await Promise.all(closed)) expect(text).to.match(/\{\}$/);
-    await closing;
-  });
-
-  it('goes on with an answer that has ended, and of which a client has yet to take the most', async () => {
-    const lingerMs = 50;
-    await listen(lingerMs);
-    const bytes = 32 * 1_048_576;
-    const socket = connect({ port, host: '127.0.0.1' });
-    sockets.push(socket);
-    socket.write(read);
-    await begun(1);
-    const answer = answers[0] ?? expect.fail();
-    // Its head goes before the close, so it does not say that it is the last.
-    answer.writeHead(200, { 'Content-Length': bytes }).end(Buffer.alloc(bytes));
-    const closing = server.close();
-    let isClosed = false;
-    void closing.then(() => (isClosed = true));
-    await delay(5 * lingerMs);
-    expect([answer.closed, isClosed], 'while nothing is read of it').to.deep.equal([false, false]);
-    let taken = 0;
-    socket.on('data', (chunk: Buffer) => (taken += chunk.length));
-    await once(socket, 'close');
-    expect(taken).to.be.greaterThan(bytes);
-    await closing;
-  });
-
-  it('answers what came while this process stood still for longer than idle connections are kept', async () => {
-    const lingerMs = 1_000;
-    await listen(lingerMs);
-    const { socket, closed } = await send(request);
-    await begun(1);
-    answers[0]?.end('{}');
-    await once(socket, 'data');
-    const closing = server.close();
-    // More than it waits for connections that the kernel holds: the time of the idle ones runs by then.
-    for (let turn = 0; turn < 10; turn += 1) await nextTurn();
-    await new Promise((resolve) => socket.write(request, resolve));
-    standStill(lingerMs + 100);
-    await begun(2);
-    answers[1]?.end('{}');
-    expect((await closed).match(/\{\}/g)).to.have.length(2);
-    await closing;
   });
 });

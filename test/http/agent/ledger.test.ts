@@ -41,6 +41,8 @@ describe('POST /mcp: what a write leaves behind', () => {
       expect(second.structuredContent).to.deep.equal(first.structuredContent);
       expect(first._meta).not.to.have.property('idempotencyReplayed');
       expect(second._meta).to.include({ idempotencyReplayed: true });
+      const third = await call(client, 'adjust_inventory', { ...args, dryRun: false });
+      expect(third._meta, 'false is what none means').to.include({ idempotencyReplayed: true });
       expect(second._meta?.['requestId']).not.to.equal(first._meta?.['requestId']);
       const other = { ...args, updates: [{ locationId: '1001', delta: 3 }] };
       await errorOf(client, 'adjust_inventory', other, 'IDEMPOTENCY_KEY_REUSED');

@@ -13,9 +13,9 @@ const failuresMax = 60;
 
 describe('the check of a key', () => {
   /** What one address is answered, request by request, depending on what the look-up of its key finds. */
-  function start(clientAddress = () => '192.0.2.1') {
+  function start(clientAddress = () => '192.0.2.1', wasGood = () => false) {
     let found: unknown;
-    const keys = { wasGood: () => false, find: () => Promise.resolve(found) } as unknown as KeyRing;
+    const keys = { wasGood, find: () => Promise.resolve(found) } as unknown as KeyRing;
     const check = authenticate({ keys, failures: createFailedAttempts(), clientAddress });
     return async (finds: unknown): Promise<string> => {
       found = finds;
@@ -71,6 +71,23 @@ describe('the check of a key', () => {
     answer(good);
     expect(await beside).to.equal('served');
     await Promise.all(first);
+  });
+
+  it('lets who waits go on once the key is known to be good, though the address is blocked by then', async () => {
+    let isKnown = false;
+    const ask = start(undefined, () => isKnown);
+    let answer: (found: unknown) => void = () => undefined;
+    const slow = new Promise((resolve) => (answer = resolve));
+    const first = Array.from({ length: failuresMax }, () => ask(slow));
+    await nextTurn();
+    const beside = ask(good);
+    await nextTurn();
+    isKnown = true;
+    answer('refused');
+    expect(new Set(await Promise.all(first))).to.deep.equal(new Set(['UNAUTHORIZED']));
+    expect(await beside).to.equal('served');
+    isKnown = false;
+    expect(await ask(good)).to.equal('RATE_LIMITED');
   });
 
   it('leaves no timer behind when a key was found', async () => {

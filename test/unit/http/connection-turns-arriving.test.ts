@@ -30,6 +30,8 @@ function requestOf(isComplete: boolean) {
       await turns.take(ctx as unknown as Parameters<ConnectionTurns['take']>[0], work);
       res.emit('close');
     },
+    /** Is there, and not yet read. */
+    comeWhole: () => (req.complete = true),
     arrive: () => {
       req.complete = true;
       req.emit('end');
@@ -76,6 +78,16 @@ describe('the connections of a shop, while requests of others arrive slowly', ()
     for (const { arrive } of slow) arrive();
     await expectNotReadOn('once they have arrived');
     for (const { decide } of slow) decide();
+    await Promise.all(running);
+    await expectReadOn('once they are answered');
+  });
+
+  it('are not read on for those that are there, though nobody has read them yet', async () => {
+    const there = [requestOf(false), requestOf(false)];
+    const running = there.map(({ run }) => run(turns));
+    for (const { comeWhole } of there) comeWhole();
+    await expectNotReadOn();
+    for (const { decide } of there) decide();
     await Promise.all(running);
     await expectReadOn('once they are answered');
   });

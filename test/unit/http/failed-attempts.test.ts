@@ -18,6 +18,19 @@ describe('failed authentications of an address', () => {
     expect(failures.blockedForSeconds('192.0.2.1')).to.equal(undefined);
   });
 
+  it('are remembered of the last 20,000 addresses, however many there are', () => {
+    const failures = createFailedAttempts();
+    const block = (address: string) => {
+      for (let attempt = 0; attempt < 60; attempt += 1) failures.note(address);
+    };
+    block('192.0.2.1');
+    for (let other = 1; other < 20_000; other += 1) failures.note(`other ${other}`);
+    expect(failures.blockedForSeconds('192.0.2.1')).to.equal(60);
+    block('192.0.2.2');
+    for (let more = 0; more < 20_000; more += 1) failures.note(`more ${more}`);
+    expect(failures.blockedForSeconds('192.0.2.2')).to.equal(undefined);
+  });
+
   it('leave so many places to look-ups under way, and who waits for one hears when there may be one', async () => {
     const failures = createFailedAttempts();
     const address = '192.0.2.1';

@@ -196,6 +196,7 @@ describe('POST /mcp: hostile messages', () => {
     const { status, text } = await post(initialize({ icons: Array.from({ length: 900 }, () => 1) }));
     expect(status).to.equal(200);
     expect(text).to.match(/^.*"message":"Invalid params: .*; and \d+ more"/);
+    expect(text.split('; '), 'a hundred, and how many more').to.have.length(101);
   });
 
   it('more fields than any argument has are one fault, at the place where they are', async () => {

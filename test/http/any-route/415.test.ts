@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { gzipSync } from 'node:zlib';
 import { expectUntouched } from '../../support/shop/footprint.js';
+import { materialPath } from '../../support/http/material-paths.js';
 import { raw } from '../../support/http/http.js';
 import { useHttpService } from '../../support/http/http-service.js';
 import { parseAnswer, rawUntilClosed } from '../../support/http/raw-exchange.js';
@@ -78,6 +79,12 @@ describe('every write: 415', () => {
       });
     }
   }
+
+  it('comes before the fault of an id that is none, as a global id with bare slashes', async () => {
+    const asked = { method: 'PATCH', key: shop.writeKey, headers: { 'content-type': 'text/plain' }, body: '{}' };
+    for (const id of ['x', 'gid://shopify/ProductVariant/1', 'gid%3A%2F%2Fshopify%2FProductVariant%2F1'])
+      expectError(await http.ask({ ...asked, path: materialPath(id) }), 'UNSUPPORTED_MEDIA_TYPE');
+  });
 
   it('a read takes no body, so its Content-Type means nothing', async () => {
     for (const { asked, scope } of routes) {

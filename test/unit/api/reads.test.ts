@@ -4,6 +4,7 @@ import { createReads } from '../../../api/reads.js';
 import type { Reads } from '../../../api/reads.js';
 import type { Database } from '../../../shared/database/connect.js';
 import type { Result } from '../../../shared/domain/errors.js';
+import { timerCount } from '../../support/time/timer-count.js';
 
 const database = {} as unknown as Database;
 
@@ -127,6 +128,18 @@ describe('the turns of what shops read', () => {
     expect(await failing).to.equal('Error: away');
     await end('next');
     expect(await next).to.deep.equal({ ok: true, data: 'next' });
+  });
+
+  it('leave no timer behind when they have come', async () => {
+    open(1);
+    void ask(1, 'one');
+    await turn();
+    const before = timerCount();
+    const next = ask(1, 'next');
+    await end('one');
+    await end('next');
+    expect(await next).to.deep.equal({ ok: true, data: 'next' });
+    expect(timerCount()).to.equal(before);
   });
 
   it('that do not come in time are refused, and are nobody’s then', async () => {

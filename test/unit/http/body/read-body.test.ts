@@ -82,6 +82,15 @@ describe('a body as it comes in', () => {
     });
   }
 
+  it('that is compressed asks for the place of the largest, however small it says it is', async () => {
+    await memory.enter(1, bodyBytesMax);
+    const small = gzipSync('{}');
+    const sized = head.replace('Transfer-Encoding: chunked', `Content-Length: ${small.length}`);
+    socket.write(Buffer.concat([Buffer.from(`${sized}${gzipped}\r\n`), small]));
+    await until(() => read !== undefined, soon('the reading to end'));
+    expect(read).to.have.nested.property('error.code', 'SERVICE_UNAVAILABLE');
+  });
+
   it('that did not say how small it is takes no place any more once that is seen', async () => {
     socket.write(`${head}\r\n2\r\n{}\r\n0\r\n\r\n`);
     await until(() => read !== undefined, soon('the reading to end'));

@@ -133,6 +133,8 @@ describe('POST /mcp: what is refused', () => {
         expect((refusal as ProtocolError).code).to.equal(-32602);
         expect((refusal as ProtocolError).message).to.contain(`There is no tool "${name}"`);
       }
+      const refusal = await call(client, 'x'.repeat(100_000), {}).catch((error: unknown) => error);
+      expect((refusal as ProtocolError).message, 'of a long name only the begin').to.have.length.below(200);
     });
   });
 

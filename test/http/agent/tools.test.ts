@@ -36,6 +36,13 @@ describe('POST /mcp: the tools', () => {
     });
   }
 
+  it('their list is for the key that asked alone: another key may see fewer', async () => {
+    const { readKey: key } = await createTestShop(http.database);
+    await withAgent({ baseUrl: http.baseUrl, key, generation: '2026-07-28' }, async (client) => {
+      expect(await client.listTools()).to.include({ cacheScope: 'private' });
+    });
+  });
+
   it('what is published are strict JSON Schemas that say nothing but common formats', async () => {
     const shop = await createTestShop(http.database);
     await withAgent({ baseUrl: http.baseUrl, key: shop.writeKey }, async (client) => {

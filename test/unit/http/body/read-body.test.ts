@@ -91,6 +91,13 @@ describe('a body as it comes in', () => {
     expect(read).to.have.nested.property('error.code', 'SERVICE_UNAVAILABLE');
   });
 
+  it('that there is none of asks for no place', async () => {
+    await memory.enter(1, bodyBytesMax);
+    socket.write(`${head.replace('Transfer-Encoding: chunked\r\n', '')}\r\n`);
+    await until(() => read !== undefined, soon('the reading to end'));
+    expect(read).to.have.nested.property('error.code', 'INVALID_INPUT');
+  });
+
   it('that did not say how small it is takes no place any more once that is seen', async () => {
     socket.write(`${head}\r\n2\r\n{}\r\n0\r\n\r\n`);
     await until(() => read !== undefined, soon('the reading to end'));

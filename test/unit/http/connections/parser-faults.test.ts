@@ -4,6 +4,7 @@ import { mock } from 'node:test';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { answerParserFault } from '../../../../api/http/connections/parser-faults.js';
+import { keepState, newState } from '../../../../api/http/request-state.js';
 import { cpuMsOf } from '../../../support/time/cpu-time.js';
 
 const mib = 1_048_576;
@@ -45,6 +46,18 @@ describe("what Node's parser refuses", () => {
       answerParserFault(fault('HPE_INVALID_METHOD', `${blank}BREW /x HTTP/1.1\r\n`), socket, deps);
       expect(String(await client.toArray())).to.match(/^HTTP\/1\.1 405 /);
     }
+  });
+
+  it('as a made-up verb is 405 in HTTP/1.0 too', async () => {
+    const [socket, client] = duplexPair();
+    answerParserFault(fault('HPE_INVALID_METHOD', 'BREW /x HTTP/1.0\r\n'), socket, deps);
+    expect(String(await client.toArray())).to.match(/^HTTP\/1\.1 405 /);
+  });
+
+  it('though the path has its verb is 400: the end of its line is at fault, which comes under the same codes', async () => {
+    const [socket, client] = duplexPair();
+    answerParserFault(fault('HPE_INVALID_VERSION', 'GET /x HTTP/1.1\nHost: x\n\n'), socket, deps);
+    expect(String(await client.toArray())).to.match(/^HTTP\/1\.1 400 /);
   });
 
   it('is told to begin its target with / where it does not, and not only to escape it', async () => {
@@ -105,12 +118,12 @@ describe("what Node's parser refuses", () => {
   describe('since it has not arrived whole in time', () => {
     /** An answer that is open, and the status that it was given. */
     function answer(method: string, complete: boolean) {
-      const given: { status?: number } = {};
+      const given: { status?: number; headers?: Record<string, string> } = {};
       const req = { method, complete, headers: {}, socket: new PassThrough(), emit: () => true };
       const res = {
         req,
         headersSent: false,
-        writeHead: (status: number) => (given.status = status),
+        writeHead: (status: number, headers: Record<string, string>) => Object.assign(given, { status, headers }),
         end: () => undefined,
       };
       return { res: res as unknown as ServerResponse, given };
@@ -126,6 +139,13 @@ describe("what Node's parser refuses", () => {
       timeOut(late.res);
       expect(late.given.status).to.equal(408);
       expect(refused, 'counted by the app').to.deep.equal([]);
+    });
+
+    it('has the id and the headers that the app has for it', () => {
+      const late = answer('PATCH', false);
+      keepState(late.res, { ...newState('the-id'), headers: { RateLimit: '"shop";r=1;t=1' } });
+      timeOut(late.res);
+      expect(late.given.headers).to.include({ 'X-Request-Id': 'the-id', RateLimit: '"shop";r=1;t=1' });
     });
 
     it('is 408 behind reads, with which it was begun', () => {

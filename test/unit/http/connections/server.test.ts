@@ -145,6 +145,25 @@ describe('the server of the API, of the answers that it has given', () => {
   });
 });
 
+describe('the server of the API, of a request that it has answered before its body came', () => {
+  it('takes the body and refuses what is no HTTP behind it, as after any other', async () => {
+    const server = createBareServer((_, res) => res.end('{}'));
+    const socket = connect({ port: await server.listen(0, '127.0.0.1'), host: '127.0.0.1' });
+    const closed = textUntilClosed(socket);
+    let text = '';
+    socket.on('data', (chunk: string) => (text += chunk));
+    try {
+      socket.write('PATCH / HTTP/1.1\r\nHost: x\r\nContent-Length: 2\r\n\r\n');
+      await until(() => text.endsWith('{}'), { deadlineMs: soonMsMax, what: 'its answer' });
+      socket.write('{}hello\r\n\r\n');
+      expect(await closed).to.match(/^HTTP\/1\.1 200 .*\{\}HTTP\/1\.1 400 /s);
+    } finally {
+      socket.destroy();
+      await server.close();
+    }
+  });
+});
+
 describe('the server of the API, of a body that turns out to be no HTTP', () => {
   it('tells whoever reads it that no more will come', async () => {
     let [isBegun, isAborted] = [false, false];

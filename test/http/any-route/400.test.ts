@@ -219,6 +219,11 @@ describe('every path: 400', () => {
     }
   });
 
+  it('another header that says host is no second Host', async () => {
+    const text = 'GET /healthz HTTP/1.1\r\nHost: x\r\nUser-Agent: Host\r\nConnection: close\r\n\r\n';
+    expectData(parseAnswer(await rawUntilClosed(http.port, text)), 'status');
+  });
+
   // Node takes the first, and a proxy in front may have judged the last.
   it('two Authorization or Content-Type headers that differ are refused, two that are equal are taken', async () => {
     const path = inventoryPath(shop.materialIds[0]!);

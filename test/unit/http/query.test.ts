@@ -11,6 +11,14 @@ describe('the parameters of a query', () => {
     expect(parseQuery('&'.repeat(1_000))).to.have.nested.property('error.code', 'INVALID_INPUT');
   });
 
+  it('have a value from the first = on, with a blank for each +, and say nothing where they are empty', () => {
+    const read = parseQuery('&search=a=b+c+d&&page&');
+    expect(read.ok && [...read.data]).to.deep.equal([
+      ['search', ['a=b c d']],
+      ['page', ['']],
+    ]);
+  });
+
   it('are refused, not replaced, where their text cannot be decoded or stored', () => {
     for (const query of ['search=%E0%A4%A', 'search=%ff', 'search=%00', '%zz=1', 'search=%ED%A0%80']) {
       expect(parseQuery(query).ok, query).to.equal(false);

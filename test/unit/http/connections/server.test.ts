@@ -91,6 +91,16 @@ describe('the server of the API, of the answers that it has given', () => {
     expect(answers).to.have.length(1);
   });
 
+  it('has none of a change that was refused before its turn came, as its body is no HTTP: it is not begun', async () => {
+    const socket = connect({ port, host: '127.0.0.1' });
+    const closed = textUntilClosed(socket);
+    socket.write(`${request}PATCH / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`);
+    await until(() => answers.length === 1, { deadlineMs: soonMsMax, what: 'the first request' });
+    answerNext();
+    expect(await closed).to.match(/^HTTP\/1\.1 200 .*\{\}HTTP\/1\.1 400 /s);
+    expect(answers).to.have.length(1);
+  });
+
   it('gives none to a client that closes its side before it, whose request was begun all the same', async () => {
     const socket = connect({ port, host: '127.0.0.1', allowHalfOpen: true });
     let text = '';

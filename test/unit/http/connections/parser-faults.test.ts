@@ -60,6 +60,12 @@ describe("what Node's parser refuses", () => {
     expect(String(await client.toArray())).to.match(/^HTTP\/1\.1 400 /);
   });
 
+  it('is answered with the time, as every request is', async () => {
+    const [socket, client] = duplexPair();
+    answerParserFault(fault('HPE_INVALID_CONSTANT'), socket, deps);
+    expect(String(await client.toArray())).to.match(/\r\nDate: \w{3}, \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT\r\n/);
+  });
+
   it('is told to begin its target with / where it does not, and not only to escape it', async () => {
     const [socket, client] = duplexPair();
     answerParserFault(fault('HPE_INVALID_URL', 'GET raw-materials HTTP/1.1\r\n'), socket, deps);

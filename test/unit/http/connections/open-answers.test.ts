@@ -16,15 +16,17 @@ describe('the answers that are open in the server of the API', () => {
   let port: number;
   let isAnswered: boolean;
   let asked: number;
+  let unanswered: ServerResponse[];
   /** Of both ends, because one that is not read does not hear that the other is gone. */
   let sockets: Socket[];
 
   beforeEach(async () => {
-    [isAnswered, asked, sockets] = [true, 0, []];
+    [isAnswered, asked, sockets, unanswered] = [true, 0, [], []];
     server = createBareServer(({ socket }, res: ServerResponse) => {
       asked += 1;
       sockets.push(socket);
       if (isAnswered) res.end();
+      else unanswered.push(res);
     });
     port = await server.listen(0, '127.0.0.1');
   });
@@ -61,6 +63,16 @@ describe('the answers that are open in the server of the API', () => {
       await closed;
     }
     await sendAhead(open(), 2);
+  });
+
+  it('are a hundred on a connection before it is read no more, and it is read again when they are given', async () => {
+    isAnswered = false;
+    const socket = open();
+    await sendAhead(socket, 100);
+    expect(unanswered[0]?.socket?.isPaused()).to.equal(true);
+    socket.write(read);
+    for (const answer of unanswered) answer.end();
+    await until(() => asked === 101, { deadlineMs: soonMsMax, what: 'the request behind them' });
   });
 
   it('are also those that refuse an expectation: a connection with too many of them is cut off', async () => {

@@ -91,6 +91,30 @@ describe('the server of the API, while it closes', () => {
     await closing;
   });
 
+  it('answers all that was sent ahead on a connection, and says only of the last that it is', async () => {
+    await listen(1_000);
+    const { closed } = await send(read + read);
+    await begun(2);
+    const closing = server.close();
+    for (const answer of answers) answer.end('{}');
+    const [, first = '', last = ''] = (await closed).split('HTTP/1.1 200 OK');
+    expect(first).to.match(/\{\}$/).and.not.to.contain('Connection: close');
+    expect(last).to.match(/\{\}$/).and.to.contain('Connection: close');
+    await closing;
+  });
+
+  it('answers also what comes behind a request that was to be the last until then', async () => {
+    await listen(1_000);
+    const { socket, closed } = await send(read);
+    await begun(1);
+    const closing = server.close();
+    socket.write(read);
+    await begun(2);
+    for (const answer of answers) answer.end('{}');
+    expect((await closed).match(/\{\}/g)).to.have.length(2);
+    await closing;
+  });
+
   it('goes on with an answer that has ended, and of which a client has yet to take the most', async () => {
     const lingerMs = 50;
     await listen(lingerMs);

@@ -58,9 +58,11 @@ describe('POST /mcp: what is refused', () => {
       }
       const { message } = await errorOf(client, 'get_raw_material', {}, 'INVALID_INPUT');
       expect(message).to.equal('The call has a fault at /variantId: Is required.');
-      const badKey = { variantId: shop.materialIds[0], updates: good, idempotencyKey: 'a b' };
-      const { details } = await errorOf(client, 'adjust_inventory', badKey, 'INVALID_INPUT');
-      expect(details?.[0]?.message).to.equal('Must be 1 to 255 visible ASCII characters.');
+      for (const idempotencyKey of ['a b', 'x'.repeat(256)]) {
+        const badKey = { variantId: shop.materialIds[0], updates: good, idempotencyKey };
+        const { details } = await errorOf(client, 'adjust_inventory', badKey, 'INVALID_INPUT');
+        expect(details?.[0]?.message).to.equal('Must be 1 to 255 visible ASCII characters.');
+      }
     });
   });
 

@@ -54,7 +54,7 @@ describe("what Node's parser refuses", () => {
     expect(String(await client.toArray())).to.match(/^HTTP\/1\.1 405 /);
   });
 
-  it('though the path has its verb is 400: the end of its line is at fault, which comes under the same codes', async () => {
+  it('though the path has its verb is 400: at fault is the end of its line, under the same codes', async () => {
     const [socket, client] = duplexPair();
     answerParserFault(fault('HPE_INVALID_VERSION', 'GET /x HTTP/1.1\nHost: x\n\n'), socket, deps);
     expect(String(await client.toArray())).to.match(/^HTTP\/1\.1 400 /);

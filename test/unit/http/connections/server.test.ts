@@ -91,7 +91,7 @@ describe('the server of the API, of the answers that it has given', () => {
     expect(answers).to.have.length(1);
   });
 
-  it('has none of a change that was refused before its turn came, as its body is no HTTP: it is not begun', async () => {
+  it('has none of a change that was refused before its turn came, for its body: it is not begun', async () => {
     const socket = connect({ port, host: '127.0.0.1' });
     const closed = textUntilClosed(socket);
     socket.write(`${request}PATCH / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nzz\r\n`);

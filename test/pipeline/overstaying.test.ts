@@ -110,6 +110,19 @@ describe('a transaction of a cycle that takes longer than it may', () => {
       expect(counted).to.match(new RegExp(`^raw_materials_transaction_${size}_sum 2$`, 'm'));
   });
 
+  it('is none where somebody refers to a material, as who adds it to a bill: nor is that one left out', async () => {
+    const operation = operationOf({ kind: 'update', changes: { sku: 'S', inventoryQuantity: toMicros(1) } });
+    const { outcomes, leftOut } = await postgres.database.transaction(async (other) => {
+      const { shopId, materialId } = ref(0);
+      for (const [table, id] of Object.entries({ stock: 'material_id', materials: 'id' })) {
+        await other.raw('SELECT 1 FROM ?? WHERE shop_id = ? AND ?? = ? FOR KEY SHARE', [table, shopId, id, materialId]);
+      }
+      return apply([[operation]]);
+    });
+    expect([...leftOut]).to.deep.equal([]);
+    expect(outcomes.get(operation.id)?.status).to.equal('executed');
+  });
+
   describe('is none where somebody holds a location', () => {
     /** Of a material each: a booking there, one elsewhere, two changes of fields, of which the last writes a total. */
     const changes = (): Operation[][] => [

@@ -157,6 +157,7 @@ describe('the scheduling of materials', () => {
       await renewLeases(harness.redis, [older]);
       expect(await harness.advance([workedOff(older)])).to.deep.include({ lost: 1, materials: [] });
       await giveBack(harness.redis, [older], 0, 'counted');
+      await runScript(harness.redis, 'rmDrop', name, older.token, jobs[0] ?? '');
       expect(await score(name)).to.equal(before);
       expect(await harness.redis.hget(keys.leases, name)).to.equal(newer.token);
       expect(await ready()).to.deep.equal([]);

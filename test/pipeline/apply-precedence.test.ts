@@ -134,14 +134,28 @@ describe('what the apply step looks at before the rules', () => {
       ]);
     });
 
-    it('where it was cancelled, nobody is told that its key is taken', async () => {
-      const [first, other] = [keyed(), keyed('bb')];
-      const groups = [{ shopId: shop.shopId, materialId, operations: [first, other] }];
-      const raced = racingDatabase(postgres.database, () => cancel(first));
-      const lost: unknown = await applyOperations(raced, groups, { nowMs: Date.now }).catch((error: unknown) => error);
-      expect(lost).to.have.property('constraint', 'operations_pkey');
-      const again = await apply(materialId, first, other);
-      expect(again.map((outcome) => outcome?.status)).to.deep.equal(['cancelled', 'executed']);
+    for (const [hash, told] of [
+      ['bb', 'that its key is taken'],
+      ['aa', 'what it did'],
+    ]) {
+      it(`where it was cancelled, nobody is told ${told}`, async () => {
+        const [first, other] = [keyed(), keyed(hash)];
+        const groups = [{ shopId: shop.shopId, materialId, operations: [first, other] }];
+        const raced = racingDatabase(postgres.database, () => cancel(first));
+        const applied = applyOperations(raced, groups, { nowMs: Date.now });
+        const lost: unknown = await applied.catch((error: unknown) => error);
+        expect(lost).to.have.property('constraint', 'operations_pkey');
+        const again = await apply(materialId, first, other);
+        expect(again.map((outcome) => outcome?.status)).to.deep.equal(['cancelled', 'executed']);
+      });
+    }
+
+    it('where another worker has recorded the twin as one, that is answered what the first was', async () => {
+      const [first, twin] = [keyed(), keyed()];
+      const raced = racingDatabase(postgres.database, () => apply(materialId, first, twin).then(() => undefined));
+      const groups = [{ shopId: shop.shopId, materialId, operations: [twin] }];
+      const { outcomes } = await applyOperations(raced, groups, { nowMs: Date.now });
+      expect(outcomes.get(twin.id)).to.have.nested.property('result.code', 'NOT_FOUND');
     });
 
     it('where the material was created and it was applied, no twin is told that there is none', async () => {

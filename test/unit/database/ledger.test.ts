@@ -155,6 +155,24 @@ describe('the ledger of a material', () => {
     expect((records[0]?.atMs ?? 0) - (records[1]?.atMs ?? 0)).to.equal(1);
   });
 
+  it('keeps them so beside a material of the same transaction whose clock was always right', async () => {
+    const beside = shop.materialIds[1] ?? '';
+    await database.raw(`UPDATE stock SET updated_at = now() + interval '1 hour' WHERE material_id = ?`, [materialId]);
+    const groups = [materialId, beside].map((id) => ({ shopId: shop.shopId, materialId: id, operations: [at(0)] }));
+    await applyOperations(database, groups, { nowMs: Date.now });
+    const { rows } = await database.raw<{ rows: object[] }>(
+      `SELECT material_id AS id, ledger.at > now() + interval '30 minutes' AS ahead,
+              ledger.at = levels.updated_at AND ledger.at = stock.updated_at AS alike
+       FROM stock JOIN levels USING (shop_id, material_id) JOIN ledger ON level_id = levels.id
+       WHERE stock.shop_id = ? ORDER BY ahead DESC`,
+      [shop.shopId],
+    );
+    expect(rows).to.deep.equal([
+      { id: materialId, ahead: true, alike: true },
+      { id: beside, ahead: false, alike: true },
+    ]);
+  });
+
   it('of a request shows what it booked, of this material of this shop, and nothing of another', async () => {
     const operation = at(0, 1, 0);
     const elsewhere = at(0);

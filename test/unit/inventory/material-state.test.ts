@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { MaterialSnapshot } from '../../../shared/database/apply-snapshot.js';
 import type { Material } from '../../../shared/domain/material.js';
 import type { AdjustCommand, Operation, OperationResult, UpdateCommand } from '../../../shared/domain/operation.js';
+import { levelMaxMicros, toUnits } from '../../../shared/domain/quantity.js';
 import { foldOperation, levelWrites, openMaterial } from '../../../shared/inventory/material-state.js';
 import type { MaterialState } from '../../../shared/inventory/material-state.js';
 
@@ -79,6 +80,31 @@ describe('the rows of a batch of which some were left out', () => {
     expect(result).to.have.nested.property('failures[0].index', 4);
     expect(result.kind === 'adjusted' && result.changes?.map(({ index }) => index)).to.deep.equal([1, 6]);
     expect(state.entries.map(({ rowIndex }) => rowIndex)).to.deep.equal([1, 6]);
+  });
+});
+
+describe('the total of a material', () => {
+  const quantities = (state: MaterialState) =>
+    levelWrites(state).map(({ locationId, quantity }) => [locationId, quantity]);
+
+  it('that is written counts what came before it in its transaction, at the default location and elsewhere', () => {
+    const state = open();
+    fold(state, adjust({ rows: [ten, { locationId: 'B', delta: 5 }] }));
+    const result = fold(state, { kind: 'update', changes: { inventoryQuantity: 60 } });
+    expect(result).to.have.nested.property('material.inventoryQuantity', toUnits(60));
+    expect(state.total).to.equal(60);
+    expect(quantities(state)).to.deep.equal([
+      ['A', 55],
+      ['B', 5],
+    ]);
+  });
+
+  it('stays within its bounds, whatever the rows before it in its transaction left', () => {
+    const state = open();
+    fold(state, adjust({ rows: [{ locationId: 'B', absolute: levelMaxMicros - 100 }] }));
+    const beyond = fold(state, adjust());
+    expect(beyond).to.have.nested.property('failures[0].code', 'INVALID_INPUT');
+    expect(state.total).to.equal(levelMaxMicros);
   });
 });
 

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
 import { pino } from 'pino';
-import { leaseMs } from '../../shared/queue/leases.js';
+import { leaseMs, takeMaterials } from '../../shared/queue/leases.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import type { LaneDeps } from '../../worker/lane-deps.js';
@@ -187,6 +187,22 @@ describe('a lane that is stopped', () => {
   const postgres = useDatabase({ poolMax: 3, pipeline: true });
   /** Jobs of one material that a cycle takes on. */
   const jobsACycle = 64;
+
+  it('gives back what was taken for it while it waited, as if it had never had it', async () => {
+    const ref = { shopId: 1, materialId: 'VMAT-VAR-a' };
+    const deps = await depsOf(harness, { database: postgres.database });
+    let id = '';
+    const take = async () => {
+      id = await harness.add(ref);
+      lane.stop();
+      return takeMaterials(harness.redis, deps.presence, 1);
+    };
+    const lane = startLane(deps, { take, close: () => Promise.resolve() });
+    await lane.done;
+    expect(await harness.jobs(ref, 'wait')).to.deep.equal([id]);
+    expect(await harness.ready(ref.shopId)).to.deep.equal([queueName(ref)]);
+    expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${id}`, 'ats')).to.equal('0');
+  });
 
   it('ends its cycle, and leaves what is behind it to the next at once, as if it had never had it', async () => {
     const shop = await createTestShop(postgres.database);

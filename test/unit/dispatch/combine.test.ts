@@ -182,5 +182,10 @@ describe('the jobs that are combined', () => {
     // A look-up may tell of it after that.
     combiner.holdUp(job);
     expect(combiner.inHandMax(1)).to.equal(before);
+    await answer();
+    sent = [];
+    for (let index = 0; index <= jobsSentMax; index += 1) several(1, { materialId: `VMAT-${index}` });
+    await turn();
+    expect(jobs(), 'its place is free, and no other').to.have.length(jobsSentMax);
   });
 });

@@ -24,6 +24,29 @@ describe('the follow-up of writes that hear nothing', () => {
     expect(followUp.counted.lookedUp).to.be.at.least(batchSize + 1);
   });
 
+  it('looks up nothing while a look-up is under way, however slow Postgres is', async () => {
+    let [asked, tries] = [0, 0];
+    let end: () => void = () => undefined;
+    followUp.lookUp = () => {
+      asked += 1;
+      return new Promise((resolve) => (end = () => resolve({ rows: [] })));
+    };
+    // A cancellation is tried at every tick.
+    followUp.cancel = () => {
+      tries += 1;
+      return Promise.reject(new Error('Connection terminated'));
+    };
+    wait();
+    await until(() => asked === 1, { deadlineMs: soonMsMax, what: 'the look-up' });
+    wait();
+    followUp.cancelAtOnce([wait()]);
+    await until(() => tries > 3, { deadlineMs: soonMsMax, what: 'some ticks' });
+    expect(asked).to.equal(1);
+    end();
+    await until(() => asked === 2, { deadlineMs: soonMsMax, what: 'the next look-up' });
+    end();
+  });
+
   it('looks up again after a look-up that failed', async () => {
     const { operation } = wait();
     let failures = 2;

@@ -10,7 +10,7 @@ import type { Replies } from '../../shared/queue/job-format.js';
 import { takeMaterials } from '../../shared/queue/leases.js';
 import { queueName, queuePrefix, replyChannel } from '../../shared/queue/names.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
-import { runCycle } from '../../worker/cycle.js';
+import { cycleMsMax, runCycle } from '../../worker/cycle.js';
 import type { LaneDeps } from '../../worker/lane-deps.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
 import { recordOf, totalOf } from '../support/shop/change.js';
@@ -86,6 +86,19 @@ describe('a cycle that takes more than one transaction', () => {
     expect(fault).to.have.property('message', 'Connection is closed.');
     expect(new Set(await recorded(first))).to.deep.equal(new Set(['executed']));
     expect(await recorded(next)).to.deep.equal([undefined]);
+  });
+
+  it('begins no other once it has lasted too long, and leaves that to the next cycle', async () => {
+    const now = performance.now.bind(performance);
+    const jobs: string[] = [];
+    for (const operations of [large(), [book(2)]]) jobs.push(await harness.add(ref(), { operations }));
+    const transactions = await cycle(() => {
+      performance.now = () => now() + cycleMsMax;
+      return Promise.resolve();
+    }).finally(() => (performance.now = now));
+    expect(transactions).to.equal(1);
+    expect(await totalOf(postgres.database, shop)).to.equal(1);
+    expect(await harness.jobs(ref(), 'wait'), 'the first of them is on record').to.deep.equal(jobs);
   });
 
   it('takes fewer field updates into one, since each answers with the whole material', async () => {

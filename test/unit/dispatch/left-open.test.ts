@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { createLeftOpen } from '../../../api/dispatch/left-open.js';
 import type { LeftOpen } from '../../../api/dispatch/left-open.js';
+import type { Database } from '../../../shared/database/connect.js';
 import type { OperationRef } from '../../../shared/database/operations.js';
 import { useDatabase } from '../../support/database/database.js';
 import { withLockedMaterial } from '../../support/database/broken-storage.js';
@@ -52,6 +53,23 @@ describe('what was answered 504 because of a lock', () => {
     await leftOpen.cancel();
     expect(await cancelled()).to.have.members([held.id, free.id]);
     expect(cancelledCount).to.equal(2);
+  });
+
+  it('is tried again after Postgres was away, and never beside itself, however slow that is', async () => {
+    let tries = 0;
+    const transaction = (work: (transaction: Database) => Promise<unknown>) => {
+      tries += 1;
+      return tries === 1 ? Promise.reject(new Error('Connection terminated')) : postgres.database.transaction(work);
+    };
+    const database = Object.create(postgres.database, { transaction: { value: transaction } }) as Database;
+    leftOpen = createLeftOpen({ database, metrics: { cancelled: () => undefined } });
+    const open = operation();
+    leftOpen.add(open);
+    later(patienceMs);
+    await leftOpen.cancel();
+    await Promise.all([leftOpen.cancel(), leftOpen.cancel()]);
+    expect(tries).to.equal(2);
+    expect(await cancelled()).to.deep.equal([open.id]);
   });
 
   it('is left alone once it has expired, as no worker applies it any more', async () => {

@@ -95,6 +95,8 @@ describe('the gate of a shop', () => {
     for (const name of names) gates.markDue(1, name);
     await turn();
     expect(sent).to.deep.equal(names.slice(0, jobsSentMax));
+    // What else comes for a material that waits does not put it behind the others.
+    gates.markDue(1, names[jobsSentMax] ?? '');
     for (const [index, left] of [1, 0].entries()) {
       gates.leave(jobs[index] ?? expect.fail());
       await turn();
@@ -123,6 +125,15 @@ describe('the gate of a shop', () => {
     gates.holdUp(one);
     await turn();
     expect(sent, 'where there is one less').to.have.length(2 * jobsSentMax + 2);
+  });
+
+  it('lets no further one out for what is said to be held up again, as it is every second', async () => {
+    for (const name of namesOf(jobsSentMax + 2)) gates.markDue(1, name);
+    await turn();
+    const [one = expect.fail()] = jobs;
+    for (let times = 0; times < 2; times += 1) gates.holdUp(one);
+    await turn();
+    expect(sent).to.have.length(jobsSentMax + 1);
   });
 
   it('lets out at once what is due when asked to, and nothing of it again at the end of the turn', async () => {

@@ -28,6 +28,14 @@ describe('operations whose deliveries are exhausted', () => {
     expect(outcomes.get(exhausted.id)).to.deep.equal({ status: 'failed' });
     expect(await metrics.registry.metrics()).to.match(/^raw_materials_operations_total\{outcome="failed"\} 1$/m);
   });
+
+  it('are none of those that come for the last time: these are applied', async () => {
+    const { shopId, materialIds, locationIds } = await createTestShop(postgres.database);
+    const last = operationOf({ kind: 'adjust', rows: [{ locationId: locationIds[0] ?? '', delta: 1 }] });
+    const materials = [{ shopId, materialId: materialIds[0] ?? '', operations: [last] }];
+    const { outcomes } = await applyAsLane(postgres.database, materials, { deliveries: deliveriesMax });
+    expect(outcomes.get(last.id)).to.include({ status: 'executed' });
+  });
 });
 
 describe('an operation that is on record in words of a later version, beside which this one runs', () => {

@@ -5,11 +5,13 @@ import type { Database } from '../../../shared/database/connect.js';
 import { decidedTransaction, OpenCommit } from '../../../shared/database/decided-transaction.js';
 import { pruneOperations } from '../../../shared/database/prune-operations.js';
 import { connectForTest } from '../../support/database/database.js';
+import { holdCommits } from '../../support/database/held-commits.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
 import type { TestDatabase } from '../../support/processes/servers.js';
+import { until } from '../../support/time/until.js';
 
 /** What becomes of a COMMIT on its way, and of who asks for it then. */
-type Fate = 'passes' | 'answer lost' | 'lost' | 'answer lost, and nobody to ask';
+type Fate = 'passes' | 'answer lost' | 'lost' | 'answer lost, and nobody to ask' | 'connection lost';
 
 describe('a transaction whose COMMIT meets a broken connection', () => {
   let testDatabase: TestDatabase;
@@ -18,6 +20,9 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
   let proxy: Server;
   let fate: Fate;
   let isStruck: boolean;
+  /** Runs before the question is passed on whether the transaction is under way; with how often that was asked. */
+  let beforeAsked: (times: number) => Promise<void>;
+  let askedCount: number;
   const sockets = new Set<Socket>();
 
   before(async () => {
@@ -38,7 +43,10 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
     await direct.destroy();
     await testDatabase.drop();
   });
-  beforeEach(() => direct.raw('TRUNCATE done'));
+  beforeEach(async () => {
+    beforeAsked = () => Promise.resolve();
+    await direct.raw('TRUNCATE done');
+  });
 
   function pass(client: Socket, port: number): void {
     const server = connect({ port, host: '127.0.0.1' });
@@ -53,8 +61,11 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
     if (isStruck && fate === 'answer lost, and nobody to ask') end();
     let isLost = false;
     client.on('data', (bytes) => {
+      const isStatusAsked = bytes.includes('pg_xact_status');
       if (fate !== 'passes' && bytes.includes('COMMIT')) isLost = isStruck = true;
       if (isLost && fate === 'lost') end();
+      else if (isLost && fate === 'connection lost') server.write(bytes, end);
+      else if (isStatusAsked) void beforeAsked((askedCount += 1)).then(() => server.write(bytes));
       else server.write(bytes);
     });
     server.on('data', (bytes) => {
@@ -66,6 +77,7 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
   async function run(what: Fate): Promise<unknown> {
     fate = what;
     isStruck = false;
+    askedCount = 0;
     const write = async (transaction: Database) => {
       await transaction.raw('INSERT INTO done VALUES (?)', [what]);
       return 'its result';
@@ -101,6 +113,24 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
       .that.is.not.instanceOf(OpenCommit);
     expect(isStruck).to.equal(true);
     expect(await written()).to.equal(0);
+  });
+
+  it('has its result where it is under way at first, and ends between two questions', async () => {
+    const holder = connectForTest(testDatabase.url);
+    const letEnd = await holdCommits(holder, 'done');
+    beforeAsked = async (times) => {
+      if (times !== 2) return;
+      await letEnd();
+      await until(async () => (await written()) === 1, { deadlineMs: 10_000, what: 'the transaction to end' });
+    };
+    try {
+      expect(await run('connection lost')).to.equal('its result');
+      expect(askedCount).to.equal(2);
+    } finally {
+      if (askedCount < 2) await letEnd();
+      await holder.raw('DROP FUNCTION wait_for_test CASCADE');
+      await holder.destroy();
+    }
   });
 
   it('is open where nobody can be asked', async () => {

@@ -20,6 +20,9 @@ describe('the levels of a material', () => {
   before(async () => {
     testDatabase = await createTestDatabase();
     database = connectForTest(testDatabase.url, { poolMax: 4, pipeline: true });
+    // As in a database that sorts by language: without its own order, `a` would come before `B`.
+    await database.raw('ALTER TABLE locations ALTER COLUMN id TYPE text COLLATE "und-x-icu"');
+    await database.raw('ALTER TABLE levels ALTER COLUMN location_id TYPE text COLLATE "und-x-icu"');
     shopId = (await createShop(database, { name: 'one', plan: 'enhanced' })).id;
     otherShopId = (await createShop(database, { name: 'two', plan: 'enhanced' })).id;
     for (const shop of [shopId, otherShopId]) {
@@ -28,7 +31,7 @@ describe('the levels of a material', () => {
         shop,
         ['10', '9', 'a', 'B', 'é'].map((id) => ({ id, name: id })),
       );
-      const ids = [material, 'VMAT-empty'];
+      const ids = [material, 'VMAT-empty', 'VMAT-both-cases'];
       await createMaterials(
         database,
         shop,
@@ -38,7 +41,10 @@ describe('the levels of a material', () => {
     const mirrored = { id: '55', origin: 'platform', productName: 'm', mirroredQuantity: 4_000_000 } as const;
     await createMaterials(database, shopId, [mirrored]);
     const levels = [level('a', 1_500_000), level('9', 250_000), level('10', 0), level('é', 1)];
-    await bookStock(database, shopId, [{ materialId: material, levels }]);
+    await bookStock(database, shopId, [
+      { materialId: material, levels },
+      { materialId: 'VMAT-both-cases', levels: [level('a', 1), level('B', 2_000_000)] },
+    ]);
   });
 
   after(async () => {
@@ -59,6 +65,10 @@ describe('the levels of a material', () => {
       ['é', 0.000001],
     ];
     expect(await read(material)).to.deep.equal({ total: 1.750001, at });
+    expect(await read('VMAT-both-cases')).to.have.deep.property('at', [
+      ['B', 2],
+      ['a', 0.000001],
+    ]);
   });
 
   it('with a filter are those asked for that the shop has, at 0 where nothing was booked; the total is of all', async () => {

@@ -1,9 +1,13 @@
 import { expect } from 'chai';
+import type { Database } from '../../../shared/database/connect.js';
 import type { Operation } from '../../../shared/domain/operation.js';
+import { toMicros } from '../../../shared/domain/quantity.js';
 import { queueName } from '../../../shared/queue/names.js';
+import { useDatabase } from '../../support/database/database.js';
 import { databaseWhose } from '../../support/redis/lane-deps.js';
 import { applyAsLane } from '../../support/shop/apply-as-lane.js';
-import { operationOf } from '../../support/shop/shop.js';
+import { totalOf } from '../../support/shop/change.js';
+import { createTestShop, operationOf } from '../../support/shop/shop.js';
 
 /** With more, a job's operations are recorded as failed. */
 const deliveriesMax = 25;
@@ -60,4 +64,31 @@ describe('the jobs of a cycle whose lane is to stop', () => {
     expect(recorded).to.equal(1);
     expect([...leftOut]).to.deep.equal(everything);
   });
+});
+
+describe('an operation that meets a fault of ours', () => {
+  const postgres = useDatabase({ poolMax: 2, pipeline: true });
+
+  for (const [faults, status] of [
+    [2, 'executed'],
+    [3, 'failed'],
+  ] as const) {
+    it(`is ${status} after ${faults}: once with others, and up to twice alone`, async () => {
+      const shop = await createTestShop(postgres.database);
+      const client = postgres.database.client as { acquireConnection: () => Promise<unknown> };
+      let begun = 0;
+      const acquireConnection = () => {
+        begun += 1;
+        return begun > faults ? client.acquireConnection() : Promise.reject(new Error('a fault of ours'));
+      };
+      const faulty: unknown = Object.create(client, { acquireConnection: { value: acquireConnection } });
+      const database = Object.create(postgres.database, { client: { value: faulty } }) as Database;
+      const rows = [{ locationId: shop.locationIds[0] ?? '', delta: toMicros(1) }];
+      const operation = operationOf({ kind: 'adjust', rows });
+      const material = { shopId: shop.shopId, materialId: shop.materialIds[0] ?? '', operations: [operation] };
+      const { outcomes } = await applyAsLane(database, [material]);
+      expect(outcomes.get(operation.id)).to.include({ status });
+      expect(await totalOf(postgres.database, shop)).to.equal(faults === 2 ? 1 : 0);
+    });
+  }
 });

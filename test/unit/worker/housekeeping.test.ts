@@ -1,8 +1,12 @@
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
+import { materialsPerCycleMax } from '../../../shared/queue/limits.js';
+import { queueName } from '../../../shared/queue/names.js';
+import { createWorkerPresence } from '../../../shared/queue/worker-presence.js';
 import { startHousekeeping } from '../../../worker/housekeeping.js';
 import type { Housekeeping } from '../../../worker/housekeeping.js';
+import { useQueueHarness } from '../../support/redis/queue-harness.js';
 import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10_000;
@@ -80,5 +84,25 @@ describe('the housekeeping of a worker', () => {
     expect({ left: done.leave, isStopped }).to.deep.equal({ left: 1, isStopped: false });
     end();
     await stopped;
+  });
+});
+
+describe('the sweep of a worker', () => {
+  const harness = useQueueHarness();
+
+  it('brings back in one round all that a worker of two lanes held', async () => {
+    const held = 2 * materialsPerCycleMax;
+    const refs = Array.from({ length: held }, (_, index) => ({ shopId: 1, materialId: `VMAT-VAR-${index}` }));
+    for (const ref of refs) await harness.add(ref);
+    expect(await harness.take(held)).to.have.length(held);
+    for (const ref of refs) await harness.runOut(queueName(ref));
+    const presence = await createWorkerPresence(harness.redis);
+    const housekeeping = startHousekeeping({ redis: harness.redis, presence, logger: pino({ level: 'silent' }) });
+    try {
+      const ready = async () => (await harness.ready(1)).length || undefined;
+      expect(await until(ready, { deadlineMs: soonMsMax, what: 'a sweep' })).to.equal(held);
+    } finally {
+      await housekeeping.stop();
+    }
   });
 });

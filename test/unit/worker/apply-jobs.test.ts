@@ -69,6 +69,16 @@ describe('the jobs of a cycle whose lane is to stop', () => {
 describe('an operation that meets a fault of ours', () => {
   const postgres = useDatabase({ poolMax: 2, pipeline: true });
 
+  it('is not failed where Postgres is, for a moment, at its second try alone: it comes again', async () => {
+    const faults = ['a fault of ours', 'a fault of ours'].map((message) => new Error(message));
+    const passing = Object.assign(new Error('deadlock detected'), { code: '40P01' });
+    const database = databaseWhose(() => Promise.reject(faults.shift() ?? passing));
+    const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
+    const material = { shopId: 1, materialId: 'VMAT-VAR-a', operations: [operation] };
+    const thrown: unknown = await applyAsLane(database, [material]).catch((error: unknown) => error);
+    expect(thrown).to.equal(passing);
+  });
+
   for (const [faults, status] of [
     [2, 'executed'],
     [3, 'failed'],

@@ -71,8 +71,8 @@ const againMs = 200;
  * Waits for Postgres to answer.
  *
  * @param ask a first question; it is asked again after a fault that may pass
- * @throws ServerUnusable, caused by the last reason: at once if Postgres refuses this role, after ten seconds if it cannot
- *   be reached
+ * @throws ServerUnusable, caused by the last reason: at once if Postgres refuses this role, after ten seconds if it
+ *   cannot be reached
  */
 export async function untilReachable(ask: () => PromiseLike<unknown>): Promise<void> {
   const endMs = performance.now() + reachableMsMax;

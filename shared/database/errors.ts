@@ -108,7 +108,10 @@ function failureOf(error: unknown): string {
   return isAnswerOfServer(error) ? 'could not do it' : 'could not be reached';
 }
 
-/** Whether the server ended a statement that took, or waited for a lock, too long. A smaller one, or one without that lock, may succeed. */
+/**
+ * Whether the server ended a statement that took, or waited for a lock, too long. A smaller one, or one without that
+ * lock, may succeed.
+ */
 export function isServerTimeout(error: unknown): error is Error {
   return isLockTimeout(error) || codeOf(error) === '57014';
 }

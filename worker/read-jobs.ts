@@ -45,6 +45,6 @@ function weightOf(content: OperationsJob | undefined): number {
 
 /** Data that is no valid operation counts as one row; applying it then fails. */
 function rowsOf({ command }: Partial<Operation>): number {
-  if (command?.kind === 'update') return updateWeight;
+  if (command?.kind === 'update') return updateWeight.inTransaction;
   return command?.kind === 'adjust' && Array.isArray(command.rows) ? command.rows.length : 1;
 }

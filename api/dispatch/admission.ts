@@ -66,7 +66,7 @@ export function createAdmission(settings: DispatchSettings, health: Health): Adm
       inFlight += 1;
       bytesInFlight += bytes;
       inFlightByShop.set(shopId, (inFlightByShop.get(shopId) ?? 0) + 1);
-      return { ok: true, weight: command.kind === 'adjust' ? command.rows.length : updateWeight, bytes };
+      return { ok: true, weight: command.kind === 'adjust' ? command.rows.length : updateWeight.inJob, bytes };
     },
     leave({ ref: { shopId }, bytes }) {
       inFlight -= 1;

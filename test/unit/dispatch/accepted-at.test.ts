@@ -1,15 +1,9 @@
 import { expect } from 'chai';
-import { v7 as uuidv7 } from 'uuid';
-import { pino } from 'pino';
-import { createDispatch } from '../../../api/dispatch/dispatch.js';
-import type { DispatchMetrics } from '../../../api/dispatch/dispatch-metrics.js';
-import type { Database } from '../../../shared/database/connect.js';
 import { encodeReplies, parseOperationsJob } from '../../../shared/queue/job-format.js';
 import { replyChannel } from '../../../shared/queue/names.js';
-import { runScript } from '../../../shared/queue/run-script.js';
-import { answerOfMigrated } from '../../support/redis/lane-deps.js';
 import { useQueueHarness } from '../../support/redis/queue-harness.js';
 import { until } from '../../support/time/until.js';
+import { openDispatch, submitChange } from './open-dispatch.js';
 
 const [hourMs, nearMs, soonMsMax] = [3_600_000, 60_000, 10_000];
 
@@ -33,18 +27,9 @@ describe('a write that is accepted', () => {
   }
 
   it('is dated by the clock of Redis, by which the worker judges it, whatever that of this machine says', async () => {
-    await runScript(harness.redis, 'rmBeat', 'worker', 60_000, '');
-    const dispatch = await createDispatch({
-      redisUrl: harness.server.url,
-      database: { raw: answerOfMigrated } as unknown as Database,
-      logger: pino({ level: 'silent' }),
-      settings: { WAIT_MS: 60_000, IN_FLIGHT_SHOP_MAX: 10, IN_FLIGHT_MAX: 10 },
-      metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),
-    });
+    const dispatch = await openDispatch(harness);
     Date.now = () => now() - hourMs;
-    const command = { kind: 'adjust' as const, rows: [{ locationId: '1', delta: 1 }] };
-    const request = { command, channel: 'rest' as const, keyId: null, requestId: uuidv7() };
-    const outcome = dispatch.submit({ shopId: 1, materialId: 'VMAT-1' }, request);
+    const outcome = submitChange(dispatch);
     Date.now = now;
     const operation = await takeOne();
     expect(await outcome).to.have.property('status', 'not-applied');

@@ -1,18 +1,11 @@
 import { expect } from 'chai';
-import { v7 as uuidv7 } from 'uuid';
-import { pino } from 'pino';
-import { createDispatch } from '../../../api/dispatch/dispatch.js';
 import type { Dispatch } from '../../../api/dispatch/dispatch.js';
-import type { DispatchMetrics } from '../../../api/dispatch/dispatch-metrics.js';
-import type { DispatchOutcome } from '../../../api/dispatch/dispatch-outcome.js';
-import type { Database } from '../../../shared/database/connect.js';
 import type { OperationOutcome, OperationResult } from '../../../shared/domain/operation.js';
 import { encodeReplies, parseOperationsJob } from '../../../shared/queue/job-format.js';
 import { replyChannel } from '../../../shared/queue/names.js';
-import { runScript } from '../../../shared/queue/run-script.js';
-import { answerOfMigrated } from '../../support/redis/lane-deps.js';
 import { useQueueHarness } from '../../support/redis/queue-harness.js';
 import { until } from '../../support/time/until.js';
+import { openDispatch, submitChange } from './open-dispatch.js';
 
 const [inFlightMax, soonMsMax] = [2, 10_000];
 const result: OperationResult = { kind: 'adjusted', rowCount: 1, failures: [] };
@@ -27,10 +20,7 @@ describe('a write whose reply and whose look-up find it at once', () => {
     await dispatch.close();
   });
 
-  const submit = (materialId: string): Promise<DispatchOutcome> => {
-    const command = { kind: 'adjust' as const, rows: [{ locationId: '1', delta: 1 }] };
-    return dispatch.submit({ shopId: 1, materialId }, { command, channel: 'rest', keyId: null, requestId: uuidv7() });
-  };
+  const submit = (materialId: string) => submitChange(dispatch, materialId);
   /** As a worker does: takes what is ready, and replies to each operation that it was executed. */
   async function reply(): Promise<number> {
     const jobs = (await harness.take()).flatMap((held) =>
@@ -58,13 +48,9 @@ describe('a write whose reply and whose look-up find it at once', () => {
       return { rows: ids.map((id) => ({ op_id: id, status: 'executed', result: JSON.stringify(result) })) };
     };
     const client = { acquireConnection: () => Promise.resolve({ query }), releaseConnection: () => Promise.resolve() };
-    await runScript(harness.redis, 'rmBeat', 'worker', 60_000, '');
-    dispatch = await createDispatch({
-      redisUrl: harness.server.url,
-      database: { raw: answerOfMigrated, client } as unknown as Database,
-      logger: pino({ level: 'silent' }),
-      settings: { WAIT_MS: 60_000, IN_FLIGHT_SHOP_MAX: 1_000, IN_FLIGHT_MAX: inFlightMax },
-      metrics: new Proxy({} as DispatchMetrics, { get: () => () => undefined }),
+    dispatch = await openDispatch(harness, {
+      client,
+      settings: { IN_FLIGHT_SHOP_MAX: 1_000, IN_FLIGHT_MAX: inFlightMax },
     });
     expect(await submit('VMAT-1')).to.have.property('status', 'executed');
     await until(() => hasBoth, { deadlineMs: soonMsMax, what: 'the look-up' });

@@ -13,7 +13,7 @@ import { createShop, findShop, listShops, updateShop } from '../../../shared/dat
 import { parseKey } from '../../../shared/keys/api-key-format.js';
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
 import { seedDemo } from '../../../shared/standalone/demo-data.js';
-import type { DemoAccess } from '../../../shared/standalone/demo-data.js';
+import type { DemoAccess, DemoOptions } from '../../../shared/standalone/demo-data.js';
 import { standInAccessToken, standInVariants } from '../../../shared/standalone/stand-in-platform.js';
 import { withFailingWrites } from '../../support/database/broken-storage.js';
 import { connectForTest } from '../../support/database/database.js';
@@ -41,7 +41,7 @@ describe('the demo data', () => {
     await rm(dataFolder, { recursive: true });
   });
 
-  function seed(changed: { platformUrl?: string; platformTokenKey?: string } = {}): Promise<DemoAccess> {
+  function seed(changed: Partial<DemoOptions> = {}): Promise<DemoAccess> {
     const platformUrl = 'http://127.0.0.1:40001';
     return seedDemo({ databaseUrl: testDatabase.url, dataFolder, platformUrl, platformTokenKey, ...changed });
   }
@@ -137,13 +137,8 @@ describe('the demo data', () => {
     try {
       const theirs = await createShop(other, { name: 'Demo', plan: 'basic' });
       const folder = await mkdtemp(join(dataFolder, 'other-'));
-      const options = {
-        databaseUrl: empty.url,
-        dataFolder: folder,
-        platformUrl: 'http://127.0.0.1:1',
-        platformTokenKey,
-      };
-      expect((await seedDemo(options)).shopId).to.not.equal(theirs.id);
+      const ofThese = { databaseUrl: empty.url, dataFolder: folder };
+      expect((await seed(ofThese)).shopId).to.not.equal(theirs.id);
       expect(await findShop(other, theirs.id)).to.deep.equal(theirs);
     } finally {
       await other.destroy();
@@ -156,19 +151,12 @@ describe('the demo data', () => {
     const other = connectForTest(empty.url, { poolMax: 1 });
     try {
       const folder = await mkdtemp(join(dataFolder, 'other-'));
-      const options = {
-        databaseUrl: empty.url,
-        dataFolder: folder,
-        platformUrl: 'http://127.0.0.1:1',
-        platformTokenKey,
-      };
+      const ofThese = { databaseUrl: empty.url, dataFolder: folder };
       const firstShop = { table: 'ledger', shopId: 1 } as const;
-      const failure = await withFailingWrites(other, firstShop, () =>
-        seedDemo(options).catch((error: unknown) => error),
-      );
+      const failure = await withFailingWrites(other, firstShop, () => seed(ofThese).catch((error: unknown) => error));
       expect(failure).to.be.instanceOf(Error).and.have.property('code', 'P0001');
       expect(await listShops(other)).to.be.empty;
-      const { shopId, virtualMaterialIds } = await seedDemo(options);
+      const { shopId, virtualMaterialIds } = await seed(ofThese);
       expect((await findLevels(other, shopId, virtualMaterialIds[0]!))?.levels).to.have.lengthOf(2);
       expect(await checkLedger(other)).to.include({ mismatchCount: 0 });
     } finally {

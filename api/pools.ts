@@ -44,7 +44,7 @@ export function createPools({
     reads,
     use() {
       const [own, read] = [poolUse(database), poolUse(readDatabase)];
-      const waiting = own.waiting + read.waiting + (reads.isFull() ? reads.waiting() : 0);
+      const waiting = own.waiting + read.waiting + reads.waitingForConnection();
       return { used: own.used + read.used, free: own.free + read.free, waiting };
     },
     async destroy() {

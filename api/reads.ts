@@ -18,16 +18,17 @@ export interface Reads {
    */
   ask: <T>(shopId: number, question: (database: Database) => Promise<T>) => Promise<Result<T>>;
   /**
-   * As `ask`, one at a time in the whole process: for what takes much memory. Of five pages of 13 MB each that were made
-   * beside each other, an API process had 434 MiB, and of one after the other 284.
+   * As `ask`, one at a time in the whole process, over a connection that is kept for this: for what takes much memory.
+   * Of five pages of 13 MB each that were made beside each other, an API process had 434 MiB, and of one after the other
+   * 284.
    */
   askAlone: Reads['ask'];
   /** Counts the bytes of an answer that the shop's client has not taken yet, until the returned function is called. */
   addUntaken: (shopId: number, bytes: number) => () => void;
-  /** How many wait for their turn: because all connections are taken, or their shop may have no more. */
+  /** How many wait for their turn, for whichever reason. */
   waiting: () => number;
-  /** Whether all connections are taken. */
-  isFull: () => boolean;
+  /** How many of these wait while no connection is free that they might have. */
+  waitingForConnection: () => number;
 }
 
 export interface ReadsDeps {
@@ -42,42 +43,39 @@ export interface ReadsDeps {
 const waitMsMaxDefault = 3_000;
 /** Connections that one shop leaves to the others, however much it asks. */
 const leftToOthers = 2;
+/** Connections for what is asked alone; of a pool of one, it is shared with all other reads. */
+const keptForAlone = 1;
 /** At so many untaken bytes a shop's reads wait. A page of a thousand materials is usually half a MiB, at most 16. */
 const untakenBytesMax = 16 * 1_024 * 1_024;
 
 export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDefault }: ReadsDeps): Reads {
-  const { take, ...turns } = createTurns(connectionsMax, waitMsMax);
-  const alone = createTurns(1, waitMsMax);
+  const shopMax = Math.max(1, connectionsMax - leftToOthers);
+  const usual = createTurns({ turnsMax: Math.max(1, connectionsMax - keptForAlone), shopMax, waitMsMax });
+  const alone = createTurns({ turnsMax: keptForAlone, shopMax: keptForAlone, waitMsMax });
 
-  const ask: Reads['ask'] = async (shopId, question) => {
-    const leave = await take(shopId);
-    if (leave === undefined) return tooManyReads;
-    try {
-      return succeed(await question(database));
-    } finally {
-      leave();
-    }
-  };
-  return {
-    ...turns,
-    ask,
-    async askAlone(shopId, question) {
-      const leave = await alone.take(shopId);
+  const askIn =
+    ({ take }: Turns): Reads['ask'] =>
+    async (shopId, question) => {
+      const leave = await take(shopId);
       if (leave === undefined) return tooManyReads;
       try {
-        return await ask(shopId, question);
+        return succeed(await question(database));
       } finally {
         leave();
       }
-    },
-    waiting: () => turns.waiting() + alone.waiting(),
-    // A shop that may not read now must not keep the others from their turn alone.
+    };
+  return {
+    ask: askIn(usual),
+    // It takes no turn of the usual ones besides: while it waited for one of its shop, no other page was made.
+    askAlone: askIn(alone),
     addUntaken(shopId, bytes) {
-      const taken = [turns, alone].map(({ addUntaken }) => addUntaken(shopId, bytes));
+      const taken = [usual, alone].map(({ addUntaken }) => addUntaken(shopId, bytes));
       return () => {
         for (const tell of taken) tell();
       };
     },
+    waiting: () => usual.waiting() + alone.waiting(),
+    waitingForConnection: () => (usual.isFull() ? usual.waiting() : 0),
   };
 }
 
@@ -85,27 +83,35 @@ const tooManyReads = unavailable(
   'This read had to wait for too long: too many are under way, or earlier answers are not read to their end.',
 );
 
-interface Turns extends Omit<Reads, 'ask' | 'askAlone'> {
+interface Turns extends Pick<Reads, 'addUntaken' | 'waiting'> {
   /** Resolves with the function that ends the turn, or with undefined if the turn did not come in time. */
   take: (shopId: number) => Promise<(() => void) | undefined>;
+  isFull: () => boolean;
+}
+
+interface TurnsDeps {
+  /** How many there are at once. */
+  turnsMax: number;
+  /** How many of them one shop may have. */
+  shopMax: number;
+  waitMsMax: number;
 }
 
 /** What one shop holds, and who waits for it. */
 interface Line {
-  /** Connections. */
+  /** Turns. */
   held: number;
   untakenBytes: number;
   /** Each is called when its turn comes, in the order of arrival. */
   waiting: Set<() => void>;
 }
 
-function createTurns(connectionsMax: number, waitMsMax: number): Turns {
-  const shopMax = Math.max(1, connectionsMax - leftToOthers);
+function createTurns({ turnsMax, shopMax, waitMsMax }: TurnsDeps): Turns {
   /** Of the shops that hold anything or wait, in the order of their turns. */
   const lines = new Map<number, Line>();
   let held = 0;
 
-  const hasTurn = (line: Line) => held < connectionsMax && line.held < shopMax && line.untakenBytes < untakenBytesMax;
+  const hasTurn = (line: Line) => held < turnsMax && line.held < shopMax && line.untakenBytes < untakenBytesMax;
 
   function lineOf(shopId: number): Line {
     const line = lines.get(shopId) ?? { held: 0, untakenBytes: 0, waiting: new Set() };
@@ -113,12 +119,16 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
     return line;
   }
 
-  /** Also moves the shop to the end of the order: the next turn is another's. */
+  /** The next turn is another's. */
+  function moveToEnd(shopId: number, line: Line): void {
+    lines.delete(shopId);
+    lines.set(shopId, line);
+  }
+
   function begin(shopId: number, line: Line): void {
     held += 1;
     line.held += 1;
-    lines.delete(shopId);
-    lines.set(shopId, line);
+    moveToEnd(shopId, line);
   }
 
   /**
@@ -161,6 +171,8 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
       return () => {
         held -= 1;
         line.held -= 1;
+        // Those who came since it began stand behind it, and have waited.
+        moveToEnd(shopId, line);
         freed(shopId, line);
       };
     },
@@ -173,6 +185,6 @@ function createTurns(connectionsMax: number, waitMsMax: number): Turns {
       };
     },
     waiting: () => [...lines.values()].reduce((count, { waiting }) => count + waiting.size, 0),
-    isFull: () => held >= connectionsMax,
+    isFull: () => held >= turnsMax,
   };
 }

@@ -144,7 +144,8 @@ export function watchReadiness(registry: Registry, ready: Dispatch['ready']): vo
 
 /** @param waiting how many reads wait for their turn */
 export function watchReads(registry: Registry, waiting: () => number): void {
-  const help = 'Reads that wait for a turn of their shop on the Postgres connections, or until its clients read on.';
+  const help =
+    'Reads that wait for a turn of their shop on the Postgres connections, for another large page, or until its clients read on.';
   addGauge(registry, { name: 'raw_materials_reads_waiting', help }, waiting);
 }
 

@@ -104,7 +104,7 @@ function facetsSql({ usageFilter, originFilter, vendorFilter }: ListFilters): st
            coalesce(sum(materials) FILTER (WHERE matches), 0) AS matched_count,
            coalesce(sum(materials) FILTER (WHERE is_in_group), 0) AS group_count,
            coalesce(sum(materials), 0) AS shop_count,
-           (SELECT coalesce(json_agg(v.vendor ORDER BY lower(v.vendor), v.vendor), '[]')
+           (SELECT coalesce(json_agg(v.vendor ORDER BY v.bytes), '[]')
             FROM (SELECT named.vendor, sum(octet_length(CAST(to_json(named.vendor) AS text)) + 1) OVER (
                     ORDER BY lower(named.vendor), named.vendor ROWS UNBOUNDED PRECEDING) AS bytes
                   FROM (SELECT DISTINCT vendor FROM counted WHERE vendor IS NOT NULL) named) v

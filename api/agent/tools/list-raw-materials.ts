@@ -20,6 +20,8 @@ const bounds: ListBounds = { textMibMax: 1, vendorBytesMax: 65_536 };
 /** Half of what a message may hold (`messageBreadthMax`), so that a longer list is refused by its name. */
 const vendorsMax = 500;
 
+const pageSizeDescription = `Materials a page; refused where these have more than ${bounds.textMibMax} MiB of text: ask for fewer.`;
+
 /** GET /v1/raw-materials as a tool. */
 export const listRawMaterials = createTool<ListQuery>({
   name: 'list_raw_materials',
@@ -34,7 +36,7 @@ export const listRawMaterials = createTool<ListQuery>({
     ...listQuerySchema,
     properties: {
       ...properties,
-      pageSize: { ...properties.pageSize, maximum: pageSizeMax, description: 'Materials a page.' },
+      pageSize: { ...properties.pageSize, maximum: pageSizeMax, description: pageSizeDescription },
       vendorFilter: {
         ...properties.vendorFilter,
         maxItems: vendorsMax,

@@ -74,6 +74,9 @@ describe('POST /mcp: what is refused', () => {
       const { tools } = await client.listTools();
       const list = tools.find(({ name }) => name === 'list_raw_materials');
       expect(list?.inputSchema.properties?.['pageSize']).to.include({ minimum: 1, maximum: 100, default: 50 });
+      expect(list?.inputSchema.properties?.['pageSize'])
+        .to.have.property('description')
+        .that.contains(' 1 MiB of text');
       expect(await dataOf(client, 'list_raw_materials', { pageSize: 100 })).to.include({
         pageSize: 100,
         totalCount: 1,

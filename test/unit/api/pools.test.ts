@@ -52,6 +52,20 @@ describe('the pools of an API process', () => {
     await read;
   });
 
+  it('do not count a page that waits for another such page, which wants no connection yet', async () => {
+    pools = createPools({ DATABASE_URL: databaseOf.url, DATABASE_POOL_MAX: 4, READ_TIMEOUT_MS: 5_000 });
+    const { reads, use } = pools;
+    const ends: (() => void)[] = [];
+    const lasting = () => new Promise<void>((resolve) => ends.push(resolve));
+    const asked = [reads.ask(1, lasting), reads.askAlone(1, lasting), reads.askAlone(2, lasting)];
+    await new Promise(setImmediate);
+    expect([ends.length, reads.waiting(), use().waiting]).to.deep.equal([2, 1, 0]);
+    for (const end of ends) end();
+    await new Promise(setImmediate);
+    ends.at(-1)?.();
+    await Promise.all(asked);
+  });
+
   it('give up a question of its own that Postgres does not answer, however long a read may take', async () => {
     expect(await sleep(60, 3_600_000)).to.contain('Query read timeout');
   });

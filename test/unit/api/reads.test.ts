@@ -30,17 +30,17 @@ describe('the turns of what shops read', () => {
     await turn();
   };
 
-  it('leave two connections to the others, however much one asks, and all of them to several', async () => {
+  it('leave two connections to the others, however much one asks: one of them for what is asked alone', async () => {
     open(7);
     for (let index = 0; index < 9; index += 1) void ask(1, `one ${index}`);
     await turn();
     expect(names()).to.have.length(5);
-    expect(reads.isFull()).to.equal(false);
+    expect([reads.waiting(), reads.waitingForConnection()]).to.deep.equal([4, 0]);
     for (let index = 0; index < 9; index += 1) void ask(2, `other ${index}`);
+    for (const name of ['large 0', 'large 1']) void askAlone(2, name);
     await turn();
-    expect(names().slice(5)).to.deep.equal(['other 0', 'other 1']);
-    expect(reads.waiting()).to.equal(4 + 7);
-    expect(reads.isFull()).to.equal(true);
+    expect(names().slice(5)).to.deep.equal(['other 0', 'large 0']);
+    expect([reads.waiting(), reads.waitingForConnection()]).to.deep.equal([4 + 8 + 1, 4 + 8]);
   });
 
   it('go round: a shop that comes late does not wait behind all that another has asked', async () => {
@@ -53,7 +53,7 @@ describe('the turns of what shops read', () => {
     ] as const;
     for (const [shopId, ...questions] of shops) for (const name of questions) void ask(shopId, name);
     await turn();
-    const inTurn = ['a1', 'b1', 'c1', 'a2', 'b2', 'c2', 'd1', 'a3', 'b3', 'c3'];
+    const inTurn = ['a1', 'b1', 'c1', 'd1', 'a2', 'b2', 'c2', 'a3', 'b3', 'c3'];
     for (const name of inTurn) await end(name);
     expect(names()).to.deep.equal(inTurn);
     expect(reads.waiting()).to.equal(0);
@@ -106,10 +106,23 @@ describe('the turns of what shops read', () => {
     await turn();
     expect(names().toSorted()).to.deep.equal(['a1', 'small']);
     expect(reads.waiting()).to.equal(3);
-    const inTurn = ['a1', 'a2', 'b1', 'a3'];
+    const inTurn = ['a1', 'b1', 'a2', 'a3'];
     for (const name of inTurn) await end(name);
     expect(await Promise.all(asked)).to.deep.equal(['a1', 'a2', 'a3', 'b1'].map((data) => ({ ok: true, data })));
     expect(names().filter((name) => name !== 'small')).to.deep.equal(inTurn);
+  });
+
+  it('come to what is asked alone without one of the turns that its shop has besides', async () => {
+    open(7);
+    for (let index = 0; index < 15; index += 1) void ask(1, `slow ${index}`);
+    for (const name of ['a1', 'a2']) void askAlone(1, name);
+    void askAlone(2, 'b1');
+    await turn();
+    for (const name of ['a1', 'b1', 'a2']) {
+      expect(names().at(-1)).to.equal(name);
+      await end(name);
+    }
+    expect(names().filter((name) => name.startsWith('slow'))).to.have.length(5);
   });
 
   it('are not kept from others, alone, by a shop that has to wait for its untaken answers', async () => {

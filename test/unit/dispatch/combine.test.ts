@@ -5,6 +5,7 @@ import type { Combiner } from '../../../api/dispatch/combine.js';
 import type { Enqueued } from '../../../api/dispatch/enqueue.js';
 import { jobsSentMax } from '../../../api/dispatch/shop-gates.js';
 import type { FormedJob, Waiter } from '../../../api/dispatch/waiter.js';
+import { updateWeight } from '../../../shared/queue/limits.js';
 import { leftBehindBytes } from '../../support/memory/outliving.js';
 
 /** Bounds of one job (pipeline §2 "Limits"). */
@@ -48,6 +49,7 @@ describe('the jobs that are combined', () => {
   for (const [what, count, options, each] of [
     ['operations', 2 * operationsMax + 1, {}, operationsMax],
     ['rows', 5, { weight: rowsMax / 2 }, 2],
+    ['field updates', 2 * 64 + 1, { weight: updateWeight.inJob }, 64],
     ['bytes', 5, { bytes: bytesMax / 2 }, 2],
   ] as const) {
     it(`hold no more ${what} than one may, and all of them in the order in which they came`, async () => {

@@ -2,10 +2,9 @@ import { recordFailed } from '../shared/database/operations.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { jobVersion } from '../shared/queue/job-format.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
-import { applyInParts, leftOutAll } from './apply-in-parts.js';
-import type { AppliedJobs } from './apply-in-parts.js';
-import { applyWithRetries, mayPass, sumOfJobs } from './apply-with-retries.js';
-import type { CycleLimits, JobGroup } from './apply-with-retries.js';
+import { add, applyDivided, leftOutAll } from './apply-divided.js';
+import { applyWithRetries, mayPass } from './apply-with-retries.js';
+import type { AppliedJobs, CycleLimits, JobGroup } from './apply-with-retries.js';
 import type { LaneDeps } from './lane-deps.js';
 import type { Job } from './read-jobs.js';
 
@@ -15,9 +14,8 @@ import type { Job } from './read-jobs.js';
 const deliveriesMax = 25;
 
 /**
- * Applies the operations of these jobs in one transaction, in their order (pipeline §2.6), or in several if one takes
- * too long. If that fails and not by a transient fault, one of the operations is to blame. Then each runs alone: one
- * that fails twice is recorded as failed, and the others are applied (pipeline §3 "Poison").
+ * Applies the operations of these jobs in one transaction, in their order (pipeline §2.6), or divided, if that takes too
+ * long or one of them is at fault (`applyDivided`).
  *
  * @throws a transient fault that did not pass; nothing is lost, because the jobs are still in their queues
  */
@@ -33,16 +31,13 @@ export async function applyJobs(deps: LaneDeps, jobs: Job[], limits: CycleLimits
     else exhausted.push(job);
   }
   const groups = groupByMaterial(sound);
-  const refused = refuse(deps, misdirected);
-  const failed = await failGroups(
-    deps,
-    groupByMaterial(exhausted),
-    'its deliveries are exhausted, or its version is unknown',
-    limits,
-  );
+  const done = refuse(deps, misdirected);
+  add(done, await failExhausted(deps, groupByMaterial(exhausted), limits));
   const isOver = exhausted.length > 0 && limits.isStopping();
-  const applied = isOver ? [leftOutAll(groups)] : await applySound(deps, groups, limits);
-  return merge([refused, ...failed, ...applied]);
+  const apply = (part: JobGroup[]) => applyWithRetries(deps, part, limits);
+  const fail = (alone: JobGroup, fault: unknown) => failGroup(deps, alone, fault);
+  add(done, isOver ? leftOutAll(groups) : await applyDivided(groups, { ...limits, apply, fail }));
+  return done;
 }
 
 type JobOfOurs = Job & { content: NonNullable<Job['content']> };
@@ -75,66 +70,18 @@ function groupByMaterial(jobs: JobOfOurs[]): JobGroup[] {
   return [...groups.values()];
 }
 
-async function applySound(deps: LaneDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs[]> {
-  try {
-    return [await applyInTime(deps, groups, limits)];
-  } catch (error) {
-    if (mayPass(error)) throw error;
-    deps.logger.error({ err: error, jobs: sumOfJobs(groups) }, 'A cycle failed; its operations run one at a time.');
-    return applyOneByOne(deps, groups, limits);
-  }
-}
-
-function applyInTime(deps: LaneDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs> {
-  return applyInParts(groups, { ...limits, apply: (part) => applyWithRetries(deps, part, limits) });
-}
-
-async function applyOneByOne(deps: LaneDeps, groups: JobGroup[], limits: CycleLimits): Promise<AppliedJobs[]> {
-  const results: AppliedJobs[] = [];
-  for (const [index, group] of groups.entries()) {
-    for (const operation of group.operations) {
-      if (limits.isStopping()) return [...results, leftOutAll(groups.slice(index))];
-      const result = await applyAlone(deps, { ...group, jobs: 1, operations: [operation] }, limits);
-      results.push(result);
-      // Later operations of the material must not overtake the one that was left out.
-      if (result.leftOut.size > 0) break;
-    }
-  }
-  return results;
-}
-
-/**
- * Applies one operation; one that fails twice is recorded as failed, unless the lane is to stop in between. One that
- * overstays its time, or the cycle's, is left out here too: thrown, it would end the cycle, in every delivery, before
- * the operation that is at fault had its turn.
- */
-async function applyAlone(deps: LaneDeps, alone: JobGroup, limits: CycleLimits): Promise<AppliedJobs> {
-  try {
-    return await applyInTime(deps, [alone], limits);
-  } catch (first) {
-    if (mayPass(first)) throw first;
-    if (limits.isStopping()) return leftOutAll([alone]);
-    try {
-      return await applyInTime(deps, [alone], limits);
-    } catch (second) {
-      if (mayPass(second)) throw second;
-      return failGroup(deps, alone, second);
-    }
-  }
-}
-
-async function failGroups(
+async function failExhausted(
   deps: LaneDeps,
   groups: OperationGroup[],
-  cause: unknown,
   { isStopping }: CycleLimits,
-): Promise<AppliedJobs[]> {
-  const results: AppliedJobs[] = [];
+): Promise<AppliedJobs> {
+  const done = leftOutAll([]);
   for (const [index, group] of groups.entries()) {
     const isOver = index > 0 && isStopping();
-    results.push(isOver ? leftOutAll([group]) : await failGroup(deps, group, cause));
+    const cause = 'its deliveries are exhausted, or its version is unknown';
+    add(done, isOver ? leftOutAll([group]) : await failGroup(deps, group, cause));
   }
-  return results;
+  return done;
 }
 
 /** A material whose operations cannot even be recorded as failed is left out, so that the others are applied. */
@@ -151,11 +98,4 @@ async function failGroup(deps: LaneDeps, group: OperationGroup, cause: unknown):
     deps.logger.error({ err: error, operations }, 'Operations could not be recorded as failed.');
     return leftOutAll([group]);
   }
-}
-
-function merge(results: AppliedJobs[]): AppliedJobs {
-  return {
-    outcomes: new Map(results.flatMap(({ outcomes }) => [...outcomes])),
-    leftOut: new Set(results.flatMap(({ leftOut }) => [...leftOut])),
-  };
 }

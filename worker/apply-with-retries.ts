@@ -8,9 +8,15 @@ import {
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { applyOperations } from '../shared/inventory/apply-operations.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
+import type { Reply } from '../shared/queue/job-format.js';
 import { queueName } from '../shared/queue/names.js';
-import type { AppliedJobs } from './apply-in-parts.js';
 import type { LaneDeps } from './lane-deps.js';
+
+export interface AppliedJobs {
+  outcomes: Map<string, Reply>;
+  /** Queues of the materials left out: their jobs come again, though some of their operations may be on record. */
+  leftOut: Set<string>;
+}
 
 /** What bounds the work of a cycle. */
 export interface CycleLimits {
@@ -28,7 +34,7 @@ export interface JobGroup extends OperationGroup {
   jobs: number;
 }
 
-export function sumOfJobs(groups: JobGroup[]): number {
+function sumOfJobs(groups: JobGroup[]): number {
   return groups.reduce((sum, { jobs }) => sum + jobs, 0);
 }
 
@@ -66,6 +72,7 @@ export async function applyWithRetries(
     } catch (error) {
       if (isServerTimeout(error))
         deps.logger.warn({ err: error, materials: groups.length }, 'A transaction overstayed its time.');
+      else if (!mayPass(error)) deps.logger.error({ err: error, materials: groups.length }, 'A transaction failed.');
       if (!isWithoutSession(error)) atWork = error;
       if (attempt >= attemptsMax || isStopping() || !mayPassAtOnce(error)) throw atWork ?? error;
       // If commits wait for a standby that is away, each further one would leave another waiting session in Postgres.

@@ -6,7 +6,7 @@ const statementTimeoutMs = 3_000;
 /**
  * Rows that another session holds are skipped. A few locks are still waited for: a facet that somebody is creating, a
  * level's row, an operation that its API is recording. Another lane has these for milliseconds; a session that does not
- * end has them for longer than anybody waits. Each part of a transaction waits anew (`applyInParts`): with two seconds,
+ * end has them for longer than anybody waits. Each part of a transaction waits anew (`applyDivided`): with two seconds,
  * eight changes behind such a session took both lanes of a worker twenty seconds, and others were answered 503 and 504.
  * With a quarter of a second nobody was refused, and one cycle took two seconds.
  */

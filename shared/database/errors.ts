@@ -113,12 +113,8 @@ function failureOf(error: unknown): string {
  * lock, may succeed.
  */
 export function isServerTimeout(error: unknown): error is Error {
-  return isLockTimeout(error) || codeOf(error) === '57014';
-}
-
-/** Whether a statement waited too long for a lock, which another session holds. */
-export function isLockTimeout(error: unknown): boolean {
-  return codeOf(error) === '55P03';
+  const code = codeOf(error);
+  return code === '55P03' || code === '57014';
 }
 
 const preparedStatementFaults = new Set(['0A000', '26000', '42P05']);

@@ -63,7 +63,7 @@ const resumableMsMax = 24 * 3_600_000;
  * @param everyMs how long after the last attempt it is due; 0: at once
  * @returns undefined if it was not taken. `isResumable`: the last run began not long ago, on this domain, and was cut
  *   off
- * @throws 55P03 (`isLockTimeout`) where another session's transaction holds a row that is needed
+ * @throws 55P03 (`isServerTimeout`) where another session's transaction holds a row that is needed
  */
 export async function takeSync(
   database: Database,

@@ -10,7 +10,7 @@ import { connectionPool } from './raw-connection.js';
  *
  * @param options.lockMsMax how long it waits for a lock; by default as long as the session allows
  * @returns its rows
- * @throws the error of Postgres or of the pool; 55P03 where it waited too long for a lock (`isLockTimeout`)
+ * @throws the error of Postgres or of the pool; 55P03 where it waited too long for a lock (`isServerTimeout`)
  */
 export async function runReadCommitted<Row extends object>(
   database: Database,

@@ -33,7 +33,7 @@ describe('the jobs of a cycle whose lane is to stop', () => {
     const jobs = materials(() => [change(), change()]);
     const { outcomes, leftOut } = await applyAsLane(database, jobs, { isStopping: () => true });
     expect(begun()).to.equal(1);
-    expect([...leftOut]).to.deep.equal(everything);
+    expect([...leftOut].toSorted()).to.deep.equal(everything);
     expect(outcomes.size).to.equal(0);
   });
 
@@ -46,7 +46,7 @@ describe('the jobs of a cycle whose lane is to stop', () => {
       { isStopping },
     );
     expect(begun()).to.equal(2);
-    expect([...leftOut]).to.deep.equal(everything);
+    expect([...leftOut].toSorted()).to.deep.equal(everything);
   });
 
   it('of which the deliveries are exhausted are recorded as failed until then, and the others come again', async () => {
@@ -62,7 +62,7 @@ describe('the jobs of a cycle whose lane is to stop', () => {
       { isStopping: () => true, deliveries: deliveriesMax + 1 },
     );
     expect(recorded).to.equal(1);
-    expect([...leftOut]).to.deep.equal(everything);
+    expect([...leftOut].toSorted()).to.deep.equal(everything);
   });
 });
 

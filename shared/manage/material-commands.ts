@@ -119,26 +119,31 @@ async function create(
   const unknown = stock.levels.find(({ locationId }) => !locationIds.has(locationId));
   if (unknown !== undefined)
     return failed(`--level: the shop has no location ${unknown.locationId}. Add it first: locations add.`);
-  const id = await add(context, shopId, fields, stock);
-  const material = await findMaterial(database, shopId, id);
-  if (material === undefined) throw new Error(`${id} was created and is not there`);
-  const unread = `${id} was created; only this could not be shown.`;
+  const material = await add(context, shopId, fields, stock);
+  const unread = `${material.id} was created; only this could not be shown.`;
   return { ok: true, value: { data: material, text: formatFields(Object.entries(flat(material))), unread } };
 }
 
-/** Material and stock in one statement, so that no material is left without the stock it was created with. */
+/**
+ * Material and stock in one statement, so that no material is left without the stock it was created with. It is read
+ * before the COMMIT: a failure afterwards would be taken for one that added nothing, and every repetition adds another.
+ */
 async function add(
   { database, change }: CommandContext,
   shopId: number,
   fields: NewMaterialFields,
   stock: OpenedStock,
-): Promise<string> {
+): Promise<Material> {
   const id = virtualMaterialId(uuidv4());
   const [facetId] = await facetsOfVendors(database, shopId, [fields.vendor ?? null]);
   if (facetId === undefined) throw new Error('a vendor without a facet');
   const parameters = insertParameters(shopId, 'cli', [{ material: { id, fields, ...stock }, facetId }]);
-  await change((transaction) => insertMaterialsWithStock(transaction, parameters));
-  return id;
+  return change(async (transaction) => {
+    await insertMaterialsWithStock(transaction, parameters);
+    const material = await findMaterial(transaction, shopId, id);
+    if (material === undefined) throw new Error(`${id} was created and is not there`);
+    return material;
+  });
 }
 
 async function list({ database }: CommandContext, options: ListOptions): Promise<Outcome<Answer>> {

@@ -210,6 +210,20 @@ describe('npm run manage', () => {
       expect(found).to.have.property('totalCount', 0);
     });
 
+    it('create that cannot show its material has not added it either', async () => {
+      const lasting = new URL(databaseUrl);
+      lasting.searchParams.set('options', '-c statement_timeout=1s');
+      const create = ['materials', 'create', '--shop', shopId, '--product-name', 'unread', '--level', '70001=1'];
+      // To add a material does not touch this table; to show it does.
+      const other = await database.transaction();
+      await other.raw('LOCK TABLE bills IN ACCESS EXCLUSIVE MODE');
+      const { code, stdout } = await cli.run(create, { DATABASE_URL: lasting.href });
+      await other.rollback();
+      expect({ code, stdout }).to.deep.equal({ code: 69, stdout: '' });
+      const found = await cli.answer(['materials', 'list', '--shop', shopId, '--search', 'unread']);
+      expect(found).to.have.property('totalCount', 0);
+    });
+
     it('list filters, sorts and pages as the API does', async () => {
       const list = (...options: string[]) =>
         cli.answer<{ items: Material[]; totalCount: number; totalPages: number }>([

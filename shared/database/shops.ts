@@ -41,6 +41,15 @@ export async function findShop(database: Database, shopId: number): Promise<Shop
   return row && toShop(row);
 }
 
+/** As `findShop`, and locks it until the transaction ends, so that it can be looked at and then changed. */
+export async function lockShop(transaction: Database, shopId: number): Promise<Shop | undefined> {
+  const { rows } = await transaction.raw<{ rows: ShopRow[] }>(
+    `SELECT ${shopColumns} FROM shops s WHERE s.id = ? FOR NO KEY UPDATE`,
+    [shopId],
+  );
+  return rows[0] && toShop(rows[0]);
+}
+
 /** Every shop, oldest first. For operators only. */
 export async function listShops(database: Database): Promise<Shop[]> {
   const { rows } = await database.raw<{ rows: ShopRow[] }>(`SELECT ${shopColumns} FROM shops s ORDER BY s.id`);

@@ -29,7 +29,7 @@ export function platformDomain(text: string): string {
  * The platform that the options, stdin and PLATFORM_TOKEN give a shop; undefined if they give none. A new token alone
  * keeps the domain. A new domain needs its own token, because the old one belongs to another shop of the platform.
  *
- * @param current what the shop is connected to now
+ * @param current what the shop is connected to, which may be another once stdin has been read
  */
 export async function readPlatform(
   context: CommandContext,

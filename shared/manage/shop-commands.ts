@@ -2,11 +2,11 @@ import { Option } from 'commander';
 import type { Command } from 'commander';
 import { listSyncs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
-import { createShop, listShops, updateShop } from '../database/shops.js';
+import { createShop, listShops, lockShop, updateShop } from '../database/shops.js';
 import type { Plan, Shop } from '../database/shops.js';
 import { problemMessage } from '../mirror/sync-problems.js';
 import { failed } from '../runtime/outcome.js';
-import type { Outcome } from '../runtime/outcome.js';
+import type { Failed, Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import { shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
 import { platformDomain, readPlatform } from './platform-options.js';
@@ -126,10 +126,22 @@ async function set(context: CommandContext, shopId: number, options: ShopOptions
     defaultLocationId: defaultLocation === false ? null : defaultLocation,
     platform,
   };
-  const updated = await context.change((transaction) => updateShop(transaction, shopId, changes));
-  if (updated.ok) return answer(updated.shop, 'changed');
-  if (updated.error === 'unknown-shop') return noShop(shopId);
-  return failed(`The shop has no location ${String(defaultLocation)}. Add it first: locations add.`);
+  const keptDomain = options.platformDomain === undefined ? platform?.domain : undefined;
+  return context.change(async (transaction) => {
+    if (keptDomain !== undefined) {
+      // While a person pasted the token, another one may have connected the shop otherwise, which this would undo.
+      const now = await lockShop(transaction, shopId);
+      if (now?.platform?.domain !== keptDomain) return isNoLonger(shopId, keptDomain);
+    }
+    const updated = await updateShop(transaction, shopId, changes);
+    if (updated.ok) return answer(updated.shop, 'changed');
+    if (updated.error === 'unknown-shop') return noShop(shopId);
+    return failed(`The shop has no location ${String(defaultLocation)}. Add it first: locations add.`);
+  });
+}
+
+function isNoLonger(shopId: number, domain: string): Failed {
+  return failed(`Shop ${shopId} is not connected to ${domain} any more, whose token this is; nothing was changed.`);
 }
 
 /** As shown: never the token, sealed or not. */

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { tmpdir } from 'node:os';
-import { PassThrough, pipeline, Readable, Writable } from 'node:stream';
+import { pipeline, Readable, Writable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
@@ -19,7 +19,7 @@ export interface Run {
 }
 
 /** What is piped into a command. */
-export type Input = string | Iterable<string>;
+export type Input = string | Iterable<string> | AsyncIterable<string>;
 
 const entry = fileURLToPath(new URL('../../../dist/shared/manage/main.js', import.meta.url));
 const runMsMax = 30_000;
@@ -68,17 +68,16 @@ export function startManage(
 
 /**
  * As `runManage`, but in this process, which has loaded the code already: a start costs more than nearly every command.
+ * The input is not asked for anything before the command reads its stdin.
  *
  * @param env with the DATABASE_URL, so that nothing is looked for in the environment of this process
  */
 async function runHere(args: readonly string[], env: Record<string, string>, input: Input): Promise<Run> {
   const settings = readSettings(manageSettings, env);
   if (!settings.ok) throw new Error(settings.problems.join('\n'));
-  const stdin = new PassThrough();
-  pipeline(Readable.from(input), stdin, () => undefined);
   const [stdout, stderr] = [collect(), collect()];
   const process: CommandProcess = {
-    stdin,
+    stdin: Readable.from(input, { objectMode: false }),
     stdout: stdout.stream,
     stderr: stderr.stream,
     env,

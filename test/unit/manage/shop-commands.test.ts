@@ -73,6 +73,27 @@ describe('npm run manage', () => {
       expect(await cli.answer(['shops', 'set', String(id), '--no-platform'])).to.have.property('platform', null);
     });
 
+    for (const [what, ...meanwhile] of [
+      ['connected to another platform', '--platform-domain', 'after.myshopify.com'],
+      ['disconnected', '--no-platform'],
+    ] as const) {
+      it(`set refuses a token alone for a shop that is ${what} before it is read`, async () => {
+        const connect = ['shops', 'create', '--name', 'M', '--platform-domain', 'before.myshopify.com'];
+        const { id } = await cli.answer<{ id: number }>([...connect, '--platform-token-stdin'], {}, 'first');
+        let left: object | undefined;
+        const pasted = async function* () {
+          await cli.answer(['shops', 'set', String(id), ...meanwhile], { PLATFORM_TOKEN: 'second' });
+          left = await findShop(database, id);
+          yield 'third';
+        };
+        const set = ['shops', 'set', String(id), '--name', 'N', '--platform-token-stdin'];
+        expect(await cli.refusal(set, {}, pasted())).to.equal(
+          `Shop ${id} is not connected to before.myshopify.com any more, whose token this is; nothing was changed.`,
+        );
+        expect(await findShop(database, id)).to.deep.equal(left);
+      });
+    }
+
     it('list shows the domain of a platform, and no token, sealed or not', async () => {
       const connect = ['shops', 'create', '--name', 'L', '--platform-domain', 'l.myshopify.com'];
       const { id } = await cli.answer<{ id: number }>([...connect, '--platform-token-stdin'], {}, 'token');

@@ -108,9 +108,10 @@ async function rotate({ change }: CommandContext, keyId: string, options: Rotate
     const revoked = overlap === 0 ? await revokeKey(transaction, shopId, keyId, now) : undefined;
     const replaced = revoked ?? expired;
     const end = replaced.expiresAt?.toISOString() ?? '';
-    const until = overlap === 0 ? 'does not work any more.' : `works until ${end}; keys revoke ends it at once.`;
-    const text = `${describeNew(key, stored)}\nThe old one, ${keyId}, ${until}`;
-    return { ok: true, value: { data: { key, ...stored, replaces: replaced }, text, unread: unreadKey(shopId, id) } };
+    const state = `The old one, ${keyId}, ${overlap === 0 ? 'does not work any more' : `works until ${end}`}`;
+    const text = `${describeNew(key, stored)}\n${state}${overlap === 0 ? '' : '; keys revoke ends it at once'}.`;
+    const unread = `${unreadKey(shopId, id)}\n${state}; keys issue makes another.`;
+    return { ok: true, value: { data: { key, ...stored, replaces: replaced }, text, unread } };
   });
 }
 
@@ -131,11 +132,11 @@ function describeNew(key: string, stored: ListedKey): string {
 }
 
 async function revoke(
-  { database }: CommandContext,
+  { change }: CommandContext,
   keyId: string,
   { shop: shopId }: ShopOption,
 ): Promise<Outcome<Answer>> {
-  const key = await revokeKey(database, shopId, keyId, new Date());
+  const key = await change((transaction) => revokeKey(transaction, shopId, keyId, new Date()));
   if (key === undefined) return noKey(shopId);
   const unread = `The key ${keyId} was revoked; only this could not be shown.`;
   return { ok: true, value: { data: key, text: formatFields(fieldsOf(key)), unread } };

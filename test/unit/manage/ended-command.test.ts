@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { findKeyWithShop } from '../../../shared/database/api-keys.js';
 import { until } from '../../support/time/until.js';
 import { holdCommits } from '../../support/database/held-commits.js';
 import { untilWaiting } from '../../support/database/waiting-sessions.js';
@@ -55,11 +56,11 @@ describe('npm run manage, ended while its change waits for another session', () 
     });
   }
 
-  it('in the COMMIT says that the change may be done', async () => {
+  /** Ends the command in its COMMIT, which then goes on. */
+  const endInCommit = async (table: string, args: string[]) => {
     const { database, databaseUrl, shopId } = managed;
-    const letEnd = await holdCommits(database, 'locations');
-    const args = ['locations', 'add', '--shop', shopId, '--id', 'late', '--name', 'Late', '--json'];
-    const { child, ended } = startManage(args, { DATABASE_URL: databaseUrl });
+    const letEnd = await holdCommits(database, table);
+    const { child, ended } = startManage([...args, '--shop', shopId, '--json'], { DATABASE_URL: databaseUrl });
     await untilWaiting(database, 1);
     child.kill('SIGINT');
     const { code, stdout, stderr } = await ended;
@@ -69,6 +70,18 @@ describe('npm run manage, ended while its change waits for another session', () 
     const message = 'SIGINT came while the change was being committed: it may be done. Look before you do it again.';
     expect({ code, stderr }).to.deep.equal({ code: 130, stderr: `${message}\n` });
     expect(JSON.parse(stdout)).to.deep.equal({ error: { message } });
+  };
+
+  it('in the COMMIT says that the change may be done', async () => {
+    await endInCommit('locations', ['locations', 'add', '--id', 'late', '--name', 'Late']);
     expect((await state()).locations).to.include('late');
+  });
+
+  it('in the COMMIT of a revocation says that it may be done', async () => {
+    const { cli, database, shopId } = managed;
+    const issue = ['keys', 'issue', '--shop', shopId, '--label', 'lost', '--scope', 'read'];
+    const { id } = await cli.answer<{ id: string }>(issue);
+    await endInCommit('api_keys', ['keys', 'revoke', id]);
+    expect((await findKeyWithShop(database, id))?.revokedAt).to.be.instanceOf(Date);
   });
 });

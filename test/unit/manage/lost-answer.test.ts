@@ -74,15 +74,25 @@ if (existsSync(fullDisk)) {
       expect(await cli.run(command.split(' ')), command).to.include({ code: 0, stderr: '' });
     });
 
-    it('of keys rotate names the command that ends the new key, and not the one that is still in use', async () => {
+    it('of keys rotate names the command that ends the new key, and says for how long the old one works', async () => {
       const { shopId, cli } = managed;
-      const issue = ['keys', 'issue', '--shop', shopId, '--label', 'rotated', '--scope', 'read'];
-      const old = await cli.answer<{ id: string }>(issue);
-      const { code, stderr } = await runUnheard(['keys', 'rotate', '--shop', shopId, old.id]);
-      const { keys } = await cli.answer<{ keys: { id: string; label: string }[] }>(['keys', 'list', '--shop', shopId]);
-      const made = keys.find(({ id, label }) => label === 'rotated' && id !== old.id)?.id ?? 'none';
-      const said = `The key ${made} was made, and could not be shown. End it: keys revoke --shop ${shopId} ${made}`;
-      expect({ code, last: stderr.trimEnd().split('\n').at(-1) }).to.deep.equal({ code: 1, last: said });
+      for (const overlap of ['24h', '0m']) {
+        const issue = ['keys', 'issue', '--shop', shopId, '--label', `rotated ${overlap}`, '--scope', 'read'];
+        const old = await cli.answer<{ id: string }>(issue);
+        const { code, stderr } = await runUnheard(['keys', 'rotate', '--shop', shopId, old.id, '--overlap', overlap]);
+        const { keys } = await cli.answer<{ keys: { id: string; label: string; expiresAt: string }[] }>([
+          ...['keys', 'list', '--shop', shopId],
+        ]);
+        const rotated = keys.filter(({ label }) => label === `rotated ${overlap}`);
+        const made = rotated.find(({ id }) => id !== old.id)?.id ?? 'none';
+        const end = rotated.find(({ id }) => id === old.id)?.expiresAt ?? 'none';
+        const state = overlap === '0m' ? 'does not work any more' : `works until ${end}`;
+        const said = [
+          `The key ${made} was made, and could not be shown. End it: keys revoke --shop ${shopId} ${made}`,
+          `The old one, ${old.id}, ${state}; keys issue makes another.`,
+        ];
+        expect({ code, said: stderr.trimEnd().split('\n').slice(-2) }).to.deep.equal({ code: 1, said });
+      }
     });
   });
 }

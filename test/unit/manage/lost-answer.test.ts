@@ -1,8 +1,12 @@
+import { randomUUID } from 'node:crypto';
 import { closeSync, existsSync, openSync } from 'node:fs';
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { releaseSync, takeSync } from '../../../shared/database/platform-syncs.js';
+import { connectPlatform } from '../../support/shop/platform.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
+import { until } from '../../support/time/until.js';
 import { openManagedShop, startManage } from './run-manage.js';
 import type { ManagedShop, Run } from './run-manage.js';
 
@@ -25,8 +29,8 @@ if (existsSync(fullDisk)) {
       await managed.close();
     });
 
-    const runUnheard = (args: string[]): Promise<Run> =>
-      startManage(args, { DATABASE_URL: managed.databaseUrl, PLATFORM_TOKEN_KEY: 'ab'.repeat(32) }, '', full).ended;
+    const env = () => ({ DATABASE_URL: managed.databaseUrl, PLATFORM_TOKEN_KEY: 'ab'.repeat(32) });
+    const runUnheard = (args: string[]): Promise<Run> => startManage(args, env(), '', { stdout: full }).ended;
 
     for (const args of [
       ['verify', '--json'],
@@ -94,5 +98,33 @@ if (existsSync(fullDisk)) {
         expect({ code, said: stderr.trimEnd().split('\n').slice(-2) }).to.deep.equal({ code: 1, said });
       }
     });
+
+    it('goes on to its answer where only what it says on the way cannot be written', async () => {
+      const { database, shopId } = managed;
+      await connectPlatform(database, Number(shopId), 'http://127.0.0.1:1');
+      const hold = { shopId: Number(shopId), token: randomUUID() };
+      await takeSync(database, hold, { domain: 'http://127.0.0.1:1', everyMs: 0 });
+      const args = ['platform', 'sync', '--shop', shopId, '--json'];
+      const { ended } = startManage(args, env(), '', { stderr: full });
+      await untilRefused();
+      // It has said that it waits.
+      await releaseSync(database, hold, { problem: null, abandon: true });
+      const { stdout } = await ended;
+      expect(JSON.parse(stdout)).to.have.nested.property('shops[0].status', 'failed');
+    });
+
+    /** Resolves when a command has ended its first transaction. */
+    const untilRefused = () =>
+      until(
+        async () => {
+          const { rows } = await managed.database.raw<{ rows: object[] }>(
+            `SELECT 1 FROM pg_stat_activity
+             WHERE datname = current_database() AND application_name = 'raw-materials-manage'
+               AND query ILIKE 'COMMIT%'`,
+          );
+          return rows.length > 0;
+        },
+        { deadlineMs: 20_000, what: 'the hold to be refused' },
+      );
   });
 }

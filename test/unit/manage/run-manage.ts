@@ -38,17 +38,17 @@ export function runManage(args: readonly string[], env: Record<string, string> =
   return startManage(args, env, input).ended;
 }
 
-/** As `runManage`, for one that is to be ended before its time. @param stdout a file in place of a pipe */
+/** As `runManage`, for one that is to be ended before its time. @param output files in place of pipes */
 export function startManage(
   args: readonly string[],
   env: Record<string, string> = {},
   input: Input = '',
-  stdout: 'pipe' | number = 'pipe',
+  { stdout = 'pipe', stderr = 'pipe' }: { stdout?: 'pipe' | number; stderr?: 'pipe' | number } = {},
 ): StartedRun {
   const child = spawn(process.execPath, [entry, ...args], {
     cwd: tmpdir(),
     env: { PATH: process.env['PATH'], ...env },
-    stdio: ['pipe', stdout, 'pipe'],
+    stdio: ['pipe', stdout, stderr],
   });
   const run: Run = { code: null, stdout: '', stderr: '' };
   child.stdout?.setEncoding('utf8').on('data', (text: string) => (run.stdout += text));

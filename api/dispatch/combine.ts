@@ -38,26 +38,26 @@ const bytesPerJobMax = 2 * 1_024 * 1_024;
 const jobsPerTransactionMax = jobsSentMax;
 
 export interface CombinerDeps {
-  /** Sends jobs of different materials in one transaction; the result is that of them all. */
-  send: (jobs: FormedJob[]) => Promise<Enqueued>;
+  /** Adds jobs of different materials in one transaction; the result is that of them all. */
+  enqueue: (jobs: FormedJob[]) => Promise<Enqueued>;
   answer: (waiter: Waiter, outcome: DispatchOutcome) => void;
   /** For waiters whose job may or may not be in the queue. */
   cancelAtOnce: (waiters: Waiter[]) => void;
 }
 
-export function createCombiner({ send, answer, cancelAtOnce }: CombinerDeps): Combiner {
+export function createCombiner({ enqueue, answer, cancelAtOnce }: CombinerDeps): Combiner {
   /** By the queue of their material. */
   const lines = new Map<string, Line>();
   const gates = createShopGates({
     form: nextJob,
     send: (jobs) => {
-      for (const together of batches(jobs)) void sendTogether(together);
+      for (const together of batches(jobs)) void enqueueTogether(together);
     },
     writesBehind: ({ ref, open }) => open.size + (lines.get(queueName(ref))?.waiting.length ?? 0),
   });
 
-  async function sendTogether(jobs: FormedJob[]): Promise<void> {
-    const enqueued = await send(jobs);
+  async function enqueueTogether(jobs: FormedJob[]): Promise<void> {
+    const enqueued = await enqueue(jobs);
     const open = jobs.flatMap((job) => [...job.open]);
     if (enqueued === 'not-queued') for (const waiter of open) answer(waiter, notApplied('The queue is not reachable.'));
     if (enqueued === 'uncertain') cancelAtOnce(open);

@@ -8,7 +8,7 @@ import { createCombiner } from './combine.js';
 import type { DispatchMetrics, DispatchState } from './dispatch-metrics.js';
 import { toDispatchOutcome } from './dispatch-outcome.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
-import { enqueue } from './enqueue.js';
+import { enqueueJobs } from './enqueue.js';
 import { lookUpEveryMs, startFollowUp } from './follow-up.js';
 import type { FollowUp } from './follow-up.js';
 import { startHealth } from './health.js';
@@ -69,17 +69,17 @@ function startDispatch(deps: DispatchDeps, link: QueueLink, health: Health): Dis
     if (waiters.size() === 0) whenIdle?.();
   }
 
-  const send = (jobs: FormedJob[]) => enqueue(link, jobs, health.databaseIdentity());
+  const enqueue = (jobs: FormedJob[]) => enqueueJobs(link, jobs, health.databaseIdentity());
   const combiner = createCombiner({
-    send: (jobs) => {
+    enqueue: (jobs) => {
       for (const { open } of jobs) metrics.jobFormed(open.size);
-      return send(jobs);
+      return enqueue(jobs);
     },
     answer,
     cancelAtOnce: (open) => followUp.cancelAtOnce(open),
   });
   const { holdUp } = combiner;
-  const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, send, answer, holdUp });
+  const followUp: FollowUp = startFollowUp({ link, database, logger, metrics, waiters, enqueue, answer, holdUp });
   link.onReplies((replies) => {
     const misdirected: Waiter[] = [];
     for (const [id, reply] of replies) {

@@ -17,7 +17,7 @@ export type Enqueued = 'queued' | 'not-queued' | 'uncertain';
  *
  * @param databaseIdentity of the database they are meant for; undefined while it is unknown
  */
-export async function enqueue(
+export async function enqueueJobs(
   link: QueueLink,
   jobs: FormedJob[],
   databaseIdentity: string | undefined,

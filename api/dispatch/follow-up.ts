@@ -32,7 +32,7 @@ export interface FollowUpDeps {
   logger: Logger;
   metrics: DispatchMetrics;
   waiters: SlotMap<Waiter>;
-  send: (jobs: FormedJob[]) => Promise<Enqueued>;
+  enqueue: (jobs: FormedJob[]) => Promise<Enqueued>;
   answer: (waiter: Waiter, outcome: DispatchOutcome) => void;
   /** For a job that a worker has had for `heldUpMs`. */
   holdUp: (job: FormedJob) => void;
@@ -159,7 +159,7 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
     if (job.open.size === 0) continue;
     deps.logger.warn({ queue: queueName(job.ref), operations: job.open.size }, 'A job was lost and is added again.');
     deps.metrics.jobAddedAgain();
-    await deps.send([job]);
+    await deps.enqueue([job]);
   }
 }
 

@@ -1,6 +1,5 @@
 import { materialsPerCycleMax } from './limits.js';
-import { clock, makeReady, manyAtOnce, queueOf, returnActive, wakeOne } from './lua-parts.js';
-import { script } from './script.js';
+import { clock, makeReady, manyAtOnce, queueOf, returnActive, script, wakeOne } from './lua-parts.js';
 
 /** How many busy materials a lane keeps while others are ready: half of what it holds. The others take turns. */
 const keptMax = materialsPerCycleMax / 2;

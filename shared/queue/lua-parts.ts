@@ -1,8 +1,23 @@
-import { queuePrefix } from './names.js';
+import { keys, queuePrefix } from './names.js';
 
-// Parts of Lua that several scripts begin with, behind the locals of their keys (`script`), which some of these use.
-// Each call of a command costs Redis some 0.7 µs beyond its work, so one call serves many materials: 20 calls a request
-// instead of 37, if each request is for another material.
+interface Script {
+  lua: string;
+  /** In the order of KEYS. */
+  keys: string[];
+}
+
+/** A script whose Lua has its keys as locals of these names. It is run with them in the same order. */
+export function script(names: (keyof typeof keys)[], lua: string): Script {
+  const places = names.map((_, index) => `KEYS[${String(index + 1)}]`);
+  return {
+    lua: `local ${names.join(', ')} = ${places.join(', ')}\n${lua}`,
+    keys: names.map((name) => keys[name]),
+  };
+}
+
+// What follows are parts of Lua that several scripts begin with, behind the locals of their keys, which some of these
+// use. Each call of a command costs Redis some 0.7 µs beyond its work, so one call serves many materials: 20 calls a
+// request instead of 37, if each request is for another material.
 
 /**
  * `now`: ms of Redis' clock. `inMs`: a later moment, as text, because a number would be formatted anew in each call.

@@ -1,6 +1,5 @@
 import { advance } from './advance-script.js';
-import { clock, makeReady, manyAtOnce, queueOf, readyMs, returnActive, wakeOne } from './lua-parts.js';
-import { script } from './script.js';
+import { clock, makeReady, manyAtOnce, queueOf, readyMs, returnActive, script, wakeOne } from './lua-parts.js';
 
 /**
  * The scheduling of materials among workers, in Lua (pipeline §2.3–2.9). BullMQ's own script adds the jobs; these

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import fc from 'fast-check';
 import { randomUUID } from 'node:crypto';
-import { announceQueued, enqueue } from '../../../api/dispatch/enqueue.js';
+import { announceQueued, enqueueJobs } from '../../../api/dispatch/enqueue.js';
 import type { Waiter } from '../../../api/dispatch/waiter.js';
 import { jobVersion } from '../../../shared/queue/job-format.js';
 import { queueName } from '../../../shared/queue/names.js';
@@ -154,7 +154,7 @@ async function deliver({ servers }: World, jobs: OpenJob[], isAnnounced: boolean
   if (link === undefined) throw new RangeError(`no API ${String(api)}`);
   const names = new Set(jobs.map(({ ref }) => queueName(ref)));
   if (content.version === jobVersion && names.size === jobs.length) {
-    expect(await enqueue(link, jobs, content.database)).to.equal('queued');
+    expect(await enqueueJobs(link, jobs, content.database)).to.equal('queued');
     return;
   }
   const transaction = link.transaction();

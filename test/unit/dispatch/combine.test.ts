@@ -21,7 +21,7 @@ describe('the jobs that are combined', () => {
     [sent, answered, cancelled] = [[], [], []];
     enqueued = 'queued';
     combiner = createCombiner({
-      send: (jobs) => {
+      enqueue: (jobs) => {
         sent.push(jobs);
         return Promise.resolve(enqueued);
       },

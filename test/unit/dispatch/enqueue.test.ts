@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { v7 as uuidv7 } from 'uuid';
-import { enqueue } from '../../../api/dispatch/enqueue.js';
+import { enqueueJobs } from '../../../api/dispatch/enqueue.js';
 import type { QueueLink } from '../../../api/dispatch/queue-link.js';
 import type { FormedJob, Waiter } from '../../../api/dispatch/waiter.js';
 import { parseOperationsJob } from '../../../shared/queue/job-format.js';
@@ -34,7 +34,7 @@ describe('an enqueue', () => {
 
   it('adds all of its jobs, and announces the material of each', async () => {
     const jobs = ['VMAT-a', 'VMAT-b', 'VMAT-c'].map(jobOf);
-    expect(await enqueue(link(), jobs, undefined)).to.equal('queued');
+    expect(await enqueueJobs(link(), jobs, undefined)).to.equal('queued');
     expect(told).to.deep.equal([undefined]);
     const taken = await harness.take();
     expect(taken.flatMap((held) => held.jobs.map(({ id }) => id))).to.have.members(jobs.map(({ id }) => id));
@@ -45,7 +45,7 @@ describe('an enqueue', () => {
       ['VMAT-a', '7.5'],
       ['VMAT-b', undefined],
     ] as const) {
-      await enqueue(link(), [jobOf(materialId)], database);
+      await enqueueJobs(link(), [jobOf(materialId)], database);
       const jobs = (await harness.take()).flatMap((held) => held.jobs);
       expect(jobs.map(({ data }) => parseOperationsJob(data)?.database)).to.deep.equal([database]);
     }
@@ -53,7 +53,7 @@ describe('an enqueue', () => {
 
   it('again for the same job changes nothing', async () => {
     const job = jobOf('VMAT-a');
-    for (let time = 0; time < 2; time += 1) expect(await enqueue(link(), [job], undefined)).to.equal('queued');
+    for (let time = 0; time < 2; time += 1) expect(await enqueueJobs(link(), [job], undefined)).to.equal('queued');
     expect(await harness.jobs(job.ref, 'wait')).to.deep.equal([job.id]);
   });
 
@@ -72,7 +72,7 @@ describe('an enqueue', () => {
   for (const { title, exec } of uncertain) {
     it(`is uncertain where ${title}: the job may stand in its queue, as it does here`, async () => {
       const job = jobOf('VMAT-a');
-      expect(await enqueue(link(exec), [job], undefined)).to.equal('uncertain');
+      expect(await enqueueJobs(link(exec), [job], undefined)).to.equal('uncertain');
       expect(await harness.jobs(job.ref, 'wait')).to.deep.equal([job.id]);
     });
   }
@@ -81,10 +81,10 @@ describe('an enqueue', () => {
     const setRights = (rule: string) => harness.redis.call('ACL', 'SETUSER', 'default', rule);
     try {
       await setRights('-evalsha');
-      expect(await enqueue(link(), [jobOf('VMAT-a')], undefined)).to.equal('uncertain');
+      expect(await enqueueJobs(link(), [jobOf('VMAT-a')], undefined)).to.equal('uncertain');
       await setRights('+evalsha');
       await setRights('-zadd');
-      expect(await enqueue(link(), [jobOf('VMAT-a')], undefined)).to.equal('uncertain');
+      expect(await enqueueJobs(link(), [jobOf('VMAT-a')], undefined)).to.equal('uncertain');
     } finally {
       await setRights('+@all');
     }
@@ -94,7 +94,7 @@ describe('an enqueue', () => {
 
   it('over a connection that is away is certain not to have happened', async () => {
     const job = jobOf('VMAT-a');
-    expect(await enqueue(link(undefined, 'reconnecting'), [job], undefined)).to.equal('not-queued');
+    expect(await enqueueJobs(link(undefined, 'reconnecting'), [job], undefined)).to.equal('not-queued');
     expect(await harness.jobs(job.ref, 'wait')).to.deep.equal([]);
   });
 });

@@ -89,7 +89,7 @@ function start(followed: FollowedUp): FollowUp {
     logger: pino({ level: 'silent' }),
     metrics: metricsOf(followed),
     waiters,
-    send: (jobs) => {
+    enqueue: (jobs) => {
       followed.sent.push(...jobs);
       return Promise.resolve('queued');
     },

@@ -4,10 +4,9 @@ import type { Knex } from 'knex';
 import { ServerUnusable } from '../domain/server-unusable.js';
 import { isTransient, isRefusalOfRole, readOnlyState } from './errors.js';
 import { migrationSource } from './migration-source.js';
-import { onFailedOpening, onServerError, streamOf } from './raw-connection.js';
+import { isServerFull, onServerError, streamOf } from './raw-connection.js';
 import type { RawConnection } from './raw-connection.js';
 import { createSessionAge } from './session-age.js';
-import type { SessionAge } from './session-age.js';
 import { withSessions } from './session-client.js';
 
 /**
@@ -44,9 +43,7 @@ const acquireTimeoutMs = 3_000;
  * can be used in transaction mode (pipeline §4).
  */
 export function connectDatabase(options: ConnectOptions): Database {
-  const age = createSessionAge();
-  const database = withSessions(createKnex(knexConfig(options, age)));
-  onFailedOpening(database, age.failed);
+  const database: Database = withSessions(createKnex(knexConfig(options, () => isServerFull(database))));
   return database;
 }
 
@@ -117,8 +114,9 @@ function giveUpWithSession(connection: RawConnection): void {
 /** For knexfile.ts and tests, which need the configuration alone; others open a pool with `connectDatabase`. */
 export function knexConfig(
   { url, poolMax, applicationName, pipeline, answerMsMax }: ConnectOptions,
-  age: SessionAge = createSessionAge(),
+  isFull: () => Promise<boolean> = () => Promise.resolve(false),
 ): Knex.Config {
+  const age = createSessionAge(isFull);
   return {
     client: 'pg',
     connection: {
@@ -135,7 +133,7 @@ export function knexConfig(
     pool: {
       min: 0,
       max: poolMax,
-      validate: (session: RawConnection) => isOpen(session) && !age.isOver(session),
+      validate: async (session: RawConnection) => !(await age.isOver(session)) && isOpen(session),
       afterCreate(session: RawConnection, done: (error: null, session: RawConnection) => void) {
         age.opened(session);
         giveUpWithSession(session);

@@ -1,6 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Knex } from 'knex';
 import type { Client } from 'pg';
+import { codeOf, noSlotState } from './errors.js';
 
 /** A connection of node-postgres. Once `__knex__disposed` is set, Knex closes it instead of giving it out again. */
 export type RawConnection = Client & { __knex__disposed?: unknown };
@@ -15,13 +16,21 @@ export function connectionPool(database: Knex): ConnectionPool {
   return database.client as ConnectionPool;
 }
 
-/** Calls `tell` for each connection that the pool could not open, with the reason. */
-export function onFailedOpening(database: Knex, tell: (error: unknown) => void): void {
-  const { pool } = database.client as { pool: { on: (event: 'createFail', listener: FailedOpening) => void } };
-  pool.on('createFail', (_, error) => tell(error));
+interface SessionOpener {
+  acquireRawConnection: () => Promise<RawConnection>;
+  destroyRawConnection: (session: RawConnection) => Promise<void>;
 }
 
-type FailedOpening = (eventId: number, error: unknown) => void;
+/** Whether Postgres has no connection left for us: opens a session beside the pool, and closes it. Never rejects. */
+export async function isServerFull(database: Knex): Promise<boolean> {
+  const opener = database.client as SessionOpener;
+  try {
+    await opener.destroyRawConnection(await opener.acquireRawConnection());
+    return false;
+  } catch (error) {
+    return codeOf(error) === noSlotState;
+  }
+}
 
 /** What a connection writes to, which node-postgres does not type. */
 export function streamOf(connection: Client): Socket {

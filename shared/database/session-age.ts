@@ -1,12 +1,9 @@
-import { codeOf, noSlotState } from './errors.js';
 import type { RawConnection } from './raw-connection.js';
 
 /** Decides which sessions of a pool have become too old. */
 export interface SessionAge {
   opened: (session: RawConnection) => void;
-  /** The pool could not open a session. */
-  failed: (error: unknown) => void;
-  isOver: (session: RawConnection) => boolean;
+  isOver: (session: RawConnection) => Promise<boolean>;
 }
 
 /**
@@ -16,27 +13,26 @@ export interface SessionAge {
 const sessionMsMax = 60_000;
 /** So that they are not all replaced at once. */
 const sessionMsSpread = 30_000;
-/** So long after the last that was refused, the pool may try again what it does not need: it may cost a session. */
-const refusalMs = 600_000;
 
 /**
- * The pool closes a session before it opens the next. While others have taken all connections of Postgres there would
- * be no next one, so once one was refused, sessions are kept, however old, until one is opened again.
+ * The pool closes an old session before it opens the next, and first goes on to its other free ones: one request could
+ * close them all. While others have taken all connections of Postgres there would be no next one. So an old session is
+ * given up only where Postgres has a connection at that moment; otherwise its time begins anew.
+ *
+ * @param isServerFull whether the server at our address has no connection left
  */
-export function createSessionAge(): SessionAge {
+export function createSessionAge(isServerFull: () => Promise<boolean>): SessionAge {
   const endsAtMs = new WeakMap<RawConnection, number>();
-  let refusedAtMs = -Infinity;
+  const begin = (session: RawConnection) => {
+    endsAtMs.set(session, performance.now() + sessionMsMax + Math.random() * sessionMsSpread);
+  };
   return {
-    opened(session) {
-      refusedAtMs = -Infinity;
-      endsAtMs.set(session, performance.now() + sessionMsMax + Math.random() * sessionMsSpread);
-    },
-    failed(error) {
-      if (codeOf(error) === noSlotState) refusedAtMs = performance.now();
-    },
-    isOver(session) {
-      const nowMs = performance.now();
-      return nowMs > (endsAtMs.get(session) ?? Infinity) && nowMs > refusedAtMs + refusalMs;
+    opened: begin,
+    async isOver(session) {
+      if (performance.now() <= (endsAtMs.get(session) ?? Infinity)) return false;
+      if (!(await isServerFull())) return true;
+      begin(session);
+      return false;
     },
   };
 }

@@ -202,54 +202,9 @@ describe('a pool whose server ends a session', () => {
   });
 });
 
-describe('a pool whose address leads to another server now, or whose setting was taken back', () => {
+describe('a pool whose sessions were read-only, and would not be any more', () => {
   const tested = useDatabase({ poolMax: 1 });
-  const pid = async () => {
-    const { rows } = await tested.database.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
-    return rows[0]?.pid;
-  };
   const makeReadOnly = () => tested.database.raw('SET default_transaction_read_only = on');
-
-  it('replaces its sessions by and by, and none before its time', async () => {
-    const first = await pid();
-    expect(await pid()).to.equal(first);
-    const now = performance.now.bind(performance);
-    performance.now = () => now() + 90_000;
-    try {
-      expect(await pid(), 'after a minute and a half').to.not.equal(first);
-    } finally {
-      performance.now = now;
-    }
-  });
-
-  it('keeps them, however old, while Postgres has no connection for their successors', async () => {
-    const name = `crowded_${String(process.pid)}`;
-    const url = new URL(tested.url);
-    await tested.database.raw(`CREATE ROLE ${name} LOGIN PASSWORD 'test'`);
-    [url.username, url.password] = [name, 'test'];
-    const crowded = connectDatabase({ url: url.href, poolMax: 2, applicationName: 'test' });
-    const now = performance.now.bind(performance);
-    const askBoth = () =>
-      Promise.allSettled([crowded.raw('SELECT pg_sleep(0.2)'), crowded.raw('SELECT pg_sleep(0.2)')]);
-    try {
-      const transaction = await crowded.transaction();
-      performance.now = () => now() + 50_000;
-      await crowded.raw('SELECT 1');
-      await transaction.rollback();
-      await tested.database.raw(`ALTER ROLE ${name} CONNECTION LIMIT 0`);
-      performance.now = () => now() + 95_000;
-      const [one, other] = await askBoth();
-      expect([one.status, other.status], 'only one of them was old').to.have.members(['fulfilled', 'rejected']);
-      performance.now = () => now() + 150_000;
-      await crowded.raw('SELECT 1');
-      await tested.database.raw(`ALTER ROLE ${name} CONNECTION LIMIT -1`);
-      expect((await askBoth()).map(({ status }) => status)).to.deep.equal(['fulfilled', 'fulfilled']);
-    } finally {
-      performance.now = now;
-      await crowded.destroy();
-      await tested.database.raw(`DROP ROLE ${name}`);
-    }
-  });
 
   it('gives up a session that has refused a write because it is read-only', async () => {
     const write = () => tested.database.raw('DELETE FROM shops');

@@ -1,0 +1,90 @@
+import { expect } from 'chai';
+import { connectDatabase } from '../../../shared/database/connect.js';
+import type { Database } from '../../../shared/database/connect.js';
+import { useDatabase } from '../../support/database/database.js';
+
+/** By then, the longest term is over: a minute, and half a minute at most. */
+const termMsMax = 90_000;
+const minuteMs = 60_000;
+const sessionsMax = 5;
+
+describe('a pool whose sessions have become old', () => {
+  const tested = useDatabase({ poolMax: 1 });
+  const role = `crowded_${String(process.pid)}`;
+  const now = performance.now.bind(performance);
+  let crowded: Database;
+  beforeEach(async () => {
+    const url = new URL(tested.url);
+    await tested.database.raw(`CREATE ROLE ${role} LOGIN PASSWORD 'test'`);
+    [url.username, url.password] = [role, 'test'];
+    crowded = connectDatabase({ url: url.href, poolMax: sessionsMax + 1, applicationName: 'test' });
+  });
+  afterEach(async () => {
+    performance.now = now;
+    await crowded.destroy();
+    await tested.database.raw(`DROP ROLE ${role}`);
+  });
+
+  const pass = (ms: number) => {
+    performance.now = () => now() + ms;
+  };
+  /** How many sessions Postgres has for this process; others have taken all the rest. */
+  const allow = (sessions: number) => tested.database.raw(`ALTER ROLE ${role} CONNECTION LIMIT ${String(sessions)}`);
+  /** Asks in as many sessions at once, and waits for all of them. */
+  function settle(sessions: number): Promise<PromiseSettledResult<{ rows: { pid: number }[] }>[]> {
+    const ask = () => crowded.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid, pg_sleep(0.5)');
+    return Promise.allSettled(Array.from({ length: sessions }, ask));
+  }
+  /** @returns in which sessions it was answered */
+  async function askIn(sessions: number): Promise<(number | undefined)[]> {
+    return (await settle(sessions)).map((answer) => {
+      if (answer.status === 'rejected') throw answer.reason;
+      return answer.value.rows[0]?.pid;
+    });
+  }
+  /** Asks in one session more than there are, and is refused it. */
+  async function beRefused(): Promise<void> {
+    await allow(0);
+    const refused = (await settle(sessionsMax + 1)).filter(({ status }) => status === 'rejected');
+    expect(refused).to.have.length(1).and.have.nested.property('[0].reason.code', '53300');
+  }
+
+  it('replaces them by and by, and none before its time', async () => {
+    const first = await askIn(sessionsMax);
+    expect(await askIn(sessionsMax)).to.have.members(first);
+    pass(termMsMax);
+    expect(await askIn(sessionsMax), 'after a minute and a half').to.not.include.oneOf(first);
+  });
+
+  it('keeps them, however old, while Postgres has no connection for their successors', async () => {
+    const first = await askIn(sessionsMax);
+    await beRefused();
+    for (let minutes = 2; minutes <= 23; minutes += 7) {
+      pass(minutes * minuteMs);
+      expect(first).to.include.members(await askIn(1));
+      expect(await askIn(sessionsMax), `after ${String(minutes)} minutes`).to.have.members(first);
+    }
+    await allow(-1);
+    pass(25 * minuteMs);
+    expect(await askIn(sessionsMax), 'once there are connections again').to.not.include.oneOf(first);
+  });
+
+  it('keeps them also where it has not been refused one before', async () => {
+    const first = await askIn(sessionsMax);
+    await allow(0);
+    pass(termMsMax);
+    expect(first).to.include.members(await askIn(1));
+    expect(await askIn(sessionsMax)).to.have.members(first);
+  });
+
+  it('keeps them also once it was given one more, and Postgres has none again', async () => {
+    await askIn(sessionsMax);
+    await beRefused();
+    await allow(sessionsMax + 1);
+    const all = await askIn(sessionsMax + 1);
+    await allow(0);
+    pass(2 * minuteMs);
+    expect(all).to.include.members(await askIn(1));
+    expect(await askIn(sessionsMax + 1)).to.have.members(all);
+  });
+});

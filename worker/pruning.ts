@@ -13,8 +13,9 @@ const operationsEveryMs = 60_000;
 const operationBatchMax = 2_000;
 /** A round looks at every facet, at most 10,000 of them a second. */
 const facetsEveryMs = 600_000;
+const facetBatchMax = 1_000;
 /** How long a facet without materials is kept: an import makes its facets minutes before it uses them. */
-const facetBatch = { restMs: 3_600_000, batchSize: 1_000 };
+const facetRestMs = 3_600_000;
 /** A pause between two batches leaves Postgres to the lanes: at most 20,000 operations a second. */
 const pauseMs = 100;
 
@@ -25,17 +26,19 @@ export function startPruning({ database, logger }: { database: Database; logger:
       operationsEveryMs,
       async (signal) => {
         for (const prune of [pruneOperations, pruneOperationsAhead]) {
-          const pruneBatch = inTime(operationBatchMax, (batchSize, after: string | undefined) =>
+          await inBatches<string>({ signal, logger, batchMax: operationBatchMax }, (batchSize, after) =>
             prune(database, { keptMs: operationsKeptMs, batchSize, after }),
           );
-          await inBatches(signal, pruneBatch);
         }
       },
       logRecurring(logger, 'Old operations could not be deleted.'),
     ),
     periodically(
       facetsEveryMs,
-      (signal) => inBatches<number>(signal, (after) => pruneFacets(database, { ...facetBatch, after })),
+      (signal) =>
+        inBatches<number>({ signal, logger, batchMax: facetBatchMax }, (batchSize, after) =>
+          pruneFacets(database, { restMs: facetRestMs, batchSize, after }),
+        ),
       logRecurring(logger, 'Facets without materials could not be deleted.'),
     ),
   ];
@@ -49,34 +52,25 @@ export function startPruning({ database, logger }: { database: Database; logger:
 /**
  * Prunes in batches that are halved, for the rest of the round, when one takes too long. The results on record may have
  * a megabyte each: 2,000 of these took Postgres seven seconds, were given up after five, and then came first again.
+ *
+ * @param prune prunes a batch; resolves with where it ended, or with undefined if there is no more
  */
-function inTime<Last>(
-  batchMax: number,
-  prune: (batchSize: number, after: Last | undefined) => Promise<Last | undefined>,
-): (after: Last | undefined) => Promise<Last | undefined> {
-  let batchSize = batchMax;
-  return async (after) => {
-    for (;;) {
-      try {
-        return await prune(batchSize, after);
-      } catch (error) {
-        if (batchSize === 1 || !(isDriverTimeout(error) || isServerTimeout(error))) throw error;
-        batchSize = Math.ceil(batchSize / 2);
-      }
-    }
-  };
-}
-
-/** @param prune prunes a batch; resolves with where it ended, or with undefined if there is no more */
 async function inBatches<Last>(
-  signal: AbortSignal,
-  prune: (after: Last | undefined) => Promise<Last | undefined>,
+  { signal, logger, batchMax }: { signal: AbortSignal; logger: Logger; batchMax: number },
+  prune: (batchSize: number, after: Last | undefined) => Promise<Last | undefined>,
 ): Promise<void> {
+  let batchSize = batchMax;
   let after: Last | undefined;
   while (!signal.aborted) {
-    after = await prune(after);
-    if (after === undefined) return;
+    try {
+      after = await prune(batchSize, after);
+      if (after === undefined) break;
+    } catch (error) {
+      if (batchSize === 1 || !(isDriverTimeout(error) || isServerTimeout(error))) throw error;
+      batchSize = Math.ceil(batchSize / 2);
+    }
     // A stop ends the pause.
     await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }
+  if (batchSize < batchMax) logger.warn({ batchSize }, 'What is old took too long to delete: the batches were halved.');
 }

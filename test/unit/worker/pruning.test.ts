@@ -11,12 +11,15 @@ const facetBatchSize = 1_000;
 
 type Answer = (after: unknown, given: { keptMs?: number; restMs?: number; batchSize: number }) => Promise<unknown>;
 
+const overstayed = new Error('Query read timeout');
 const none = { rows: [{ count: '0', last: null }] };
 
 describe('the pruning of a worker', () => {
   // Also stops what a failed test has left running.
   const started: Rounds[] = [];
+  let logged: string[] = [];
   afterEach(async () => {
+    logged = [];
     for (const pruning of started.splice(0)) await pruning.stop();
   });
 
@@ -30,7 +33,7 @@ describe('the pruning of a worker', () => {
       answerOf(sql)?.(after, given) ?? Promise.resolve(none);
     const transaction = (work: (own: object) => unknown) => Promise.resolve(work({ raw }));
     const database = { transaction } as unknown as Database;
-    const pruning = startPruning({ database, logger: pino({ level: 'silent' }) });
+    const pruning = startPruning({ database, logger: pino({}, { write: (line) => void logged.push(line) }) });
     started.push(pruning);
     return pruning;
   }
@@ -49,13 +52,13 @@ describe('the pruning of a worker', () => {
     expect(asked.slice(1)).to.deep.equal(['0190', '0191']);
   });
 
-  it('halves a batch that takes too long, and goes on with such in the same round', async () => {
+  it('halves a batch that takes too long, goes on with such in the same round, and says so', async () => {
     const asked: string[] = [];
     const lasts = ['0190', '0191'];
     start({
       operations: (after, { batchSize: size }) => {
         asked.push(`${String(size)} from ${String(after).slice(0, 4)}`);
-        if (size > 500) return Promise.reject(new Error('Query read timeout'));
+        if (size > 500) return Promise.reject(overstayed);
         const last = lasts.shift();
         return Promise.resolve(last === undefined ? none : { rows: [{ count: String(size), last }] });
       },
@@ -68,6 +71,21 @@ describe('the pruning of a worker', () => {
       '500 from 0190',
       '500 from 0191',
     ]);
+    await until(() => logged.length > 0, { deadlineMs: soonMsMax, what: 'a line of the log' });
+    const told = logged.map((line) => JSON.parse(line) as { level: number; batchSize: number });
+    expect(told.map(({ level, batchSize: size }) => ({ level, size }))).to.deep.equal([{ level: 40, size: 500 }]);
+  });
+
+  it('halves also a batch of facets that takes too long', async () => {
+    const sizes: number[] = [];
+    start({
+      facets: (_after, { batchSize: size }) => {
+        sizes.push(size);
+        return size > 500 ? Promise.reject(overstayed) : Promise.resolve(none);
+      },
+    });
+    await until(() => sizes.length === 2, { deadlineMs: soonMsMax, what: 'a batch in time' });
+    expect(sizes).to.deep.equal([facetBatchSize, 500]);
   });
 
   it('deletes those whose ids are ahead of their time after the others, batch by batch', async () => {
@@ -114,29 +132,43 @@ describe('the pruning of a worker', () => {
 
   const full = { rows: [{ count: String(batchSize), last: '0190', looked: facetBatchSize, last_id: 4_000 }] };
 
+  const ends = { 'is full': () => Promise.resolve(full), overstays: () => Promise.reject(overstayed) };
+
   for (const what of ['operations', 'facets'] as const) {
-    it(`waits on a stop for the batch of ${what} under way, and begins no other`, async () => {
-      let asked = 0;
-      let end: () => void = () => undefined;
-      const pruning = start({
-        [what]: () => {
-          asked += 1;
-          return new Promise((resolve) => {
-            end = () => {
-              resolve(full);
-            };
-          });
-        },
+    for (const [how, answer] of Object.entries(ends)) {
+      it(`waits on a stop for the batch of ${what} under way, which ${how}, and begins no other`, async () => {
+        let asked = 0;
+        let end: () => void = () => undefined;
+        const ended = new Promise<void>((resolve) => (end = resolve));
+        const pruning = start({
+          [what]: () => {
+            asked += 1;
+            return ended.then(answer);
+          },
+        });
+        let hasStopped = false;
+        const stopped = pruning.stop().then(() => (hasStopped = true));
+        await new Promise(setImmediate);
+        expect(hasStopped).to.equal(false);
+        end();
+        await stopped;
+        expect(asked).to.equal(1);
       });
-      let hasStopped = false;
-      const stopped = pruning.stop().then(() => (hasStopped = true));
-      await new Promise(setImmediate);
-      expect(hasStopped).to.equal(false);
-      end();
-      await stopped;
-      expect(asked).to.equal(1);
-    });
+    }
   }
+
+  it('ends on a stop the pause after a batch that overstayed', async () => {
+    const sizes: number[] = [];
+    const pruning = start({
+      operations: (_after, { batchSize: size }) => {
+        sizes.push(size);
+        return Promise.reject(overstayed);
+      },
+    });
+    await new Promise(setImmediate);
+    await pruning.stop();
+    expect(sizes).to.deep.equal([batchSize]);
+  });
 
   it('ends on a stop the pause between two batches', async () => {
     const pruning = start({ operations: () => Promise.resolve(full) });

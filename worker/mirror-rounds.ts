@@ -12,14 +12,17 @@ import type { Rounds } from '../shared/runtime/periodically.js';
 import { logRecurring } from '../shared/runtime/recurring-fault.js';
 
 /** A shop that was just connected, or whose run ended with its process, is found within this. */
-const lookEveryMs = 60_000;
+const lookEveryMsDefault = 60_000;
 const shopsPerLookMax = 100;
+/** Half of a look: if more failed before and are tried again, the other half is for shops that did not. */
+const retriedPerLookMax = 50;
 /** A shop with a long catalogue, or a slow platform, lets others go first after this. */
 const sliceMsMax = 120_000;
 
 interface MirrorDeps extends SyncDeps {
   /** How often a shop is due; the first look is at once. */
   everyMs: number;
+  lookEveryMs?: number;
   logger: Logger;
 }
 
@@ -29,28 +32,37 @@ interface MirrorDeps extends SyncDeps {
  * never wait for it. A stop gives up the page under way, and so takes no longer than a statement of Postgres.
  */
 export function startMirrorRounds(deps: MirrorDeps): Rounds {
+  const { lookEveryMs = lookEveryMsDefault } = deps;
   const fault = logRecurring(deps.logger, 'The platform mirrors could not be looked after.');
-  return periodically(lookEveryMs, (signal) => runRound(deps, signal), fault);
+  return periodically(lookEveryMs, (signal) => runRound(deps, signal, fault.passed), fault);
 }
 
 /**
  * Brings in all shops that are due. If a look finds as many as it may, the next one follows at once: with a pause after
  * each, a worker brought in no more than a hundred shops a minute, and took more than three hours for 20,000 that are
- * due each hour.
+ * due each hour. With more shops than the workers can bring in, the round never ends.
  *
+ * @param passed called when all shops of a look have had their turn: the end of the round may never come
  * @throws where Postgres is away: no other shop would fare better, and the next round tries again
  */
-async function runRound(deps: MirrorDeps, signal: AbortSignal): Promise<void> {
-  const { database, everyMs } = deps;
-  /** These may still be due, and a hundred of them would be all that each look of this round finds. */
-  const failed: number[] = [];
+async function runRound(deps: MirrorDeps, signal: AbortSignal, passed: () => void): Promise<void> {
+  const { database, everyMs, lookEveryMs = lookEveryMsDefault } = deps;
+  /**
+   * When each shop failed, the longest ago first. They may still be due, before all others, and a hundred of them would
+   * be all that each look finds: so each is left out for as long as if the round had ended.
+   */
+  const failedAtMs = new Map<number, number>();
   for (;;) {
-    const due = await findDueShops(database, { everyMs, limit: shopsPerLookMax, except: failed });
+    for (const [shopId, atMs] of [...failedAtMs].slice(0, retriedPerLookMax)) {
+      if (performance.now() - atMs >= lookEveryMs) failedAtMs.delete(shopId);
+    }
+    const due = await findDueShops(database, { everyMs, limit: shopsPerLookMax, except: [...failedAtMs.keys()] });
     for (const shopId of due) {
       if (signal.aborted) return;
-      if ((await syncOne(deps, shopId, signal)) === 'failed') failed.push(shopId);
+      if ((await syncOne(deps, shopId, signal)) === 'failed') failedAtMs.set(shopId, performance.now());
     }
     if (due.length < shopsPerLookMax) return;
+    passed();
   }
 }
 

@@ -1,6 +1,7 @@
 import type { Database } from '../shared/database/connect.js';
 import { isTransient, isDriverTimeout, isServerTimeout } from '../shared/database/errors.js';
 import { findDueShops } from '../shared/database/platform-syncs.js';
+import type { PlatformSync } from '../shared/database/platform-syncs.js';
 import { findShop } from '../shared/database/shops.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { syncProblemMessages } from '../shared/mirror/sync-problems.js';
@@ -18,6 +19,9 @@ const shopsPerLookMax = 100;
 const retriedPerLookMax = 50;
 /** A shop with a long catalogue, or a slow platform, lets others go first after this. */
 const sliceMsMax = 120_000;
+
+const givenUp =
+  'A platform mirror begins anew: its last page is a day old, or its platform refuses to go on, or is another.';
 
 interface MirrorDeps extends SyncDeps {
   /** How often a shop is due; the first look is at once. */
@@ -77,7 +81,9 @@ async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): P
   const { database, everyMs, logger } = deps;
   try {
     const shop = await findConnected(database, shopId);
-    if (shop !== undefined) tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal }));
+    if (shop === undefined) return 'done';
+    const onGivenUp = ({ pages }: PlatformSync) => logger.warn({ shopId, pages }, givenUp);
+    tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal, onGivenUp }));
     return 'done';
   } catch (error) {
     if (isServerTimeout(error) || isDriverTimeout(error)) {

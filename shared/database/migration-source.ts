@@ -12,6 +12,7 @@ import * as facetNumbersAgain from './migrations/0010-facet-numbers-again.js';
 import * as facetsBesideShops from './migrations/0011-facets-beside-shops.js';
 import * as anyShopMayBeLarge from './migrations/0012-any-shop-may-be-large.js';
 import * as keepFacetsInUse from './migrations/0013-keep-facets-in-use.js';
+import * as timeOfLastPage from './migrations/0014-time-of-last-page.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -32,6 +33,7 @@ const migrations = [
   { name: '0011-facets-beside-shops', ...facetsBesideShops },
   { name: '0012-any-shop-may-be-large', ...anyShopMayBeLarge },
   { name: '0013-keep-facets-in-use', ...keepFacetsInUse },
+  { name: '0014-time-of-last-page', ...timeOfLastPage },
 ];
 
 type Migration = (typeof migrations)[number];

@@ -94,8 +94,9 @@ async function recordPage(
     const { fresh = 0, added = 0, changed = 0 } = written.rows[0] ?? {};
     const { rows } = await transaction.raw<{ rows: SyncRow[] }>(
       `UPDATE platform_syncs AS p
-       SET phase = :phase, cursor = CAST(:cursor AS text), pages = p.pages + 1, ${kind}_seen = p.${kind}_seen + :fresh,
-           ${kind}_added = p.${kind}_added + :added, ${kind}_changed = p.${kind}_changed + :changed
+       SET phase = :phase, cursor = CAST(:cursor AS text), pages = p.pages + 1, page_at = now(),
+           ${kind}_seen = p.${kind}_seen + :fresh, ${kind}_added = p.${kind}_added + :added,
+           ${kind}_changed = p.${kind}_changed + :changed
        WHERE p.shop_id = :shopId RETURNING ${syncColumns}`,
       { shopId, phase: then.phase, cursor: then.cursor, fresh, added, changed },
     );

@@ -53,7 +53,8 @@ export const syncLeaseMs = 10_000;
 const lockMsMax = 5_000;
 
 /**
- * A run that was cut off goes on until this long after its start. Later, too much may have changed, and it begins anew.
+ * A run that was cut off goes on until this long after its last page. Later, too much may have changed, and it begins
+ * anew. Not after its start: where many shops take turns, a large one may take days to its end.
  */
 const resumableMsMax = 24 * 3_600_000;
 
@@ -61,7 +62,7 @@ const resumableMsMax = 24 * 3_600_000;
  * Takes the sync of a shop, unless another holds it, or it is not due.
  *
  * @param everyMs how long after the last attempt it is due; 0: at once
- * @returns undefined if it was not taken. `isResumable`: the last run began not long ago, on this domain, and was cut
+ * @returns undefined if it was not taken. `isResumable`: the last run got on not long ago, on this domain, and was cut
  *   off
  * @throws 55P03 (`isServerTimeout`) where another session's transaction holds a row that is needed
  */
@@ -80,7 +81,7 @@ export async function takeSync(
      SET lease_token = excluded.lease_token, lease_until = excluded.lease_until, attempted_at = excluded.attempted_at
      WHERE ${isFree} AND ${isDue(':domain')}
      RETURNING ${syncColumns}, p.phase <> 'idle' AND p.platform_domain = CAST(:domain AS text)
-       AND p.started_at > now() - ${ms('resumableMsMax')} AS is_resumable`,
+       AND greatest(p.started_at, p.page_at) > now() - ${ms('resumableMsMax')} AS is_resumable`,
     bindings,
     { lockMsMax },
   );

@@ -32,6 +32,8 @@ export interface SyncOptions {
   pagesMax?: number;
   signal?: AbortSignal;
   onProgress?: (sync: PlatformSync) => void;
+  /** Told where a run that had got on was cut off, if it does not go on from there but begins anew. */
+  onGivenUp?: (sync: PlatformSync) => void;
 }
 
 export type SyncOutcome =
@@ -156,8 +158,10 @@ function remarked<Row>(run: Run, { rows, remarks }: Cleaned<Row>): Row[] {
 
 async function begin(run: Run): Promise<boolean> {
   const sync = await startSyncRun(run.deps.database, run.hold, run.domain);
-  if (sync !== undefined) run.sync = sync;
-  return sync !== undefined;
+  if (sync === undefined) return false;
+  if (run.sync.phase !== 'idle' && run.sync.pages > 0) run.options.onGivenUp?.(run.sync);
+  run.sync = sync;
+  return true;
 }
 
 async function finish(run: Run): Promise<SyncOutcome> {

@@ -6,7 +6,7 @@ import { useDatabase } from '../../support/database/database.js';
 import { until } from '../../support/time/until.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import { locationsReply, onLocations, onVariants, variantsReply } from '../platform/list-fixtures.js';
-import { createConnectedShop, createSync, expectLocations } from './fixtures.js';
+import { createConnectedShop, createSync, cutOffAtV1, expectLocations } from './fixtures.js';
 
 describe('a round of mirrors', () => {
   shutNetwork();
@@ -61,5 +61,38 @@ describe('a round of mirrors', () => {
     await until(() => told.length === 2, { what: 'two shops to be brought in', deadlineMs: 30_000 });
     await rounds.stop();
     expect(told).to.deep.equal([first, third].map(({ id }) => [id, 'A platform was mirrored.']));
+  });
+
+  it('says so where it does not go on with a run that had got on: nobody else would tell', async () => {
+    const { database } = postgres;
+    const [old, refused, fresh] = [
+      (await cutOffAtV1(database)).shop.id,
+      (await cutOffAtV1(database)).shop.id,
+      (await createConnectedShop(database)).id,
+    ];
+    await database.raw(
+      `UPDATE platform_syncs SET attempted_at = now() - interval '2 hours',
+         started_at = now() - interval '3 days',
+         page_at = now() - make_interval(hours => CASE shop_id WHEN ? THEN 25 ELSE 2 END)`,
+      [old],
+    );
+    onVariants('v1').reply(200, { data: null, errors: [{ message: 'no', extensions: { code: 'INVALID_CURSOR' } }] });
+    for (let count = 0; count < 3; count += 1) {
+      expectLocations();
+      onVariants(null).reply(200, variantsReply([]));
+    }
+    const { rounds, told } = startRound();
+    await until(() => told.length === 5, { what: 'three shops to be brought in', deadlineMs: 30_000 });
+    await rounds.stop();
+    const givenUp =
+      'A platform mirror begins anew: its last page is a day old, or its platform refuses to go on, or is another.';
+    const mirrored = 'A platform was mirrored.';
+    for (const shopId of [old, refused]) {
+      expect(told.filter(([id]) => id === shopId)).to.deep.equal([
+        [shopId, givenUp],
+        [shopId, mirrored],
+      ]);
+    }
+    expect(told.filter(([id]) => id === fresh)).to.deep.equal([[fresh, mirrored]]);
   });
 });

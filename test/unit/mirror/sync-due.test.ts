@@ -5,7 +5,7 @@ import { updateShop } from '../../../shared/database/shops.js';
 import { useDatabase } from '../../support/database/database.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import { onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
-import { createConnectedShop, createSync, domain, expectLocations, readShop } from './fixtures.js';
+import { createConnectedShop, createSync, cutOffAtV1, domain, expectLocations, readShop } from './fixtures.js';
 
 const everyMs = 3_600_000;
 
@@ -104,23 +104,30 @@ describe('when a mirror is due', () => {
     expect(due.filter((id) => ours.includes(id))).to.deep.equal([never.id, oldest.id, recent.id]);
   });
 
-  it('begins anew, and does not go on, a run that was cut off more than a day after its start', async () => {
-    const { database } = postgres;
-    const shop = await createConnectedShop(database);
-    const { run } = createSync(database);
-    const startedHoursAgo = (hours: number) =>
-      database.raw('UPDATE platform_syncs SET started_at = now() - make_interval(hours => ?) WHERE shop_id = ?', [
-        hours,
-        shop.id,
-      ]);
-    expectLocations();
-    onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
-    onVariants('v1').reply(401, '');
-    expect(await run(shop)).to.include({ status: 'failed' });
-    await startedHoursAgo(23);
+  /** As if the run had begun, or its last page had come, so many hours ago. */
+  const hoursAgo = (hours: number, column: string, shopId: number) =>
+    postgres.database.raw(`UPDATE platform_syncs SET ${column} = now() - make_interval(hours => ?) WHERE shop_id = ?`, [
+      hours,
+      shopId,
+    ]);
+
+  it('goes on with a run that began days ago, as long as a page has come within a day', async () => {
+    const { shop, run } = await cutOffAtV1(postgres.database);
+    await hoursAgo(72, 'started_at', shop.id);
+    onVariants('v1').reply(200, variantsReply([variantNode(2)], 'v2'));
+    onVariants('v2').reply(401, '');
+    expect(await run(shop)).to.include({ status: 'failed', resumed: true });
+    onVariants('v2').reply(200, variantsReply([variantNode(3)]));
+    expect(await run(shop)).to.include({ status: 'complete', resumed: true });
+  });
+
+  it('begins a run anew whose last page is more than a day old, though it was tried since', async () => {
+    const { shop, run } = await cutOffAtV1(postgres.database);
+    await hoursAgo(72, 'started_at', shop.id);
+    await hoursAgo(23, 'page_at', shop.id);
     onVariants('v1').reply(401, '');
     expect(await run(shop), 'within a day').to.include({ status: 'failed', resumed: true });
-    await startedHoursAgo(25);
+    await hoursAgo(25, 'page_at', shop.id);
     expectLocations();
     onVariants(null).reply(200, variantsReply([variantNode(1)]));
     expect(await run(shop), 'after a day').to.include({ status: 'complete', resumed: false });

@@ -117,6 +117,11 @@ export function isServerTimeout(error: unknown): error is Error {
   return code === '55P03' || code === '57014';
 }
 
+/** Whether the server ended a statement because it and another session's each waited for the other. */
+export function isDeadlock(error: unknown): boolean {
+  return codeOf(error) === '40P01';
+}
+
 const preparedStatementFaults = new Set(['0A000', '26000', '42P05']);
 
 /**

@@ -2,7 +2,7 @@ import { access, constants, stat } from 'node:fs/promises';
 import { lockAbsence } from '../database/absence.js';
 import type { Database } from '../database/connect.js';
 import { decidedTransaction } from '../database/decided-transaction.js';
-import { codeOf, violatedConstraint } from '../database/errors.js';
+import { isDeadlock, violatedConstraint } from '../database/errors.js';
 import { beginImport, insertMaterialsWithStock, insertParameters } from '../database/insert-materials-with-stock.js';
 import { makeMissingStatistics, refreshStatistics, sortInSearchIndex } from '../database/statistics.js';
 import { reasonOf } from '../domain/reason-of.js';
@@ -157,12 +157,9 @@ function quietly(writing: Promise<void>): Promise<void> {
 /** One statement writes all tables, in an order that Postgres chooses, so the id may be taken in any of them first. */
 function isTakenId(error: unknown): boolean {
   // An import waits only for an id that another one has just written: in a deadlock each wants an id of the other.
-  if (codeOf(error) === deadlock) return true;
+  if (isDeadlock(error)) return true;
   return ['materials_pkey', 'stock_pkey', 'levels_pkey'].includes(violatedConstraint(error) ?? '');
 }
-
-/** SQLSTATE. */
-const deadlock = '40P01';
 
 async function sizeOf(path: string): Promise<Outcome<number>> {
   try {

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { isServerTimeout } from '../database/errors.js';
+import { isDeadlock, isServerTimeout, isTransient, outageSentence } from '../database/errors.js';
 import type { Gone } from '../database/finish-sync.js';
 import { syncLeaseMs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
@@ -20,7 +20,7 @@ import { onceASecond } from './once-a-second.js';
 import { wholeNumber } from './option-parsers.js';
 import { sameKey } from './platform-options.js';
 import { requireShop } from './require-shop.js';
-import type { Answer, CommandContext, RunCommand } from './run-command.js';
+import type { CommandContext, CommandOutcome, Refused, RunCommand } from './run-command.js';
 import { addJsonOption } from './shop-option.js';
 
 interface SyncCommandOptions {
@@ -47,7 +47,7 @@ export function addPlatformCommands(program: Command, run: RunCommand): void {
   ).action((options: SyncCommandOptions) => run(options, (context) => sync(context, options)));
 }
 
-async function sync(context: CommandContext, options: SyncCommandOptions): Promise<Outcome<Answer>> {
+async function sync(context: CommandContext, options: SyncCommandOptions): Promise<CommandOutcome> {
   const { database, platformTokenKey: key, allowLoopback } = context;
   const shops = await findShops(context, options.shop);
   if (!shops.ok) return shops;
@@ -59,11 +59,23 @@ async function sync(context: CommandContext, options: SyncCommandOptions): Promi
   const say = onceASecond(context.progress);
   for (const [index, { id }] of shops.value.entries()) {
     say(() => `${index} of ${shops.value.length} shops`);
-    const synced = await syncWhenFree(context, deps, id, { removeGone: options.removeGone === true });
-    if (synced !== undefined) reports.push(reportOf(synced.shop, synced.outcome));
+    try {
+      const synced = await syncWhenFree(context, deps, id, { removeGone: options.removeGone === true });
+      if (synced !== undefined) reports.push(reportOf(synced.shop, synced.outcome));
+    } catch (error) {
+      if (!isTransient(error)) throw error;
+      return endedIn(id, error, reports);
+    }
   }
   const exitCode = exitCodeOf(reports.filter(({ status }) => status !== 'complete'));
   return { ok: true, value: { data: { shops: reports }, text: describe(reports), exitCode } };
+}
+
+/** A database that fails us in one shop would in the next. What was done before it, and removed, is said. */
+function endedIn(shopId: number, error: unknown, reports: readonly SyncReport[]): Refused {
+  const problem = `${outageSentence(error)} This ended the run in shop ${shopId}.`;
+  const done = reports.length === 0 ? '' : `\n\n${describe(reports)}`;
+  return { ok: false, problem: problem + done, data: { shops: reports }, exitCode: exitCodes.unavailable };
 }
 
 /** Where others were in the way of all of these, a later run may bring them in, and nobody has to act. */
@@ -113,9 +125,9 @@ interface HeldUp {
   status: 'held-up';
 }
 
-/** A shop whose row another session holds, or whose statements take too long, does not keep the others from theirs. */
+/** A shop in which another session is in the way, or statements take too long, does not keep the others from theirs. */
 function heldUp(error: unknown): HeldUp {
-  if (isServerTimeout(error)) return { status: 'held-up' };
+  if (isServerTimeout(error) || isDeadlock(error)) return { status: 'held-up' };
   throw error;
 }
 
@@ -146,7 +158,7 @@ const nothing = { resumed: false, goneCount: 0, gone: [], removedCount: 0, remar
 function reportOf({ id: shopId }: Shop, outcome: SyncOutcome | HeldUp): SyncReport {
   if (outcome.status === 'held-up') {
     const message =
-      'Postgres took too long, as while another session holds a row of it. Run it again: it goes on where it stands.';
+      'Postgres took too long, or found a deadlock, as while another session holds a row of it. Run it again: it goes on where it stands.';
     return { ...nothing, shopId, status: 'failed', problem: { code: 'held-up', message }, sync: null };
   }
   if (outcome.status === 'not-to-be-had') {

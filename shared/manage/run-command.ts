@@ -25,6 +25,8 @@ export interface Answer {
 export interface Refused extends Failed {
   /** What the one JSON document of `--json` has beside the problem. */
   data?: object;
+  /** 1 by default. */
+  exitCode?: number;
 }
 
 export type CommandOutcome = { ok: true; value: Answer } | Refused;
@@ -114,7 +116,7 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
         terminal: stderr.isTTY === true ? stderr : undefined,
         ...signals,
       });
-      if (!outcome.ok) return await refuse(outcome, exitCodes.failed);
+      if (!outcome.ok) return await refuse(outcome, outcome.exitCode ?? exitCodes.failed);
       const { data, text, exitCode = 0, unread } = outcome.value;
       const lost = await writeTo(stdout, json === true ? `${JSON.stringify(data)}\n` : `${text}\n`);
       if (lost && unread !== undefined) return complain(unread, exitCodes.failed);

@@ -17,7 +17,7 @@ export interface ImportTask extends ImportFile {
   shopId: number;
   /** Leave bad lines out; otherwise a single one means that nothing is imported. */
   skipBad: boolean;
-  /** Ends the refresh of the statistics, which is after the commit. */
+  /** Ends what is done after the commit, for the statistics and the search index. */
   abort?: AbortSignal;
 }
 
@@ -81,8 +81,8 @@ async function seeToStatistics(
     if (written >= refreshedFrom) {
       await refreshStatistics(database, abort);
     } else if (written > 0) {
-      await makeMissingStatistics(database, written);
-      await sortInSearchIndex(database);
+      await makeMissingStatistics(database, written, abort);
+      await sortInSearchIndex(database, abort);
     }
     return undefined;
   } catch (error) {

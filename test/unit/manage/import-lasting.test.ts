@@ -1,6 +1,7 @@
 import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
+import { connectForTest } from '../../support/database/database.js';
 import { holdCommits } from '../../support/database/held-commits.js';
 import { untilWaiting } from '../../support/database/waiting-sessions.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
@@ -67,6 +68,27 @@ describe('npm run manage -- materials import, on a server that', () => {
     const said = 'SIGINT came while the import was being committed: it may be done. Look before you do it again.\n';
     expect({ code, stdout, stderr }).to.deep.equal({ code: 130, stdout: '', stderr: said });
     await until(async () => (await names()).length === 1, { deadlineMs: soonMsMax, what: 'its session to commit' });
+  });
+
+  it('rebuilds the search index after the commit, ends at a Ctrl-C, and says that all is in', async () => {
+    const { database } = managed;
+    const letCommit = await holdCommits(database, 'materials');
+    const { child, ended } = await start('productName\nWax\n');
+    await untilWaiting(database, 1);
+    const other = connectForTest(managed.databaseUrl, { poolMax: 1 });
+    const rebuilding = await other.transaction();
+    const rebuilt = rebuilding.raw('REINDEX INDEX materials_search_idx').then(() => undefined);
+    await untilWaiting(database, 2);
+    await letCommit();
+    await rebuilt;
+    await untilWaiting(database, 1);
+    child.kill('SIGINT');
+    const { code, stdout, stderr } = await ended;
+    await rebuilding.rollback();
+    await other.destroy();
+    expect({ code, names: await names() }, stderr).to.deep.equal({ code: 0, names: ['Wax'] });
+    expect(stdout).to.match(/^1 material imported, /);
+    expect(stderr).to.match(/^All of it is in, but the statistics were not refreshed: SIGINT\. /);
   });
 
   it('has stock whose material is gone names the line that has its id', async () => {

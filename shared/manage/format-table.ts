@@ -30,11 +30,25 @@ export function formatFields(fields: readonly (readonly [string, Cell])[]): stri
   return fields.map(([name, value]) => `${pad(name, longest, false)}  ${show(value)}`.trimEnd()).join('\n');
 }
 
+/** A name in a file may be a mebibyte long; of a longer one than this, the begin is shown. */
+const nameCharactersMax = 80;
+
+/** A name that a file gives, for whoever reads what is wrong with it: as in a table, and cut. */
+export function shownName(name: string): string {
+  const begin = name.length > nameCharactersMax ? `${name.slice(0, nameCharactersMax)}…` : name;
+  // By way of its bytes it is a copy. A part of a text keeps all of it in memory: 10,000 cells of a mebibyte, say.
+  return withoutControls(Buffer.from(begin).toString());
+}
+
 function show(cell: Cell): string {
   if (cell === null || cell === undefined) return '-';
   if (typeof cell === 'boolean') return cell ? 'yes' : 'no';
+  return withoutControls(String(cell));
+}
+
+function withoutControls(text: string): string {
   // eslint-disable-next-line no-control-regex -- Exactly these are meant.
-  return String(cell).replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
+  return text.replace(/[\u0000-\u001f\u007f-\u009f]/g, '\ufffd');
 }
 
 function pad(cell: string, columns: number, toTheRight: boolean): string {

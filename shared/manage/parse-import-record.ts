@@ -8,6 +8,7 @@ import type { NewMaterialFields } from '../domain/material.js';
 import { inputMaxUnits, toMicros } from '../domain/quantity.js';
 import { openStock } from '../inventory/opening-stock.js';
 import type { OpenedStock, OpeningLevel } from '../inventory/opening-stock.js';
+import { shownName } from './format-table.js';
 import type { FileFormat } from './read-records.js';
 
 /** What a good record says. */
@@ -44,7 +45,9 @@ export function parseImportRecord(
   const { id: givenId, levels, ...given } = values;
   const id = givenId ?? undefined;
   if (format === 'jsonl') {
-    for (const name of Object.keys(given)) if (!importFields.includes(name)) faults.push(`${name}: Is no known field.`);
+    for (const name of Object.keys(given)) {
+      if (!importFields.includes(name)) faults.push(`${shownName(name)}: Is no known field.`);
+    }
   }
   if (id !== undefined && (typeof id !== 'string' || materialIdKind(id) !== 'virtual')) {
     faults.push('id: Must be VMAT- and 1 to 64 letters, digits or hyphens.');
@@ -106,20 +109,20 @@ function readLevels(given: unknown, { locationIds }: ImportShop): LevelsResult {
     return { ok: false, faults: ['levels: Must be location:quantity;location:quantity, or a JSON object of these.'] };
   }
   const fault = typeof given === 'string' && given.startsWith('{') ? findJsonFault(given) : undefined;
-  if (fault !== undefined) return { ok: false, faults: [`levels${fault.path}: ${fault.message}`] };
+  if (fault !== undefined) return { ok: false, faults: [`levels${shownName(fault.path)}: ${fault.message}`] };
   const faults: string[] = [];
   const levels: OpeningLevel[] = [];
   const seen = new Set<string>();
   const twice = new Set<string>();
   for (const [locationId, quantity] of pairs) {
     if (seen.has(locationId)) twice.add(locationId);
-    else if (!locationIds.has(locationId)) faults.push(`levels: The shop has no location ${locationId}.`);
+    else if (!locationIds.has(locationId)) faults.push(`levels: The shop has no location ${shownName(locationId)}.`);
     else if (typeof quantity !== 'number' || !(quantity >= 0 && quantity <= inputMaxUnits)) {
-      faults.push(`levels: The quantity at ${locationId} must be a number from 0 to ${inputMaxUnits}.`);
+      faults.push(`levels: The quantity at ${shownName(locationId)} must be a number from 0 to ${inputMaxUnits}.`);
     } else levels.push({ locationId, quantity: toMicros(quantity) });
     seen.add(locationId);
   }
-  for (const locationId of twice) faults.push(`levels: The location ${locationId} is given more than once.`);
+  for (const locationId of twice) faults.push(`levels: The location ${shownName(locationId)} is given more than once.`);
   return faults.length > 0 ? { ok: false, faults } : { ok: true, levels };
 }
 

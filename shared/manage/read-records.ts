@@ -3,6 +3,7 @@ import { Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import { findJsonFault } from '../contract/json-fault.js';
 import { isJsonObject } from '../contract/json-object.js';
+import { shownName } from './format-table.js';
 import { assertUtf8, linesOf, notUtf8, readBlocks, UnreadableFile } from './read-blocks.js';
 
 /** What an import file says about one material, or why it says nothing. */
@@ -54,7 +55,7 @@ function readJson(line: number, text: string): ImportRecord {
     const fault = findJsonFault(text);
     if (fault === undefined) return { line, values };
     // The path is empty if it is the whole line that is at fault.
-    return { line, fault: fault.path === '' ? fault.message : `${fault.path.slice(1)}: ${fault.message}` };
+    return { line, fault: fault.path === '' ? fault.message : `${shownName(fault.path.slice(1))}: ${fault.message}` };
   } catch {
     return { line, fault: 'The line is not valid JSON.' };
   }
@@ -142,7 +143,8 @@ function readHead(line: number, cells: readonly string[], knownFields: readonly 
     if (columns.length === 1 && /[;\t]/.test(columns[0] ?? '')) {
       throw new UnreadableFile(line, 'The head has no comma: cells are separated by commas.');
     }
-    throw new UnreadableFile(line, `The head has columns that are not known: ${unknown.join(', ')}; ${known}.`);
+    const names = unknown.map(shownName).join(', ');
+    throw new UnreadableFile(line, `The head has columns that are not known: ${names}; ${known}.`);
   }
   const twice = columns.find((name, index) => columns.indexOf(name) < index);
   if (twice !== undefined) throw new UnreadableFile(line, `The head names the column ${twice} twice.`);

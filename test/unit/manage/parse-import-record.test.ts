@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import { parseImportRecord } from '../../../shared/manage/parse-import-record.js';
+import { leftBehindBytes } from '../../support/memory/outliving.js';
 
 const shop = { locationIds: new Set(['a:b', '70001']), defaultLocationId: null };
 const long = 1_000_000;
@@ -44,6 +45,38 @@ describe('a line of an import', () => {
     const named = faultsOf({ levels: elsewhere(10) });
     expect(named).to.have.length(10);
     expect(faultsOf({ levels: elsewhere(200) })).to.deep.equal([...named, 'And 190 more.']);
+  });
+
+  describe('whose names move a terminal, or are as long as a line may be,', () => {
+    const ofJson = (values: Record<string, unknown>) => {
+      const read = parseImportRecord({ productName: 'Wax', ...values }, 'jsonl', shop);
+      return read.ok ? [] : read.faults;
+    };
+    const moving = '\u001b[2J\u001b]owned\u0007\nOK 5\u009b';
+    const shown = '\ufffd[2J\ufffd]owned\ufffd\ufffdOK 5\ufffd';
+    const cut = `${'x'.repeat(80)}…`;
+    const [name, wanted] = [moving + 'x'.repeat(long), shown + 'x'.repeat(80 - shown.length) + '…'];
+
+    it('has these shown without what moves it, and their begin alone', () => {
+      expect(ofJson({ [moving]: 1 })).to.deep.equal([`${shown}: Is no known field.`]);
+      expect(ofJson({ [name]: 1 })).to.deep.equal([`${wanted}: Is no known field.`]);
+      const unknown = `levels: The shop has no location ${wanted}.`;
+      expect(ofJson({ levels: { [name]: 1 } })).to.deep.equal([unknown]);
+      const twice = `levels: The location ${wanted} is given more than once.`;
+      expect(faultsOf({ levels: `${name}:1;${name}:1` })).to.deep.equal([unknown, twice]);
+      expect(ofJson({ levels: `{"${'x'.repeat(long)}":1,"${'x'.repeat(long)}":1}` })).to.deep.equal([
+        `levels/${cut.slice(1)}: Is given more than once.`,
+      ]);
+    });
+
+    it('leaves no more than its faults in memory', async () => {
+      const kept: string[][] = [];
+      const left = await leftBehindBytes(40, () => {
+        kept.push(faultsOf({ levels: `a location of elsewhere:1;70001:${'1'.repeat(long)}` }));
+      });
+      expect(kept.at(-1)).to.have.length(2);
+      expect(left).to.be.below(long / 10);
+    });
   });
 
   // Where two parts of a pattern can take the same characters, each of these takes hours.

@@ -112,6 +112,16 @@ describe('the lines of a CSV file', () => {
     });
   }
 
+  it('name what is at fault without what moves a terminal, and only the begin of what is long', async () => {
+    const name = `\u001b[2J${'x'.repeat(100_000)}`;
+    const shown = `\ufffd[2J${'x'.repeat(76)}…`;
+    const [head] = await recordsOf(`id,${name}\n`);
+    const fault = `The head has columns that are not known: ${shown}; known are id, vendor.`;
+    expect(head).to.deep.equal({ line: 1, fault, isFatal: true });
+    const [line] = await recordsOf(`{"\\u001b[2J":1,"\\u001b[2J":2}\n`, 'jsonl');
+    expect(line).to.deep.equal({ line: 1, fault: '\ufffd[2J: Is given more than once.' });
+  });
+
   it('say which column of the head has no name', async () => {
     const fault = 'The head has no name for column 3: is there a comma too many?';
     expect(await recordsOf('id,vendor,\nA,Acme,\n')).to.deep.equal([{ line: 1, fault, isFatal: true }]);

@@ -3,9 +3,11 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { createBill } from '../../../shared/database/bills.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
+import { isLockTimeout } from '../../../shared/database/errors.js';
+import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import { bookStock } from '../../support/shop/book-stock.js';
 import { useDatabase } from '../../support/database/database.js';
-import { createTestShop } from '../../support/shop/shop.js';
+import { createTestShop, operationOf } from '../../support/shop/shop.js';
 import { createCli } from './run-manage.js';
 
 const handbook = readFileSync(new URL('../../../shared/manage/README.md', import.meta.url), 'utf8');
@@ -47,11 +49,18 @@ describe('what verify tells an operator to do', () => {
     return { code, text: stdout };
   };
   /** As psql does with `-v shop=… -v material=…`. */
-  const run = async (sql: string) => {
+  const run = async (sql: string, beforeCommit = () => Promise.resolve()) => {
     const client = new pg.Client({ connectionString: postgres.url });
     await client.connect();
     const given = sql.replaceAll(":'material'", `'${material}'`).replaceAll(':shop', String(shopId));
-    await client.query(given).finally(() => client.end());
+    const [statements = '', commit = ''] = given.split(/^(?=COMMIT;$)/m);
+    try {
+      await client.query(statements);
+      await beforeCommit();
+      await client.query(commit);
+    } finally {
+      await client.end();
+    }
   };
   /** Past what keeps it, as no statement of ours does. @param sql `of` is the first level of the material */
   const damage = (sql: string) =>
@@ -150,6 +159,31 @@ describe('what verify tells an operator to do', () => {
     await run(byLedger);
     expect(await verify()).to.include({ code: 0 });
     expect(await figures()).to.deep.equal([whole, whole]);
+  });
+
+  it('holds up adjustments of the materials whose stock is set anew, until the COMMIT, and no others', async () => {
+    await damage(`UPDATE stock SET facet_id = facet_id + 4 WHERE shop_id = :shopId AND material_id = '${material}'`);
+    await run(ofLists, async () => {
+      const rows = [{ locationId: locationIds[0] ?? '', delta: 1_000_000 }];
+      const groups = ['VMAT-a', material, 'VMAT-c'].map((materialId) => {
+        return { shopId, materialId, operations: [operationOf({ kind: 'adjust', rows })] };
+      });
+      const { outcomes, leftOut } = await applyOperations(postgres.database, groups, { nowMs: Date.now });
+      expect(leftOut.map(({ materialId }) => materialId)).to.deep.equal([material]);
+      expect([...outcomes.values()].map(({ status }) => status)).to.deep.equal(['executed', 'executed']);
+    });
+    const levels = locationIds.map((locationId) => ({ locationId, quantity: 3_000_000 }));
+    await bookStock(postgres.database, shopId, [{ materialId: material, levels }]);
+    expect(await verify()).to.include({ code: 0 });
+  });
+
+  it('holds up changes of fields of every shop until its COMMIT', async () => {
+    await run(ofLists, async () => {
+      const isHeld = await postgres.database
+        .transaction((transaction) => transaction.raw('LOCK TABLE materials IN ROW EXCLUSIVE MODE NOWAIT'))
+        .then(() => false, isLockTimeout);
+      expect(isHeld).to.equal(true);
+    });
   });
 
   const ofWhatListsGoBy: [what: string, sql: string][] = [

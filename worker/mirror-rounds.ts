@@ -1,5 +1,5 @@
 import type { Database } from '../shared/database/connect.js';
-import { isTransient, isDriverTimeout, isServerTimeout } from '../shared/database/errors.js';
+import { isDeadlock, isDriverTimeout, isServerTimeout, isTransient } from '../shared/database/errors.js';
 import { findDueShops } from '../shared/database/platform-syncs.js';
 import type { PlatformSync } from '../shared/database/platform-syncs.js';
 import { findShop } from '../shared/database/shops.js';
@@ -86,12 +86,12 @@ async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): P
     tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal, onGivenUp }));
     return 'done';
   } catch (error) {
-    if (isServerTimeout(error) || isDriverTimeout(error)) {
+    if (isServerTimeout(error) || isDriverTimeout(error) || isDeadlock(error)) {
       // If commits wait for a standby that is away, each further shop would leave another waiting session in Postgres.
       await assertTakesWrites(database);
       // The shop that was tried the longest ago comes first in each round: if it ended this round, it would end them
       // all.
-      logger.warn({ err: error, shopId }, 'A platform mirror took Postgres too long; other shops go on.');
+      logger.warn({ err: error, shopId }, 'A platform mirror was held up in Postgres; other shops go on.');
       return 'failed';
     }
     if (isTransient(error)) throw error;

@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import pg from 'pg';
 import { createBill } from '../../../shared/database/bills.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { isLockTimeout } from '../../../shared/database/errors.js';
+import { isServerTimeout } from '../../../shared/database/errors.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import { bookStock } from '../../support/shop/book-stock.js';
 import { useDatabase } from '../../support/database/database.js';
@@ -181,7 +181,7 @@ describe('what verify tells an operator to do', () => {
     await run(ofLists, async () => {
       const isHeld = await postgres.database
         .transaction((transaction) => transaction.raw('LOCK TABLE materials IN ROW EXCLUSIVE MODE NOWAIT'))
-        .then(() => false, isLockTimeout);
+        .then(() => false, isServerTimeout);
       expect(isHeld).to.equal(true);
     });
   });

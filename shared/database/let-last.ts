@@ -15,6 +15,23 @@ export async function letLastAndWait(transaction: Database): Promise<void> {
   await unset(transaction, [...bounds, 'lock_timeout']);
 }
 
+/**
+ * Reads with a statement that may take long, in a transaction of its own that may last.
+ *
+ * @returns its rows
+ */
+export async function readLong<Row extends object>(
+  database: Database,
+  sql: string,
+  bindings: Record<string, unknown>,
+): Promise<Row[]> {
+  return database.transaction(async (transaction) => {
+    await letLast(transaction);
+    const { rows } = await transaction.raw<{ rows: unknown[] }>(sql, bindings);
+    return rows as Row[];
+  });
+}
+
 /** Those that this version of Postgres has. */
 async function unset(transaction: Database, names: string[]): Promise<void> {
   await transaction.raw(`SELECT set_config(name, '0', true) FROM pg_settings WHERE name = ANY (:names)`, { names });

@@ -27,6 +27,8 @@ export interface ServerFacts {
   encoding: string;
   /** Whether `lower`, which search and sort use, knows letters beyond ASCII. In a database of locale C it does not. */
   foldsCase: boolean;
+  /** Whether the collation has another version than on record, so that indexes on texts may be in another order. */
+  ordersOtherwise: boolean;
 }
 
 export async function readServerFacts(database: Database): Promise<ServerFacts> {
@@ -41,7 +43,10 @@ export async function readServerFacts(database: Database): Promise<ServerFacts> 
             ${waitsForStandby} AS "waitsForStandby",
             current_setting('array_nulls') = 'on' AS "arrayNulls",
             current_setting('server_encoding') AS encoding,
-            current_setting('server_encoding') = 'UTF8' AND lower('Éß') = 'éß' AS "foldsCase"`,
+            current_setting('server_encoding') = 'UTF8' AND lower('Éß') = 'éß' AS "foldsCase",
+            (SELECT datcollversion IS NOT NULL
+                    AND datcollversion IS DISTINCT FROM pg_database_collation_actual_version(oid)
+             FROM pg_database WHERE datname = current_database()) AS "ordersOtherwise"`,
   );
   const [row] = rows;
   if (row === undefined) throw new Error('Postgres said nothing of itself');

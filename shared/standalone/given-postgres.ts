@@ -87,6 +87,11 @@ const flaws: readonly Flaw[] = [
     },
     remedy: "Make another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",
   },
+  {
+    isThere: ({ ordersOtherwise }) => ordersOtherwise,
+    says: () => 'orders texts otherwise than its indexes, so that rows are not found, or are written twice.',
+    remedy: 'Stop the API and the workers, REINDEX DATABASE …, then ALTER DATABASE … REFRESH COLLATION VERSION.',
+  },
 ];
 
 /** What a Postgres says of itself, judged. */

@@ -1,5 +1,6 @@
 import { expect } from 'chai';
-import { judgePostgres } from '../../../shared/standalone/given-postgres.js';
+import { checkGivenPostgres, judgePostgres } from '../../../shared/standalone/given-postgres.js';
+import { useDatabase } from '../../support/database/database.js';
 
 describe('the judgement of a Postgres that is given', () => {
   const facts = {
@@ -16,6 +17,7 @@ describe('the judgement of a Postgres that is given', () => {
     arrayNulls: true,
     encoding: 'UTF8',
     foldsCase: true,
+    ordersOtherwise: false,
   };
   const judge = (changed: Partial<typeof facts>) =>
     judgePostgres({ ...facts, ...changed }, 'postgres://u@127.0.0.1:1/x');
@@ -40,4 +42,17 @@ describe('the judgement of a Postgres that is given', () => {
       expect(judge(changed).text).to.contain('may lose what it has answered');
     });
   }
+});
+
+describe('the check of a Postgres that is given', () => {
+  const own = useDatabase();
+
+  it('is "bad" where texts are ordered otherwise than when the indexes were built', async () => {
+    await own.database.raw(`UPDATE pg_database SET datcollversion = '0' WHERE datname = current_database()`);
+    const changed = await checkGivenPostgres(own.url);
+    await own.database.raw(`ALTER DATABASE ${new URL(own.url).pathname.slice(1)} REFRESH COLLATION VERSION`);
+    expect(changed).to.include({ verdict: 'bad' });
+    expect(changed.text).to.contain(' orders texts otherwise than its indexes, ').and.contain('REINDEX DATABASE');
+    expect((await checkGivenPostgres(own.url)).verdict).to.not.equal('bad');
+  });
 });

@@ -9,6 +9,8 @@ import {
   reasonWithoutStatement,
 } from '../database/errors.js';
 import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
+import { readOldestSnapshot } from '../database/oldest-snapshot.js';
+import type { OldestSnapshot } from '../database/oldest-snapshot.js';
 import { readServerFacts } from '../database/server-facts.js';
 import type { ServerFacts } from '../database/server-facts.js';
 import { readTableFaults } from '../database/table-faults.js';
@@ -27,6 +29,8 @@ const postgresTried = 18;
 const postgresMendedMinor = 6;
 /** Migration 0003 needs UNIQUE NULLS NOT DISTINCT. */
 const postgresMin = 15;
+/** If all of them were of one material, a transaction of it takes some 30 ms longer by then (test/bench/README.md). */
+const snapshotTransactionsMax = 100_000;
 const shopsShownMax = 5;
 /** A question may meet a lock on a table, which another session may hold for hours. */
 const answerMsMax = 5_000;
@@ -34,7 +38,9 @@ const postgresAway = 'unknown: Postgres cannot be asked';
 
 /** The Postgres of DATABASE_URL: whether it answers, its version, and whether it has one of the `flaws`. */
 export function checkGivenPostgres(url: string): Promise<Finding> {
-  return askDatabase(url, async (database) => judgePostgres(await readServerFacts(database), url));
+  return askDatabase(url, async (database) =>
+    judgePostgres(await readServerFacts(database), url, await readOldestSnapshot(database)),
+  );
 }
 
 const seeSettings = 'in postgresql.conf, and see ALTER DATABASE and ALTER ROLE.';
@@ -95,18 +101,30 @@ const flaws: readonly Flaw[] = [
 ];
 
 /** What a Postgres says of itself, judged. */
-export function judgePostgres(facts: ServerFacts, url: string): Finding {
-  const { version, major, minor, database } = facts;
+export function judgePostgres(facts: ServerFacts, url: string, oldestSnapshot?: OldestSnapshot): Finding {
+  const { version, major, database } = facts;
   const { hostname, port } = new URL(url);
   const where = `${version}, database ${database} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
   if (major < postgresMin) return bad(`${where} is too old: ${postgresMin} or newer is needed.`);
   const flaw = flaws.find(({ isThere }) => isThere(facts));
   if (flaw !== undefined) return bad(`${where} ${flaw.says(facts)}\n${flaw.remedy}`);
-  if (major !== postgresTried) return note(`${where}; this version was not tried, ${postgresTried} was`);
-  if (minor >= postgresMendedMinor) return good(where);
-  return note(
-    `${where}; ${postgresTried}.${postgresMendedMinor} mends security flaws of this version: upgrade, at the latest before other machines can reach it`,
-  );
+  const notes = [...noteOnVersion(facts), ...noteOnSnapshot(oldestSnapshot)];
+  return notes.length === 0 ? good(where) : note([where, ...notes].join('; '));
+}
+
+function noteOnVersion({ major, minor }: ServerFacts): string[] {
+  if (major !== postgresTried) return [`this version was not tried, ${postgresTried} was`];
+  if (minor >= postgresMendedMinor) return [];
+  const mended = `${postgresTried}.${postgresMendedMinor}`;
+  return [`${mended} mends security flaws of this version: upgrade, at the latest before other machines can reach it`];
+}
+
+function noteOnSnapshot(oldest: OldestSnapshot | undefined): string[] {
+  if (oldest === undefined || oldest.transactions < snapshotTransactionsMax) return [];
+  return [
+    `${oldest.holder} holds a snapshot ${oldest.transactions} transactions old: until it lets go, each change of a ` +
+      'material takes longer than the one before',
+  ];
 }
 
 /** Whether the schema is that of this version. `npm start`, where that is what will run, migrates by itself. */

@@ -55,4 +55,30 @@ describe('the check of a Postgres that is given', () => {
     expect(changed.text).to.contain(' orders texts otherwise than its indexes, ').and.contain('REINDEX DATABASE');
     expect((await checkGivenPostgres(own.url)).verdict).to.not.equal('bad');
   });
+
+  for (const [what, begin] of [
+    ['that reads as of its beginning', 'SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT FROM shops'],
+    ['that has written', 'SELECT pg_current_xact_id()'],
+  ] as const) {
+    it(`is "note" where a transaction ${what} stands while very many others end, and says whose it is`, async () => {
+      const said = async () => (await checkGivenPostgres(own.url)).text;
+      await own.database.transaction(async (old) => {
+        await old.raw(begin);
+        const { rows } = await old.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
+        expect(await said()).to.not.contain('snapshot');
+        await own.database.raw(
+          'DO $$ BEGIN FOR i IN 1..100000 LOOP PERFORM pg_current_xact_id(); COMMIT; END LOOP; END $$',
+        );
+        // Looks no further back than the first one that has written, and is not to be taken for it.
+        await own.database.transaction(async (later) => {
+          await later.raw('SET TRANSACTION ISOLATION LEVEL REPEATABLE READ; SELECT FROM shops');
+          expect(await checkGivenPostgres(own.url)).to.include({ verdict: 'note' });
+          expect(await said()).to.match(
+            new RegExp(`; session ${rows[0]?.pid} test holds a snapshot \\d{6,} transactions`),
+          );
+        });
+      });
+      expect(await said()).to.not.contain('snapshot');
+    });
+  }
 });

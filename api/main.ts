@@ -1,3 +1,4 @@
+import { logPlatformEvents } from '../shared/platform/log-platform-events.js';
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { connectLimiterRedis, untilReady } from '../shared/redis/connections.js';
@@ -49,7 +50,7 @@ shutdown.register('the dispatch', () => dispatch.close());
 
 const platform = createShopifyPlatform({
   allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK,
-  report: (event) => logger.warn(event, 'The commerce platform fails, or answers again.'),
+  report: logPlatformEvents(logger),
 });
 const tokenCipher =
   settings.PLATFORM_TOKEN_KEY === undefined ? undefined : createTokenCipher(settings.PLATFORM_TOKEN_KEY);

@@ -5,6 +5,7 @@ import { poolUse } from '../shared/database/pool-use.js';
 import { assertMigrated } from '../shared/database/schema-state.js';
 import { startAdminServer } from '../shared/metrics/admin-server.js';
 import { watchPool, watchProcess, watchRedis } from '../shared/metrics/gauges.js';
+import { logPlatformEvents } from '../shared/platform/log-platform-events.js';
 import { loopbackProblems } from '../shared/platform/platform-settings.js';
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
@@ -26,6 +27,7 @@ import { startLane } from './lane.js';
 import { startLedgerWatch } from './ledger-watch.js';
 import { createLeftOutWatch } from './left-out-watch.js';
 import { startMirrorRounds } from './mirror-rounds.js';
+import { startMirrorWatch } from './mirror-watch.js';
 import { startPruning } from './pruning.js';
 import { createWaker } from './waker.js';
 import { createWorkerMetrics } from './worker-metrics.js';
@@ -38,7 +40,10 @@ const silenceMsMax = 5_000;
 const besideLanesMax = 2;
 /** How often Postgres is asked which database it is: as often as the heartbeat announces the answer. */
 const askEveryMs = 1_000;
-/** One connection for a page's transaction, one for renewing the lease meanwhile. A statement's own timeout is 5 s. */
+/**
+ * One connection for a page's transaction, one for renewing the lease meanwhile, or, once a minute, for the watch. A
+ * statement's own timeout is 5 s.
+ */
 const mirrorPoolMax = 2;
 const mirrorSilenceMsMax = 6_000;
 /**
@@ -144,10 +149,6 @@ async function openAdmin(port: number | undefined): Promise<{ adminPort?: number
 function startMirror(everyMs: number): Rounds | undefined {
   if (everyMs === 0) return undefined;
   const { PLATFORM_TOKEN_KEY: key, PLATFORM_ALLOW_LOOPBACK: allowLoopback } = settings;
-  if (key === undefined) {
-    logger.info('PLATFORM_TOKEN_KEY is not set: no commerce platform is mirrored by this worker.');
-    return undefined;
-  }
   // Not the lanes' pool: a page's transaction may take longer than a cycle, and a lane would wait for it.
   const mirrorDatabase = connectDatabase({
     url: DATABASE_URL,
@@ -156,15 +157,25 @@ function startMirror(everyMs: number): Rounds | undefined {
     answerMsMax: mirrorSilenceMsMax,
   });
   shutdown.register('mirror postgres', () => mirrorDatabase.destroy());
+  const watch = startMirrorWatch({ database: mirrorDatabase, everyMs, logger, metrics });
+  if (key === undefined) {
+    logger.info('PLATFORM_TOKEN_KEY is not set: no commerce platform is mirrored by this worker.');
+    return watch;
+  }
   const platform = createShopifyPlatform({
     allowLoopback,
-    report: (event) => logger.warn(event, 'The commerce platform fails, or answers again.'),
+    report: logPlatformEvents(logger),
   });
-  return startMirrorRounds({
+  const rounds = startMirrorRounds({
     database: mirrorDatabase,
     platform,
     tokenCipher: createTokenCipher(key),
     everyMs,
     logger,
   });
+  return {
+    async stop() {
+      await Promise.all([rounds.stop(), watch.stop()]);
+    },
+  };
 }

@@ -1,4 +1,4 @@
-import { Counter, Histogram, Registry } from 'prom-client';
+import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { mismatchMeanings } from '../shared/database/ledger-mismatch.js';
 import type { MismatchKind } from '../shared/database/ledger-mismatch.js';
 import type { RowFailureCode } from '../shared/domain/adjustment.js';
@@ -18,6 +18,8 @@ export interface WorkerMetrics {
   leasesLost(count: number): void;
   ledgerChecked(found: { materials: number; levels: number; entries: number }): void;
   mismatched(kind: MismatchKind): void;
+  /** As many mirrors of platforms are overdue now, over all shops. */
+  mirrorsOverdue(count: number): void;
 }
 
 /** A transaction that committed: what it put on record, without the materials that it left out. */
@@ -51,6 +53,11 @@ export function createWorkerMetrics(): WorkerMetrics {
   const retries = plainCounter('raw_materials_transaction_retries_total', 'Transactions that ran again at once.');
   const faults = plainCounter('raw_materials_cycle_faults_total', 'Cycles given up for a fault of Redis or Postgres.');
   const lost = plainCounter('raw_materials_leases_lost_total', 'Leases that ran out while their worker held them.');
+  const overdue = new Gauge({
+    name: 'raw_materials_mirrors_overdue',
+    help: 'Shops whose commerce platform was not brought in for two intervals, or for an hour where that is longer.',
+    registers,
+  });
   const { rows, operations } = outcomeCounters(registry);
   const ledger = ledgerCounters(registry);
 
@@ -77,6 +84,9 @@ export function createWorkerMetrics(): WorkerMetrics {
     },
     leasesLost(count) {
       lost.inc(count);
+    },
+    mirrorsOverdue(count) {
+      overdue.set(count);
     },
     ...ledger,
   };

@@ -105,7 +105,9 @@ export const platformErrorMessages = {
     "The service cannot call this shop's commerce platform as it is set up; the service's operator has to mend that.",
 } as const;
 
-/** What an operator may want to see of the calls. Holds no token and no text that the platform wrote. */
+/** What an operator may want to see of the calls. Holds no token and no words that the platform wrote. */
 export type PlatformEvent =
   | { kind: 'attempt-failed'; shopId: number; error: PlatformError; detail: string; attempt: number }
-  | { kind: 'circuit-opened' | 'circuit-closed'; shopId: number };
+  | { kind: 'circuit-opened' | 'circuit-closed'; shopId: number }
+  /** It does not support the version of its API any more that the adapter was written for. */
+  | { kind: 'other-version'; asked: string; answered: string };

@@ -17,8 +17,10 @@ export async function postGraphql(request: {
   timeoutMs: number;
   bodyBytesMax: number;
   signal: AbortSignal | undefined;
+  /** Told which version of the API each reply says it is by. */
+  hearVersion: (version: string | null) => void;
 }): Promise<Attempt> {
-  const { endpoint, accessToken, document, variables, timeoutMs, bodyBytesMax, signal } = request;
+  const { endpoint, accessToken, document, variables, timeoutMs, bodyBytesMax, signal, hearVersion } = request;
   signal?.throwIfAborted();
   const body = JSON.stringify({ query: document, variables });
   // A controller and a wait of our own, not AbortSignal.timeout: the wait must cover the body and then be gone.
@@ -52,6 +54,7 @@ export async function postGraphql(request: {
     stopWaiting();
     signal?.removeEventListener('abort', giveUp);
   }
+  hearVersion(response.headers.get('x-shopify-api-version'));
   if (response.status !== 200) return readStatus(response.status, response.headers.get('retry-after'));
   return text === undefined ? invalid(`the body is over ${bodyBytesMax} bytes or not UTF-8`) : readReply(text);
 }

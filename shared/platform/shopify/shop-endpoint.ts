@@ -1,6 +1,6 @@
 /**
- * The newest stable version on 2026-11-20; Shopify supports a version for at least 12 months
- * (https://shopify.dev/docs/api/usage/versioning).
+ * The newest stable version on 2026-11-20, which Shopify supports until 2027-10-01. After that it answers by the oldest
+ * version that it still supports, as if that had been asked for (https://shopify.dev/docs/api/usage/versioning).
  */
 export const shopifyApiVersion = '2026-10';
 

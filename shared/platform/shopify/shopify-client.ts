@@ -6,7 +6,7 @@ import type { PlatformError, PlatformEvent, PlatformResult, PlatformShop } from 
 import { invalid } from './graphql-reply.js';
 import type { FailedAttempt } from './graphql-reply.js';
 import { postGraphql } from './post-graphql.js';
-import { shopEndpoint } from './shop-endpoint.js';
+import { shopEndpoint, shopifyApiVersion } from './shop-endpoint.js';
 import { createThrottle } from './throttle.js';
 import type { QueryCost, Throttle } from './throttle.js';
 
@@ -84,6 +84,7 @@ export function createShopifyClient(deps: ShopifyClientDeps): {
     },
   });
   const throttles = new LRUCache<number, Throttle>({ max: shopsMax, memoMethod: () => createThrottle(nowMs) });
+  const hearVersion = reportOtherVersions(report);
 
   return {
     begin(shop, { use = 'live', signal } = {}) {
@@ -102,6 +103,7 @@ export function createShopifyClient(deps: ShopifyClientDeps): {
         limits,
         clock,
         report,
+        hearVersion,
         inBackground,
         attemptTimeoutMs: inBackground ? limits.backgroundAttemptTimeoutMs : limits.attemptTimeoutMs,
         deadlineAtMs: clock.nowMs() + (inBackground ? limits.backgroundDeadlineMs : limits.deadlineMs),
@@ -134,6 +136,17 @@ const defaultLimits: ShopifyLimits = {
   coolDownMs: 10_000,
 };
 
+/** Reports a version that was not asked for when it is first heard of, and not again for each reply. */
+function reportOtherVersions(report: (event: PlatformEvent) => void): (version: string | null) => void {
+  let reported: string | undefined;
+  return (version) => {
+    if (version === null || !/^\d{4}-\d{2}$/.test(version)) return;
+    if (version === shopifyApiVersion || version === reported) return;
+    reported = version;
+    report({ kind: 'other-version', asked: shopifyApiVersion, answered: version });
+  };
+}
+
 /** A forgotten circuit is a closed one, and a forgotten throttle a full one: the bound costs at most a few calls. */
 const shopsMax = 10_000;
 
@@ -154,6 +167,7 @@ interface CallContext {
   limits: ShopifyLimits;
   clock: Clock;
   report: (event: PlatformEvent) => void;
+  hearVersion: (version: string | null) => void;
   inBackground: boolean;
   attemptTimeoutMs: number;
   deadlineAtMs: number;
@@ -199,7 +213,7 @@ async function untilAffordable(context: CallContext, document: string): Promise<
 }
 
 async function attemptOnce<Data>(
-  { endpoint, shop, limits, attemptTimeoutMs, signal }: CallContext,
+  { endpoint, shop, limits, attemptTimeoutMs, signal, hearVersion }: CallContext,
   { document, variables, isData }: Query<Data>,
   leftMs: number,
 ): Promise<{ ok: true; data: Data; cost?: QueryCost } | FailedAttempt> {
@@ -211,6 +225,7 @@ async function attemptOnce<Data>(
     timeoutMs: Math.min(attemptTimeoutMs, leftMs),
     bodyBytesMax: limits.bodyBytesMax,
     signal,
+    hearVersion,
   });
   if (!reply.ok) return reply;
   const { data } = reply;

@@ -102,6 +102,12 @@ const cases: Record<string, Case> = {
     fires: ['raw_materials_leases_lost_total 0 1'],
     quiet: ['raw_materials_leases_lost_total 1 1'],
   },
+  RawMaterialsMirrorsOverdue: {
+    lasts: '15m',
+    // The other worker was started without an interval.
+    fires: ['raw_materials_mirrors_overdue{instance="a"} 0', 'raw_materials_mirrors_overdue{instance="b"} 1'],
+    quiet: ['raw_materials_mirrors_overdue 0'],
+  },
 };
 
 function seriesOf(line: string): Series {

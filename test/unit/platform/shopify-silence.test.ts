@@ -124,7 +124,7 @@ describe('an attempt that is over', () => {
     });
     const { signal } = new AbortController();
     const query = { accessToken: 'token-of-the-shop', document: 'query', variables: {} };
-    const asked = { ...query, bodyBytesMax: 1_000 };
+    const asked = { ...query, bodyBytesMax: 1_000, hearVersion: () => undefined };
     const attempt = postGraphql({ ...asked, endpoint: 'http://127.0.0.1:1/', timeoutMs: 60_000, signal });
     expect([running.size, getEventListeners(signal, 'abort').length]).to.deep.equal([1, 1]);
     expect(await attempt).to.include({ ok: false, error: 'unavailable' });

@@ -30,6 +30,9 @@ const faultPauseMs = 200;
 const stuckMs = 30_000;
 assert(cycleMsMax + applyTimeoutMsMax < stuckMs, 'a cycle may take longer than one that is stuck');
 
+/** A worker that could not use Postgres for so long tells the APIs: what is refused for a moment can wait for it. */
+const cutOffAfterMs = 3_000;
+
 /** After a fault, materials become ready again this much later, by the sweep. */
 const faultRetryMs = 250;
 
@@ -94,16 +97,23 @@ export function startLane(deps: LaneDeps, waker: Waker): Lane {
     const waits = logRecurring(deps.logger, 'Nothing is taken until Redis and Postgres take writes of ours.');
     // A new one each time, so that it asks for the schema again: the database may be another by now.
     const askPostgres = createWriteQuestion(deps.database);
+    const sinceMs = performance.now();
+    let isCutOff = false;
     while (!isStopping) {
       try {
         // Writes, because a replica would answer a read. DEL is accepted even by a Redis whose memory is full, and
         // should be: lanes free its memory.
         deps.presence.assertServes();
         await Promise.all([deps.redis.del(keys.nothing), askPostgres()]);
+        if (isCutOff) await deps.presence.tellCutOff(false);
         return;
       } catch (error) {
         // Nothing is taken meanwhile: it would only count as a delivery, and fill the log.
         waits.failed(error);
+        if (performance.now() - sinceMs > cutOffAfterMs) {
+          isCutOff = true;
+          await deps.presence.tellCutOff(true).catch(() => undefined);
+        }
         await sleep(faultPauseMs);
       }
     }

@@ -163,5 +163,9 @@ export function watchDispatch(registry: Registry, state: () => DispatchState): v
     const oldestMs = state().pipeline?.oldestReadyMs;
     return oldestMs === undefined ? undefined : oldestMs / 1_000;
   });
-  gauge('raw_materials_live_workers', 'Workers with a heartbeat.', () => state().pipeline?.liveWorkers);
+  gauge(
+    'raw_materials_live_workers',
+    'Workers with a heartbeat that can use Postgres.',
+    () => state().pipeline?.liveWorkers,
+  );
 }

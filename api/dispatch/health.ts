@@ -137,7 +137,7 @@ export async function startHealth(
 function refusalOf({ redis, postgres, worker }: ReturnType<Health['ready']>, isLate: boolean): string | undefined {
   if (!redis) return 'The queue is not reachable, or takes no writes.';
   if (!postgres) return 'The database is not reachable, or takes no writes.';
-  if (!worker) return 'No worker of this database is running.';
+  if (!worker) return 'No worker of this database is running, or none can use it.';
   return isLate ? "The shop's backlog is too deep." : undefined;
 }
 

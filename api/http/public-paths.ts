@@ -43,7 +43,7 @@ function readiness({ dispatch }: Services): Result<{ status: string }> {
   const missing = [
     ...(postgres ? [] : ['Postgres does not answer, takes no writes, or is not migrated']),
     ...(redis ? [] : ['Redis does not answer, or takes no writes']),
-    ...(worker || !redis ? [] : ['no worker of this database is alive']),
+    ...(worker || !redis ? [] : ['no worker of this database is alive and can use it']),
   ];
   if (missing.length === 0) return succeed({ status: 'ready' });
   return unavailable(`Not ready: ${missing.join('; ')}.`);

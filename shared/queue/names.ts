@@ -32,6 +32,8 @@ export const keys = {
    * each counts as gone.
    */
   databases: `${tag}:databases`,
+  /** `cut-off:<worker>` is there while that worker cannot use Postgres. */
+  cutOff: `${tag}:cut-off`,
   /** Why Postgres refuses what workers write; it is there while it does. */
   refusal: `${tag}:refusal`,
   /** Never written; it serves to ask whether Redis takes writes. */

@@ -216,14 +216,14 @@ const shopsAskedMax = 256;
 
 /**
  * ARGV: the age in ms from which a shop's backlog is late, the database of the process that asks ('' if that is not
- * known). Answers the time, how many workers are live, for how many ms the oldest ready material has waited, how many
- * are ready, another database that live workers write to ('' if there is none), why Postgres refuses what they write
- * ('' if it does not), then the shops that are late. Fails if Redis refuses writes (READONLY, OOM, MISCONF), because
- * nothing can be queued then: a SET with XX writes nothing to a key that does not exist, but is refused like any other
- * write.
+ * known). Answers the time, how many workers are live and not cut off from Postgres, for how many ms the oldest ready
+ * material has waited, how many are ready, another database that live workers write to ('' if there is none), why
+ * Postgres refuses what they write ('' if it does not), then the shops that are late. Fails if Redis refuses writes
+ * (READONLY, OOM, MISCONF), because nothing can be queued then: a SET with XX writes nothing to a key that does not
+ * exist, but is refused like any other write.
  */
 const status = script(
-  ['ready', 'since', 'workers', 'databases', 'nothing', 'refusal'],
+  ['ready', 'since', 'workers', 'databases', 'nothing', 'refusal', 'cutOff'],
   `${clock}${anotherDatabase}
   redis.call('SET', nothing, '', 'XX')
   local other = ARGV[2] == '' and '' or anotherThan(ARGV[2])
@@ -238,7 +238,10 @@ const status = script(
     if age > tonumber(ARGV[1]) then late[#late + 1] = shop end
   end
   local reason = redis.call('GET', refusal) or ''
-  local live = redis.call('ZCOUNT', workers, '(' .. now, inMs(${beatAheadMsMax}))
+  local live = 0
+  for _, worker in ipairs(redis.call('ZRANGEBYSCORE', workers, '(' .. now, inMs(${beatAheadMsMax}))) do
+    if redis.call('EXISTS', cutOff .. ':' .. worker) == 0 then live = live + 1 end
+  end
   return { now, live, oldest, count, other, reason, unpack(late) }`,
 );
 

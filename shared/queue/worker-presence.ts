@@ -21,6 +21,11 @@ export interface WorkerPresence {
   /** Tells Redis that this worker lives, and learns whether workers of another database do. */
   beat(): Promise<void>;
   /**
+   * Tells that this worker cannot use Postgres, for as long as that is told again every few seconds, or that it can.
+   * Meanwhile it does not count as one that serves.
+   */
+  tellCutOff: (isCutOff: boolean) => Promise<void>;
+  /**
    * Tells that the answer to a take did not come. If Redis has run it, or does so later, nobody works on what it took.
    */
   answerLost: (token: string) => void;
@@ -38,6 +43,8 @@ export interface WorkerPresence {
 
 /** Two beats may be lost before the API counts the worker as gone. */
 const beatLastsMs = 3_000;
+/** Longer than a worker asks Postgres in vain before it tells so again. */
+const cutOffLastsMs = 10_000;
 
 /**
  * Two installations on one Redis would take each other's jobs: a change would be answered as done, and be in the
@@ -103,6 +110,11 @@ export async function createWorkerPresence(
       if (isShutOut) throw new ServesAnotherDatabase();
     },
     beat,
+    async tellCutOff(isCutOff) {
+      if (id === undefined) return;
+      const key = `${keys.cutOff}:${id}`;
+      await (isCutOff ? redis.set(key, '', 'PX', cutOffLastsMs) : redis.del(key));
+    },
     answerLost: lostTakes.add,
     async buryGone() {
       await freeLost();

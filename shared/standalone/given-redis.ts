@@ -32,14 +32,16 @@ export async function checkWorkers(
     const [seconds] = await redis.time();
     const nowMs = Number(seconds) * 1_000;
     const alive = [`(${nowMs}`, nowMs + beatAheadMsMax] as const;
+    const workers = await redis.zrangebyscore(keys.workers, ...alive);
     return {
-      workers: await redis.zcount(keys.workers, ...alive),
+      workers: workers.length,
+      cutOff: workers.length > 0 ? await redis.exists(workers.map((worker) => `${keys.cutOff}:${worker}`)) : 0,
       databases: await redis.zrangebyscore(keys.databases, ...alive),
       refusal: await redis.get(keys.refusal),
     };
   });
   if (!live.ok) return bad('unknown: Redis cannot be asked');
-  const { workers, databases, refusal } = live.value;
+  const { workers, cutOff, databases, refusal } = live.value;
   const ours = await own();
   if (!ours.ok && databases.length > 0) {
     return bad(
@@ -54,6 +56,10 @@ export async function checkWorkers(
     );
   }
   if (refusal !== null) return bad(`${workers} alive, and Postgres refuses what they write: ${refusal}. See its log.`);
+  if (workers > 0 && cutOff === workers) {
+    return bad(`${workers} alive, and none can use Postgres, so the API refuses every write. See their logs.`);
+  }
+  if (cutOff > 0) return note(`${workers} alive, of which ${cutOff} cannot use Postgres: see their logs`);
   if (workers > 0) return good(`${workers} alive`);
   if (isForStart) return good('none is alive; npm start brings its own');
   return bad('none is alive, so the API refuses every write. Run: npm run worker');

@@ -29,7 +29,7 @@ export function judge(asked: Judged, answer: Answer): void {
 
 /** What a service says of a part of it that fell silent. */
 const silence =
-  /"message":"(The queue is not reachable|The database is not reachable|No worker of this database is running)\.( Nothing was applied\.| This attempt was not applied;[^"]*)?"/;
+  /"message":"(The queue is not reachable|The database is not reachable|No worker of this database is running, or none can use it)\.( Nothing was applied\.| This attempt was not applied;[^"]*)?"/;
 
 /**
  * What holds without knowing what was asked: the answer is whole, has a request id of ours, and is no fault of ours.

@@ -40,6 +40,15 @@ describe('what the API knows of the pipeline behind it', () => {
 
   const start = async (askPostgres: () => Promise<string | undefined> = () => Promise.resolve(undefined)) =>
     (health = await startHealth(redis, askPostgres, pino({ level: 'warn' }, { write: (line: string) => tell(line) })));
+  /** A worker tells its refusal in each cycle. */
+  const tellUntilAway = (started: Health) =>
+    until(
+      async () => {
+        await tellRefusal(redis, 'No space left on device');
+        return !started.ready().postgres;
+      },
+      { deadlineMs: soonMsMax, what: 'Postgres to be away' },
+    );
   const beat = (database = '') => runScript(redis, 'rmBeat', 'worker', 60_000, database);
 
   it('is the time by the clock of Redis, whatever the clock of this machine says', async () => {
@@ -146,8 +155,7 @@ describe('what the API knows of the pipeline behind it', () => {
     const said: string[] = [];
     tell = (line) => said.push(line);
     const started = await start();
-    await tellRefusal(redis, 'No space left on device');
-    await until(() => !started.ready().postgres, { deadlineMs: soonMsMax, what: 'Postgres to be away' });
+    await tellUntilAway(started);
     expect(started.refusal(1)).to.match(/database/);
     expect(said.join('')).to.contain('workers are refused what they write: No space left on device');
     await until(() => started.refusal(1) === undefined, { deadlineMs: soonMsMax, what: 'the refusal to lapse' });
@@ -155,8 +163,7 @@ describe('what the API knows of the pipeline behind it', () => {
 
   it('is no more that workers are refused once Redis, in which they say so, is away', async () => {
     const started = await start();
-    await tellRefusal(redis, 'No space left on device');
-    await until(() => !started.ready().postgres, { deadlineMs: soonMsMax, what: 'Postgres to be away' });
+    await tellUntilAway(started);
     redis.disconnect();
     await until(() => started.ready().postgres, { deadlineMs: soonMsMax, what: 'Postgres to be back' });
     expect(started.ready().redis).to.equal(false);
@@ -165,7 +172,7 @@ describe('what the API knows of the pipeline behind it', () => {
   it('is none that workers of another database serve, which would book there what was sent here', async () => {
     await beat('theirs');
     const started = await start(() => Promise.resolve('ours'));
-    expect(started.refusal(1)).to.equal('No worker of this database is running.');
+    expect(started.refusal(1)).to.equal('No worker of this database is running, or none can use it.');
     expect(started.ready()).to.deep.equal({ postgres: true, redis: true, worker: false });
     await runScript(redis, 'rmBeat', 'worker', 0, '');
     await beat('ours');
@@ -176,7 +183,9 @@ describe('what the API knows of the pipeline behind it', () => {
     await runScript(redis, 'rmBeat', 'worker', 0, '');
     await beat('theirs');
     await until(() => refusals.length > 0, { deadlineMs: soonMsMax, what: 'theirs to be seen' });
-    expect(refusals, 'ours were seen a moment ago').to.deep.equal(['No worker of this database is running.']);
+    expect(refusals, 'ours were seen a moment ago').to.deep.equal([
+      'No worker of this database is running, or none can use it.',
+    ]);
   });
 
   it('is still so for a process that stood still, which has not been there to hear', async () => {

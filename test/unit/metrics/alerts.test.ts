@@ -67,6 +67,10 @@ const cases: Record<string, Case> = {
     fires: ['raw_materials_backlog_oldest_seconds 0', 'raw_materials_backlog_oldest_seconds{instance="b"} 1.6'],
     quiet: ['raw_materials_backlog_oldest_seconds 1.5'],
   },
+  RawMaterialsCycleFaults: {
+    fires: ['raw_materials_cycle_faults_total{instance="a"} 0 11', 'raw_materials_cycle_faults_total{instance="b"} 0 10'],
+    quiet: ['raw_materials_cycle_faults_total 0 20'],
+  },
   RawMaterialsSlowWrites: {
     lasts: '5m',
     fires: [`${bucket}{method="PATCH",le="1"} 0 98`, `${bucket}{method="PATCH",le="2.5"} 0 100`],

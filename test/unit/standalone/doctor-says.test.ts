@@ -128,6 +128,14 @@ describe('what npm run doctor says', () => {
         'NO 1 alive, and Postgres refuses what they write: No space left on device. See its log.',
       );
       await redis.del(keys.refusal);
+      await redis.set(`${keys.cutOff}:alive`, '');
+      await alive('alive', own);
+      expect(await said()).to.match(/^NO 1 alive, and none can use Postgres/);
+      await alive('alive', own);
+      await alive('as well', own);
+      expect(await said()).to.equal('but 2 alive, of which 1 cannot use Postgres: see their logs');
+      await redis.del(`${keys.cutOff}:alive`);
+      await redis.zrem(keys.workers, 'as well');
       await alive('alive', own);
       await alive('of another', 'another');
       expect(await said()).to.match(/^NO 2 alive, writing to another database, /);

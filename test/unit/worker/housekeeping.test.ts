@@ -30,6 +30,7 @@ describe('the housekeeping of a worker', () => {
       answerLost: () => undefined,
       databaseIdentity: () => undefined,
       assertServes: () => undefined,
+      tellCutOff: () => Promise.resolve(),
       beat: () => count('beat'),
       buryGone: () => count('bury'),
       leave: () => count('leave', leave),

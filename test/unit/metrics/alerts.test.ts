@@ -68,7 +68,10 @@ const cases: Record<string, Case> = {
     quiet: ['raw_materials_backlog_oldest_seconds 1.5'],
   },
   RawMaterialsCycleFaults: {
-    fires: ['raw_materials_cycle_faults_total{instance="a"} 0 11', 'raw_materials_cycle_faults_total{instance="b"} 0 10'],
+    fires: [
+      'raw_materials_cycle_faults_total{instance="a"} 0 11',
+      'raw_materials_cycle_faults_total{instance="b"} 0 10',
+    ],
     quiet: ['raw_materials_cycle_faults_total 0 20'],
   },
   RawMaterialsSlowWrites: {

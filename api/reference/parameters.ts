@@ -59,7 +59,9 @@ export const parameters = {
   ifMatch: {
     name: 'If-Match',
     in: 'header',
-    description: 'The ETag of the version that is to be changed, or several; 412 where the material is at another.',
+    description:
+      'The ETag of the version that is to be changed, or several; 412 where the material is at another. A weak tag ' +
+      'matches none: proxies must leave ETag as it is, and most that compress make it weak.',
     schema: { type: 'string', pattern: patterns.ifMatch },
   },
   ifNoneMatch: {

@@ -81,6 +81,21 @@ describe('ETag and If-Match of a material', () => {
     });
   }
 
+  for (const tag of ['W/"1"', '"1-gzip"']) {
+    it(`If-Match: ${tag} is told that a proxy may have changed the tag, also in a replay`, async () => {
+      for (const body of [{ sku: 'S-1' }, { sku: 'S-1' }, {}]) {
+        const key = { 'idempotency-key': JSON.stringify(body) };
+        const { message } = expectError(await patch(body, { ...ifMatch(tag), ...key }), 'PRECONDITION_FAILED');
+        expect(message).to.equal(
+          'The fields are at version "1", which If-Match does not name. Nothing was changed. ' +
+            `${tag} never matches: the tag was "1", and a proxy that compresses may have changed it.`,
+        );
+      }
+      const { message } = expectError(await patch({}, ifMatch('"2"')), 'PRECONDITION_FAILED');
+      expect(message).to.match(/Nothing was changed\.$/);
+    });
+  }
+
   for (const tag of ['1', '"1', '', '*, "1"', '"1" "2"']) {
     it(`If-Match: ${JSON.stringify(tag)} is no list of tags: 400, and nothing is changed`, async () => {
       expectFaults(await patch({ sku: 'S-1' }, ifMatch(tag)), ['If-Match']);

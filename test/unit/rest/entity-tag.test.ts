@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { entityTag, readIfMatch } from '../../../api/rest/entity-tag.js';
+import { entityTag, explainChangedTag, readIfMatch } from '../../../api/rest/entity-tag.js';
 import { cpuMsOf } from '../../support/time/cpu-time.js';
 
 const lists: [header: string, versions: number[] | undefined][] = [
@@ -19,6 +19,20 @@ const lists: [header: string, versions: number[] | undefined][] = [
   ['"3,4"', []],
   ['"99999999999999999999"', []],
   ['"é"', []],
+];
+
+/** What a proxy that compresses makes of ours, and lists that have none of these. */
+const changed: [header: string, tag: string | undefined][] = [
+  ['W/"3"', 'W/"3"'],
+  ['"7", W/"3"', 'W/"3"'],
+  ['"3-gzip"', '"3-gzip"'],
+  ['W/"3--br"', 'W/"3--br"'],
+  ['"3"', undefined],
+  ['"3", "4"', undefined],
+  ['*', undefined],
+  ['W/"abc"', undefined],
+  ['"3-"', undefined],
+  ['W/"3', undefined],
 ];
 
 const noLists = ['', ',', '3', '"3', '3"', '"3" "4"', '*, "3"', 'w/"3"', '"a b"', '"a"b', '"3"; x'];
@@ -47,6 +61,13 @@ describe('If-Match', () => {
   it('takes what ETag gave', () => {
     expect(readIfMatch(entityTag(12))).to.deep.equal({ ok: true, data: [12] });
   });
+
+  for (const [header, tag] of changed) {
+    it(`${header} ${tag === undefined ? 'has no tag' : `has ${tag}, a tag`} of ours that a proxy has changed`, () => {
+      const told = `${tag} never matches: the tag was "3", and a proxy that compresses may have changed it.`;
+      expect(explainChangedTag(header)).to.equal(tag === undefined ? undefined : told);
+    });
+  }
 
   it('of many blanks is read in one pass', () => {
     for (const header of [`${' '.repeat(blanks)}x`, `"1"${' '.repeat(blanks)}x`]) {

@@ -56,7 +56,10 @@ export const operations: Readonly<Record<string, OperationText>> = {
     summary: 'List raw materials',
     description:
       'A page of the shop’s materials of both origins. Text sorts without regard to case, nulls come last, ties are broken ' +
-      'by id. A page past the end is empty. One with more than 16 MiB of text is refused: ask for fewer materials.',
+      'by id. A page past the end is empty. One with more than 16 MiB of text is refused: ask for fewer materials.\n\n' +
+      '**To read all pages** while materials change, sort by `updatedAt` descending and drop ids seen before; ' +
+      'what changed meanwhile is found by reading the first pages again. Any other order may skip materials that ' +
+      'did not change. If `totalCount` has shrunk, begin again.',
     parameters: [],
     query: listQuerySchema,
     data: [listPageSchema],

@@ -59,7 +59,13 @@ export const operations: Readonly<Record<string, OperationText>> = {
       'by id. A page past the end is empty. One with more than 16 MiB of text is refused: ask for fewer materials.\n\n' +
       '**To read all pages** while materials change, sort by `updatedAt` descending and drop ids seen before; ' +
       'what changed meanwhile is found by reading the first pages again. Any other order may skip materials that ' +
-      'did not change. If `totalCount` has shrunk, begin again.',
+      'did not change. If `totalCount` has shrunk, begin again.\n\n' +
+      '**To follow changes**, read in that order down to ten seconds before the newest `updatedAt` seen last ' +
+      'time; the new mark is the newest of the first page. A change has the time at which it was made, and shows ' +
+      'when it is committed: some seconds later at most, unless its transaction has to wait, as for a ' +
+      'synchronous standby. After an import read the whole list, because all its materials have the time of its ' +
+      'start. The whole list also tells what is gone. For the stock of one virtual material, the history `from` ' +
+      'the last `at` on misses nothing.',
     parameters: [],
     query: listQuerySchema,
     data: [listPageSchema],

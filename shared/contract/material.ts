@@ -29,7 +29,12 @@ const properties = {
     ...wholeObject({ billOfMaterials: count, subAssemblies: count }),
   },
   createdAt: dateTime,
-  updatedAt: dateTime,
+  updatedAt: {
+    ...dateTime,
+    description:
+      'When its fields or its stock last changed; `usage` does not count. A change may show up to some seconds after ' +
+      'this time, and imported materials show at the end of their import, with the time of its start.',
+  },
 } as const;
 
 /** A raw material: an item of the list, the single read, and `data` of a field update (contract §2 "Material"). */

@@ -54,7 +54,10 @@ Fields are those of the API: productName, variantName, sku, unit, unitCost, unit
 isNonEssentialMaterial, weightValue, weightUnitId; and
   id                 VMAT-…; a new one where it is not given. One that the shop has already makes its line bad
   inventoryQuantity  opening stock at the default location (shops set --default-location), or
-  levels             opening stock by location: 70001:12.5;70002:3, or {"70001":12.5,"70002":3}`;
+  levels             opening stock by location: 70001:12.5;70002:3, or {"70001":12.5,"70002":3}
+
+All materials show at the end, with the time of the start as createdAt and updatedAt: who follows changes by updatedAt
+has to read the whole list afterwards.`;
 
 async function importFile(
   context: CommandContext,

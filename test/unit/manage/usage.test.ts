@@ -99,6 +99,13 @@ describe('npm run manage', () => {
       expect(stdout).to.contain('\nEnvironment:\n  DATABASE_URL ').and.contain('\n  PLATFORM_TOKEN ');
     });
 
+    it('--help of an import says when its materials show, and with what time', async () => {
+      const { stdout } = await cli.run(['materials', 'import', '--help']);
+      expect(stdout.replaceAll('\n', ' '))
+        .to.contain('show at the end, with the time of the start')
+        .and.contain('whole list');
+    });
+
     it('without --json prints tables for people', async () => {
       const { code, stdout } = await cli.run(['locations', 'list', '--shop', shopId]);
       expect(code).to.equal(0);

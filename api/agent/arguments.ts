@@ -30,7 +30,9 @@ export const idempotencyKeyArgument = {
   type: 'string',
   pattern: '^[!-~]{1,255}$',
   description:
-    'A key of your own for this one change, such as a new UUID: 1 to 255 visible ASCII characters, remembered for 24 hours. ' +
-    'Repeat the very same call with the same key after a failure or no answer, and it is applied once; the same key with ' +
-    'other arguments is refused. For another `variantId`, or with another tool, it is another key.',
+    'A key of your own for this one change, such as a new UUID: 1 to 255 visible ASCII characters, remembered for ' +
+    '24 hours. Repeat the very same call with the same key after no answer, OUTCOME_UNKNOWN or a failure of the ' +
+    'service, and it is applied once. After INVALID_INPUT, NOT_FOUND or CONFLICT take a new key: the refusal may ' +
+    'be remembered. The same key with other arguments is refused. For another `variantId`, or with another tool, ' +
+    'it is another key.',
 } as const;

@@ -18,7 +18,7 @@ export const requestExamples = {
     } satisfies { updates: InventoryRow[] },
   },
   stockTake: {
-    summary: 'A stock-take: absolute levels, safe to send again',
+    summary: 'A stock-take: safe to send again while nobody else changes these levels, or with an Idempotency-Key',
     value: {
       updates: [
         { locationId: '70001', absolute: 71.75, reason: 'Stock-take' },

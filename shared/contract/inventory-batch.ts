@@ -16,7 +16,14 @@ export const inventoryRowSchema = {
   properties: {
     locationId: { type: 'string', minLength: 1, maxLength: 255, format: 'text' },
     delta: { type: 'number', minimum: -inputMaxUnits, maximum: inputMaxUnits, description: 'Relative adjustment.' },
-    absolute: { type: 'number', minimum: 0, maximum: inputMaxUnits, description: 'Target level; the retry-safe form.' },
+    absolute: {
+      type: 'number',
+      minimum: 0,
+      maximum: inputMaxUnits,
+      description:
+        'Target level. Safe to send again while nobody else changes the level; otherwise with an idempotency key or ' +
+        '`expected`.',
+    },
     variantId: { type: 'string', description: 'Must equal the variantId of the path.' },
     expected: {
       type: 'number',
@@ -26,7 +33,12 @@ export const inventoryRowSchema = {
     },
     // These two are kept: from here by `AdjustmentRow` to `shared/database/apply-write.ts`, and back by `ledger.ts` there.
     reason: { type: 'string', maxLength: 255, format: 'text', description: 'Written to the ledger.' },
-    reference: { type: 'string', maxLength: 255, format: 'text', description: 'Written to the ledger.' },
+    reference: {
+      type: 'string',
+      maxLength: 255,
+      format: 'text',
+      description: 'Written to the ledger. An id of yours in it tells, in the history, whether the row was applied.',
+    },
   },
   additionalProperties: false,
 } as const;

@@ -55,12 +55,13 @@ export const adjustInventory = createTool<Arguments>({
   name,
   title: 'Adjust stock by location',
   description:
-    'Changes the stock of one virtual raw material at one or more locations. Each row names a location and carries either ' +
-    '`delta` (add, or take away when negative) or `absolute` (the wanted level, which is safe to repeat). Where the shop ' +
-    'does not allow negative stock, a delta takes away no more than there is: the row is still ok, and `applied`, `level` ' +
-    'and `clamped` say what was done. Rows succeed and fail one by one, so look at `failedCount`; a malformed row refuses ' +
-    'the whole call, and when all rows fail alike the call is an error. With `expected` a row is applied only while the ' +
-    'level is that. Send an `idempotencyKey` with every delta, so that a call without an answer can be repeated.',
+    'Changes the stock of one virtual raw material at one or more locations. Each row names a location and carries ' +
+    'either `delta` (add, or take away when negative) or `absolute` (the wanted level). Where the shop does not ' +
+    'allow negative stock, a delta takes away no more than there is: the row is still ok, and `applied`, `level` ' +
+    'and `clamped` say what was done. Rows succeed and fail one by one, so look at `failedCount`; a malformed row ' +
+    'refuses the whole call, and when all rows fail alike the call is an error. With `expected` a row is applied ' +
+    'only while the level is that. Send an `idempotencyKey` with every call, so that one without an answer can be ' +
+    'repeated.',
   scope: 'write',
   idempotent: false,
   input,

@@ -1,4 +1,4 @@
-import { isTransient, isDriverTimeout } from '../../shared/database/errors.js';
+import { isDriverTimeout, isRefusalOfRole, isServerTimeout, isTransient } from '../../shared/database/errors.js';
 import { isMissingSchema } from '../../shared/database/schema-state.js';
 import type { Refusal } from '../../shared/domain/errors.js';
 import type { Logger } from '../../shared/runtime/logger.js';
@@ -35,13 +35,17 @@ export function answerFault(
   about: { requestId: string; route: string | undefined },
 ): Refusal {
   // One slow statement does not mean that Postgres is away: it may answer all others, and `/readyz` say so.
-  if (isDriverTimeout(error)) {
+  if (isDriverTimeout(error) || isServerTimeout(error)) {
     logger.warn({ err: error, ...about }, 'Postgres did not answer a read in time.');
     return readTimedOut;
   }
   // A missing table is our fault, unless the database has not been migrated yet.
   const away = isTransient(error) || (isMissingSchema(error) && !isStorageReady());
-  logger[away ? 'warn' : 'error']({ err: error, ...about }, away ? 'Postgres is away.' : 'A request met a fault.');
-  if (away) return storageAway;
+  if (away) {
+    const what = isRefusalOfRole(error) ? 'Postgres refuses a read.' : 'Postgres is away.';
+    logger.warn({ err: error, ...about }, what);
+    return storageAway;
+  }
+  logger.error({ err: error, ...about }, 'A request met a fault.');
   return error instanceof LostAnswer ? answerLost : internalError;
 }

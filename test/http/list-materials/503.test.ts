@@ -3,7 +3,7 @@ import { withLockedTable } from '../../support/database/broken-storage.js';
 import { expectGivenUp } from '../../support/http/given-up.js';
 import { ask, useHttpService } from '../../support/http/http-service.js';
 import { listPath } from '../../support/http/material-paths.js';
-import { expectError } from '../../support/http/reply.js';
+import { expectData, expectError } from '../../support/http/reply.js';
 import { createTestShop } from '../../support/shop/shop.js';
 
 describe('GET /v1/raw-materials: 503', () => {
@@ -13,6 +13,24 @@ describe('GET /v1/raw-materials: 503', () => {
     const shop = await createTestShop(http.database);
     const asked = { path: listPath, key: shop.readKey };
     await expectGivenUp(http, { table: 'materials', asked, kind: 'list' });
+  });
+
+  it('a read that Postgres itself ends is told alike, since Postgres is not away', async () => {
+    const shop = await createTestShop(http.database);
+    const bounded = new URL(http.service.databaseUrl);
+    bounded.searchParams.set('options', '-c statement_timeout=300ms');
+    await http.withApiProcess({ DATABASE_URL: bounded.href }, async ({ baseUrl, proc }) => {
+      await withLockedTable(http.database, 'materials', async () => {
+        const { message } = expectError(
+          await ask(baseUrl, { path: listPath, key: shop.readKey }),
+          'SERVICE_UNAVAILABLE',
+        );
+        expect(message).to.equal('The database took too long to answer. This request was not applied.');
+        expectData(await ask(baseUrl, { path: '/readyz' }), 'status');
+      });
+      const lines = proc.logs().join('\n');
+      expect(lines).to.contain('due to statement timeout').and.not.contain('Postgres is away');
+    });
   });
 
   it('what was searched for is in no line about it', async () => {

@@ -82,23 +82,33 @@ describe('the answer to a fault', () => {
     expect(levels).to.deep.equal(['error', 'warn', 'warn']);
   });
 
+  const said = (error: Error) => {
+    let line = '';
+    const logger = pino({}, { write: (text) => (line += text) });
+    const { message, retryAfterSeconds } = answerTo(() => {
+      throw error;
+    }, logger);
+    expect(retryAfterSeconds).to.equal(1);
+    return [message, (JSON.parse(line) as { msg: string }).msg];
+  };
+
   it('calls Postgres away, to the client or in the log, only where it is: not for one read that took too long', () => {
-    const said = (error: Error) => {
-      let line = '';
-      const logger = pino({}, { write: (text) => (line += text) });
-      const { message, retryAfterSeconds } = answerTo(() => {
-        throw error;
-      }, logger);
-      expect(retryAfterSeconds).to.equal(1);
-      return [message, (JSON.parse(line) as { msg: string }).msg];
-    };
     expect(said(Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }))).to.deep.equal([
       'The service cannot use its database at the moment. This request was not applied.',
       'Postgres is away.',
     ]);
-    expect(said(new Error('Query read timeout'))).to.deep.equal([
-      'The database took too long to answer. This request was not applied.',
-      'Postgres did not answer a read in time.',
+    const endedByServer = ['57014', '55P03'].map((code) => Object.assign(new Error('canceling statement'), { code }));
+    for (const error of [new Error('Query read timeout'), ...endedByServer])
+      expect(said(error), error.message).to.deep.equal([
+        'The database took too long to answer. This request was not applied.',
+        'Postgres did not answer a read in time.',
+      ]);
+  });
+
+  it('is that Postgres cannot be used where it refuses a read, which the log does not call away', () => {
+    expect(said(Object.assign(new Error('permission denied for table bills'), { code: '42501' }))).to.deep.equal([
+      'The service cannot use its database at the moment. This request was not applied.',
+      'Postgres refuses a read.',
     ]);
   });
 });

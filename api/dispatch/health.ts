@@ -32,6 +32,8 @@ const askEvery = { wellMs: 500, unwellMs: 100 };
  * Measured by the running clock: nobody goes away while this process stands still.
  */
 const answerLastsMs = 1_500;
+/** Workers that are started beside this process may take so long, and are not missed before. */
+const workerStartMsMax = 5_000;
 /** A shop's oldest ready material may wait this long before its new work is refused (pipeline §2 "Limits"). */
 const backlogAgeMsMax = 3_000;
 
@@ -71,6 +73,8 @@ export async function startHealth(
   const isRecent = (answeredMs: number) => clock.nowMs() - answeredMs < answerLastsMs;
   let redisAnsweredMs = -Infinity;
   let workerSeenMs = -Infinity;
+  /** From then on the log says that none is alive. */
+  let workerMissedMs = clock.nowMs() + workerStartMsMax;
   let postgresAnsweredMs = -Infinity;
   let databaseIdentity: string | undefined;
   const redisClock = createRedisClock();
@@ -87,11 +91,16 @@ export async function startHealth(
         workerSeenMs = -Infinity;
         throw new ServesAnotherDatabase();
       }
-      if (liveWorkers > 0) workerSeenMs = redisAnsweredMs;
+      if (liveWorkers > 0) {
+        workerSeenMs = redisAnsweredMs;
+        workerMissedMs = redisAnsweredMs + answerLastsMs;
+      } else if (redisAnsweredMs >= workerMissedMs) {
+        throw new Error('no worker of this database is alive and can use it');
+      }
       return liveWorkers > 0;
     },
     askEvery,
-    logRecurring(logger, 'Redis does not serve the queue.'),
+    logRecurring(logger, 'The queue is not served.'),
   );
   // The next connection may lead to another Redis: what this one said of itself and of its workers no longer counts.
   const forget = () => (redisAnsweredMs = workerSeenMs = -Infinity);

@@ -1,4 +1,5 @@
 import { statusByCode } from '../../shared/domain/errors.js';
+import { materialIdKind } from '../../shared/domain/material-id.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import type { ApiMetrics } from '../admin/api-metrics.js';
 import { newRequestId } from './request-id.js';
@@ -11,12 +12,15 @@ const clientGone = 499;
 /**
  * The outermost layer: gives the request its state with its id, and counts and logs it when it is answered. It is
  * logged only at `debug`: at thousands a second, a line would cost more than the request's own work. Server errors are
- * logged as warnings, but not all of them in an overload: refusing must stay cheaper than serving.
+ * logged as warnings, but not all of them in an overload, since refusing must stay cheaper than serving; a line at the
+ * end of the second counts the others.
  *
  * @param onAnswered not told of requests that the server refuses before the app (`connections/server.ts`)
  */
 export function observeRequests(logger: Logger, onAnswered: ApiMetrics['answered']): AppMiddleware {
-  const mayWarn = createAllowance();
+  const mayWarn = createAllowance((leftOutCount) => {
+    logger.warn({ leftOutCount }, 'More were answered with a server error, and are not logged.');
+  });
   return async (ctx, next) => {
     const startedAtMs = performance.now();
     ctx.state = newState(newRequestId());
@@ -30,7 +34,7 @@ export function observeRequests(logger: Logger, onAnswered: ApiMetrics['answered
       seconds: (performance.now() - startedAtMs) / 1_000,
     });
     if (isServerError(ctx) && mayWarn())
-      logger.warn(logFields(ctx, status, startedAtMs), 'answered with a server error');
+      logger.warn({ ...logFields(ctx, status, startedAtMs), ...causeFields(ctx) }, 'answered with a server error');
     else if (logger.isLevelEnabled('debug')) logger.debug(logFields(ctx, status, startedAtMs), 'answered');
   };
 }
@@ -43,18 +47,22 @@ function isServerError({ res, state: { reply } }: AppContext): boolean {
 
 const warningsMaxPerSecond = 50;
 
-/** Says yes at most `warningsMaxPerSecond` times a second. */
-function createAllowance(): () => boolean {
-  let secondBeganAtMs = -Infinity;
-  let given = 0;
+/**
+ * Says yes at most `warningsMaxPerSecond` times a second.
+ *
+ * @param onLeftOut told at the end of a second how often it said no, if it did
+ */
+function createAllowance(onLeftOut: (count: number) => void): () => boolean {
+  let asked = 0;
+  const endSecond = () => {
+    const leftOutCount = asked - warningsMaxPerSecond;
+    asked = 0;
+    if (leftOutCount > 0) onLeftOut(leftOutCount);
+  };
   return () => {
-    const now = performance.now();
-    if (now - secondBeganAtMs >= 1_000) {
-      secondBeganAtMs = now;
-      given = 0;
-    }
-    given += 1;
-    return given <= warningsMaxPerSecond;
+    if (asked === 0) setTimeout(endSecond, 1_000).unref();
+    asked += 1;
+    return asked <= warningsMaxPerSecond;
   };
 }
 
@@ -70,5 +78,18 @@ function logFields(ctx: AppContext, status: number, startedAtMs: number): object
     status,
     code: reply?.result.ok === false ? reply.result.error.code : undefined,
     ms: Math.round((performance.now() - startedAtMs) * 10) / 10,
+  };
+}
+
+/**
+ * Why it was a server error, in words of ours and never in a client's; the message of a 504 is left out, which holds a
+ * path. The material is named only by what has the form of an id: a path may hold anything, even a key by mistake.
+ */
+function causeFields({ state: { reply }, params }: AppContext): object {
+  const error = reply?.result.ok === false ? reply.result.error : undefined;
+  const { variantId = '' } = (params ?? {}) as { variantId?: string };
+  return {
+    reason: error?.code === 'OUTCOME_UNKNOWN' ? undefined : error?.message,
+    materialId: ['platform', 'virtual'].includes(materialIdKind(variantId)) ? variantId : undefined,
   };
 }

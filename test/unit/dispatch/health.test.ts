@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { pino } from 'pino';
@@ -12,6 +13,8 @@ import { standStill } from '../../support/processes/stand-still.js';
 import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10_000;
+/** They come every 100 ms while none is well. */
+const severalQuestionsMs = 500;
 const hourMs = 3_600_000;
 /** An answer of Redis' clock may be this old: a question takes long on a machine that stands still now and then. */
 const nearMs = 60_000;
@@ -38,8 +41,10 @@ describe('what the API knows of the pipeline behind it', () => {
     redis.disconnect();
   });
 
-  const start = async (askPostgres: () => Promise<string | undefined> = () => Promise.resolve(undefined)) =>
-    (health = await startHealth(redis, askPostgres, pino({ level: 'warn' }, { write: (line: string) => tell(line) })));
+  const start = async (
+    askPostgres: () => Promise<string | undefined> = () => Promise.resolve(undefined),
+    level = 'warn',
+  ) => (health = await startHealth(redis, askPostgres, pino({ level }, { write: (line: string) => tell(line) })));
   /** A worker tells its refusal in each cycle. */
   const tellUntilAway = (started: Health) =>
     until(
@@ -148,6 +153,33 @@ describe('what the API knows of the pipeline behind it', () => {
     await until(() => refusal(1)?.includes('queue'), { deadlineMs: soonMsMax, what: 'Redis to be seen away' });
     expect(started.pipeline(), 'nobody knows what is queued').to.equal(undefined);
     await server.restart();
+  });
+
+  it('is logged once where the last worker is gone, when writes are refused, and again when it is over', async () => {
+    const said: (string | undefined)[] = [];
+    const refusals: (string | undefined)[] = [];
+    const started = await start(undefined, 'info');
+    tell = (line) => {
+      const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
+      said.push(msg, err?.message);
+      refusals.push(started.refusal(1));
+    };
+    await sleep(severalQuestionsMs);
+    await beat();
+    await until(() => started.refusal(1) === undefined, { deadlineMs: soonMsMax, what: 'the worker to be seen' });
+    expect(said, 'of one that starts after this process').to.deep.equal([]);
+    await runScript(redis, 'rmBeat', 'worker', 0, '');
+    await until(() => said.length > 0, { deadlineMs: soonMsMax, what: 'the warning' });
+    await sleep(severalQuestionsMs);
+    await beat();
+    await until(() => said.length > 2, { deadlineMs: soonMsMax, what: 'that it is over' });
+    expect(said).to.deep.equal([
+      'The queue is not served.',
+      'no worker of this database is alive and can use it',
+      'This is over: The queue is not served.',
+      undefined,
+    ]);
+    expect(refusals).to.deep.equal(['No worker of this database is running.', undefined]);
   });
 
   it('is that Postgres refuses what workers write, while one of them says so, and the log has their reason', async () => {

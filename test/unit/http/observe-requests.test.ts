@@ -1,12 +1,12 @@
+import { mock } from 'node:test';
 import { expect } from 'chai';
 import { observeRequests } from '../../../api/http/observe-requests.js';
-import { fail } from '../../../shared/domain/errors.js';
+import { fail, statusByCode } from '../../../shared/domain/errors.js';
 import type { Logger } from '../../../shared/runtime/logger.js';
 
 describe('the log of requests', () => {
-  const now = performance.now.bind(performance);
   afterEach(() => {
-    performance.now = now;
+    mock.timers.reset();
   });
 
   it('has a client that was gone before its answer as 499, and warns of it where the answer was an error of the server', async () => {
@@ -31,23 +31,66 @@ describe('the log of requests', () => {
     }
   });
 
-  it('has the server errors of each second, but not all of an overload', async () => {
-    let nowMs = 0;
-    performance.now = () => nowMs;
-    let warnings = 0;
-    const logger = { warn: () => (warnings += 1), isLevelEnabled: () => false } as unknown as Logger;
+  it('has the server errors of each second, but of an overload not all, and counts the others', async () => {
+    mock.timers.enable({ apis: ['setTimeout'] });
+    const said: { text: string; leftOutCount?: number }[] = [];
+    const warn = (fields: { leftOutCount?: number }, text: string) => said.push({ ...fields, text });
+    const logger = { warn, isLevelEnabled: () => false } as unknown as Logger;
     const log = observeRequests(logger, () => undefined);
     const answer = async (statusCode: number) => {
       const ctx = { method: 'GET', res: { headersSent: true, statusCode } };
       await log(ctx as unknown as Parameters<typeof log>[0], () => Promise.resolve());
     };
-    for (const second of [0, 1, 2]) {
-      nowMs = second * 1_000;
-      warnings = 0;
+    const endOfSecond = () => {
+      said.length = 0;
+      mock.timers.tick(1_000);
+      return said.map(({ text, leftOutCount }) => ({ text, leftOutCount }));
+    };
+    for (const _second of [0, 1, 2]) {
+      said.length = 0;
       for (const status of [200, 404, 499]) await answer(status);
-      expect(warnings, 'of what is no error of the server').to.equal(0);
+      expect(said, 'of what is no error of the server').to.deep.equal([]);
       for (let count = 0; count < 200; count += 1) await answer(503);
-      expect(warnings).to.equal(50);
+      expect(said).to.have.length(50);
+      const text = 'More were answered with a server error, and are not logged.';
+      expect(endOfSecond()).to.deep.equal([{ text, leftOutCount: 150 }]);
+    }
+    for (let count = 0; count < 50; count += 1) await answer(503);
+    expect(endOfSecond(), 'where none was left out').to.deep.equal([]);
+  });
+
+  it('has why it was a server error in our words, and of what a client sent only the id of a material', async () => {
+    const materialId = 'VMAT-VAR-0199d2b0-0000-7000-8000-000000000000';
+    const openOutcome = `Look at /v1/raw-materials/${materialId}.`;
+    for (const [code, message, variantId, expected] of [
+      [
+        'SERVICE_UNAVAILABLE',
+        'The queue is not reachable.',
+        materialId,
+        { reason: 'The queue is not reachable.', materialId },
+      ],
+      ['OUTCOME_UNKNOWN', openOutcome, materialId, { reason: undefined, materialId }],
+      ['UPSTREAM_ERROR', 'It does not answer.', '8005', { reason: 'It does not answer.', materialId: '8005' }],
+      ['SERVICE_UNAVAILABLE', 'Too many.', 'rmk_by_mistake', { reason: 'Too many.', materialId: undefined }],
+      ['SERVICE_UNAVAILABLE', 'Too many.', undefined, { reason: 'Too many.', materialId: undefined }],
+      ['INVALID_INPUT', 'There is no "secret".', materialId, {}],
+    ] as const) {
+      const seen: object[] = [];
+      const see = (fields: object) => seen.push(fields);
+      const logger = { warn: see, debug: see, isLevelEnabled: () => true } as unknown as Logger;
+      const log = observeRequests(logger, () => undefined);
+      const ctx = {
+        method: 'PATCH',
+        res: { headersSent: true, statusCode: statusByCode[code] },
+        params: variantId === undefined ? undefined : { variantId },
+      } as unknown as Parameters<typeof log>[0];
+      await log(ctx, () => {
+        ctx.state.reply = { result: fail(code, message) };
+        return Promise.resolve();
+      });
+      expect(seen).to.have.length(1);
+      expect(seen[0]).to.include({ code, ...expected });
+      if (code === 'INVALID_INPUT') expect(seen[0]).to.not.have.any.keys('reason', 'materialId');
     }
   });
 });

@@ -179,7 +179,7 @@ describe('what the API knows of the pipeline behind it', () => {
       'This is over: The queue is not served.',
       undefined,
     ]);
-    expect(refusals).to.deep.equal(['No worker of this database is running.', undefined]);
+    expect(refusals).to.deep.equal(['No worker of this database is running, or none can use it.', undefined]);
   });
 
   it('is that Postgres refuses what workers write, while one of them says so, and the log has their reason', async () => {

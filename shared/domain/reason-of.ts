@@ -4,5 +4,15 @@
  */
 export function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join('; ');
-  return error instanceof Error ? error.message : String(error);
+  return plainly(error instanceof Error ? error.message : String(error));
+}
+
+/** What a driver says to its programmers. Here it is always a fault outside of the program. */
+const plainWords: readonly [said: RegExp, plain: string][] = [
+  [/Knex: Timeout acquiring a connection\..*\?/, 'no connection came free'],
+];
+
+/** The message of an error in the words of an operator. */
+export function plainly(message: string): string {
+  return plainWords.reduce((text, [said, plain]) => text.replace(said, plain), message);
 }

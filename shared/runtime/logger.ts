@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { pino, stdSerializers } from 'pino';
 import type { DestinationStream, Logger as PinoLogger } from 'pino';
 import type PinoPretty from 'pino-pretty';
+import { plainly } from '../domain/reason-of.js';
 
 /**
  * Structured log of a process; the fields come first, the text second. A fault is a sentence; a step in the life of a
@@ -58,8 +59,8 @@ function withoutValues(error: unknown): unknown {
   const { command } = error as { command?: { name?: unknown } };
   return {
     type,
-    message,
-    stack,
+    message: plainly(message),
+    stack: plainly(stack),
     ...Object.fromEntries(fields),
     ...(command?.name === undefined ? {} : { command: command.name }),
     ...(error instanceof AggregateError ? { aggregateErrors: error.errors.map(withoutValues) } : {}),

@@ -8,6 +8,8 @@ import {
   isRefusalOfRole,
   reasonWithoutStatement,
 } from '../database/errors.js';
+import { readForeignLocks } from '../database/foreign-locks.js';
+import type { ForeignLocks } from '../database/foreign-locks.js';
 import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
 import { readOldestSnapshot } from '../database/oldest-snapshot.js';
 import type { OldestSnapshot } from '../database/oldest-snapshot.js';
@@ -32,15 +34,21 @@ const postgresMin = 15;
 /** If all of them were of one material, a transaction of it takes some 30 ms longer by then (test/bench/README.md). */
 const snapshotTransactionsMax = 100_000;
 const shopsShownMax = 5;
+const sessionsShownMax = 5;
 /** A question may meet a lock on a table, which another session may hold for hours. */
 const answerMsMax = 5_000;
 const postgresAway = 'unknown: Postgres cannot be asked';
 
 /** The Postgres of DATABASE_URL: whether it answers, its version, and whether it has one of the `flaws`. */
 export function checkGivenPostgres(url: string): Promise<Finding> {
-  return askDatabase(url, async (database) =>
-    judgePostgres(await readServerFacts(database), url, await readOldestSnapshot(database)),
-  );
+  return askDatabase(url, async (database) => {
+    const facts = await readServerFacts(database);
+    const ofOthers = [
+      ...noteOnSnapshot(await readOldestSnapshot(database)),
+      ...noteOnLocks(await readForeignLocks(database)),
+    ];
+    return judgePostgres(facts, url, ofOthers);
+  });
 }
 
 const seeSettings = 'in postgresql.conf, and see ALTER DATABASE and ALTER ROLE.';
@@ -100,15 +108,19 @@ const flaws: readonly Flaw[] = [
   },
 ];
 
-/** What a Postgres says of itself, judged. */
-export function judgePostgres(facts: ServerFacts, url: string, oldestSnapshot?: OldestSnapshot): Finding {
+/**
+ * What a Postgres says of itself, judged.
+ *
+ * @param ofOthers notes on what others do in it
+ */
+export function judgePostgres(facts: ServerFacts, url: string, ofOthers: readonly string[] = []): Finding {
   const { version, major, database } = facts;
   const { hostname, port } = new URL(url);
   const where = `${version}, database ${database} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
   if (major < postgresMin) return bad(`${where} is too old: ${postgresMin} or newer is needed.`);
   const flaw = flaws.find(({ isThere }) => isThere(facts));
   if (flaw !== undefined) return bad(`${where} ${flaw.says(facts)}\n${flaw.remedy}`);
-  const notes = [...noteOnVersion(facts), ...noteOnSnapshot(oldestSnapshot)];
+  const notes = [...noteOnVersion(facts), ...ofOthers];
   return notes.length === 0 ? good(where) : note([where, ...notes].join('; '));
 }
 
@@ -125,6 +137,12 @@ function noteOnSnapshot(oldest: OldestSnapshot | undefined): string[] {
     `${oldest.holder} holds a snapshot ${oldest.transactions} transactions old: until it lets go, each change of a ` +
       'material takes longer than the one before',
   ];
+}
+
+function noteOnLocks(locks: readonly ForeignLocks[]): string[] {
+  return locks
+    .slice(0, sessionsShownMax)
+    .map(({ holder, tables }) => `${holder} locks ${tables}: what needs the same waits until it lets go`);
 }
 
 /** Whether the schema is that of this version. `npm start`, where that is what will run, migrates by itself. */

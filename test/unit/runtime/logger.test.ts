@@ -61,6 +61,15 @@ describe('logger', () => {
     });
   }
 
+  it('says in plain words that no connection came free, for which Knex blames the program', () => {
+    const { logger, lines, last } = createCapture();
+    const sentence =
+      'Knex: Timeout acquiring a connection. The pool is probably full. Are you missing a .transacting(trx) call?';
+    logger.warn({ err: new Error(sentence, { cause: new Error('operation timed out') }) }, 'It failed');
+    expect(last()).to.have.nested.property('err.message', 'no connection came free: operation timed out');
+    expect(lines.join('')).to.not.contain('transacting');
+  });
+
   it('never writes what a driver adds to an error of what was sent, also to one of several', () => {
     const { logger, last } = createCapture();
     const ofKnex = { sql: 'SELECT ?', bindings: ['S3CRET'] };

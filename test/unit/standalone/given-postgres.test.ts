@@ -1,6 +1,12 @@
+import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
+import type { Database } from '../../../shared/database/connect.js';
 import { checkGivenPostgres, judgePostgres } from '../../../shared/standalone/given-postgres.js';
-import { useDatabase } from '../../support/database/database.js';
+import { connectForTest, useDatabase } from '../../support/database/database.js';
+import { until } from '../../support/time/until.js';
+
+const handbook = readFileSync(new URL('../../../shared/manage/README.md', import.meta.url), 'utf8');
+const [handbookQuery = ''] = /^SELECT [^`]* FROM pg_locks [^`]*/m.exec(handbook) ?? [];
 
 describe('the judgement of a Postgres that is given', () => {
   const facts = {
@@ -81,4 +87,87 @@ describe('the check of a Postgres that is given', () => {
       expect(await said()).to.not.contain('snapshot');
     });
   }
+});
+
+describe('the check of a Postgres that is given, by a role without a right', () => {
+  const own = useDatabase();
+  let role: string;
+  let url: string;
+  beforeEach(async () => {
+    role = `role_of_${new URL(own.url).pathname.slice(1)}`;
+    await own.database.raw(`CREATE ROLE ?? LOGIN PASSWORD 'secret'`, [role]);
+    url = Object.assign(new URL(own.url), { username: role, password: 'secret' }).href;
+  });
+  afterEach(async () => {
+    await own.database.raw('DROP ROLE ??', [role]);
+  });
+
+  const said = async () => (await checkGivenPostgres(url)).text;
+  const pidOf = async (session: Database) => {
+    const { rows } = await session.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid');
+    return rows[0]?.pid;
+  };
+  const foundByHand = async () => {
+    const asking = connectForTest(url, { poolMax: 1, applicationName: 'psql' });
+    const { rows } = await asking.raw<{ rows: { pid: number }[] }>(handbookQuery);
+    await asking.destroy();
+    // It also locks the indexes of a table that it writes.
+    return [...new Set(rows.map(({ pid }) => pid))];
+  };
+
+  for (const [what, lock, told] of [
+    ['a table', 'LOCK TABLE api_keys', 'api_keys (AccessExclusiveLock)'],
+    ['a row', 'SELECT FROM stock FOR UPDATE', 'stock (RowShareLock)'],
+    ['what it writes', 'UPDATE levels SET quantity = 7', 'levels (RowExclusiveLock)'],
+  ] as const) {
+    it(`is "note" while another session locks ${what}, and names it, as the handbook's query does`, async () => {
+      await own.database.transaction(async (foreign) => {
+        await foreign.raw(lock);
+        const pid = await pidOf(foreign);
+        expect(await checkGivenPostgres(url)).to.include({ verdict: 'note' });
+        expect(await said()).to.contain(`; session ${pid} test locks ${told}: `);
+        expect(await foundByHand()).to.deep.equal([pid]);
+      });
+      expect(await said()).to.not.contain(' locks ');
+    });
+  }
+
+  it('names a session that waits for its lock, since all others wait behind it', async () => {
+    await own.database.transaction(async (reader) => {
+      await reader.raw('SELECT FROM stock');
+      const alters = own.database.transaction((foreign) => foreign.raw('LOCK TABLE stock'));
+      const found = async () => {
+        const pids = await foundByHand();
+        return pids.length > 0 && pids;
+      };
+      const [pid] = await until(found, { deadlineMs: 5_000, what: 'the lock to be waited for' });
+      expect(pid).to.not.equal(await pidOf(reader));
+      expect(await said()).to.contain(`; session ${pid} test locks stock (AccessExclusiveLock): `);
+      await reader.rollback();
+      await alters;
+    });
+  });
+
+  it('names no session that only reads, waits to write, is ours, or locks for a moment at a time', async () => {
+    const ours = connectForTest(own.url, { poolMax: 1, applicationName: 'raw-materials-worker' });
+    let isOver = false;
+    const busy = async () => {
+      while (!isOver) await own.database.transaction((passing) => passing.raw('UPDATE shops SET name = name'));
+    };
+    const passing = busy();
+    await own.database.transaction(async (reader) => {
+      await reader.raw('SELECT FROM stock');
+      await ours.transaction(async (worker) => {
+        await worker.raw('LOCK TABLE levels');
+        const waits = own.database.transaction((writer) => writer.raw('UPDATE levels SET quantity = 7'));
+        const text = await said();
+        await worker.commit();
+        await waits;
+        expect(text).to.not.contain(' locks ');
+      });
+    });
+    isOver = true;
+    await passing;
+    await ours.destroy();
+  });
 });

@@ -37,6 +37,8 @@ export interface AlertRule {
   expression: string;
   /** Its `for`. */
   lasts: string | undefined;
+  /** What is to be done, for whom it calls. */
+  description: string | undefined;
 }
 
 /** The alert rules, found by their keys: their file needs no more of YAML. */
@@ -51,6 +53,7 @@ export function alertRules(): AlertRule[] {
       name: rule.slice(0, rule.indexOf('\n')),
       expression: lines.map((line) => line.trim()).join(' '),
       lasts: /^ *for: (.*)$/m.exec(rule)?.[1],
+      description: /^ *description: (.*)$/m.exec(rule)?.[1],
     };
   });
 }

@@ -1,4 +1,6 @@
 import { expect } from 'chai';
+import { apiSettings } from '../../../api/config.js';
+import { workerSettings } from '../../../worker/config.js';
 import { evaluatePromql } from '../../support/metrics/evaluate-promql.js';
 import type { Series } from '../../support/metrics/evaluate-promql.js';
 import { alertRules } from '../../support/metrics/promql.js';
@@ -130,6 +132,14 @@ describe('the alert rules', () => {
 
   it('have each a case here', () => {
     expect(rules.map(({ name }) => name)).to.deep.equal(Object.keys(cases));
+  });
+
+  it('have each a description, which names only settings that exist', () => {
+    for (const { name, description = '' } of rules) {
+      expect(description, name).to.have.length.above(0);
+      const settings = description.match(/\b[A-Z]+(?:_[A-Z]+)+\b/g) ?? [];
+      expect({ ...apiSettings, ...workerSettings }, name).to.include.keys(...settings, 'DATABASE_URL');
+    }
   });
 
   for (const [name, { lasts, fires, quiet }] of Object.entries(cases)) {

@@ -2,11 +2,12 @@ import type { LedgerMismatch } from '../database/ledger-mismatch.js';
 import type { ListMismatch } from '../database/list-check.js';
 
 /** What an operator can do about a difference; the statements stand in README.md beside this. */
-type Remedy = 'from-ledger' | 'from-back-up' | 'lists';
+type Remedy = 'from-ledger' | 'from-back-up' | 'lists' | 'written';
 
-type Found = Pick<LedgerMismatch | ListMismatch, 'kind' | 'expected' | 'found'>;
+type Found = Pick<LedgerMismatch | ListMismatch, 'kind' | 'levelId' | 'expected' | 'found'>;
 
-function remedyOf({ kind, expected, found }: Found): Remedy {
+/** @param isWritten whether its level is not the sum of entries that are numbered without a gap */
+function remedyOf({ kind, expected, found }: Found, isWritten: boolean): Remedy {
   switch (kind) {
     case 'last-sequence':
       // A level that is ahead of its ledger is not wrong: its last entries are missing.
@@ -15,8 +16,10 @@ function remedyOf({ kind, expected, found }: Found): Remedy {
     case 'total-not-sum':
     case 'stock-missing':
       return 'from-ledger';
-    case 'sequence-gap':
     case 'broken-chain':
+      // Where entries were changed the sum is right, unless what they applied was changed too.
+      return isWritten ? 'written' : 'from-back-up';
+    case 'sequence-gap':
     case 'level-missing':
     case 'material-missing':
       return 'from-back-up';
@@ -31,6 +34,10 @@ const remedies: Record<Remedy, string> = {
   'from-back-up':
     'Materials, levels and entries of the ledger that are missing, or entries that were changed, follow from nothing ' +
     'else: they have to come from a back-up. Until then all goes on with the levels as they are.',
+  written:
+    'Where a level is not the sum and an entry does not start from what the one before it left, somebody wrote the ' +
+    'level by plain SQL, and adjustments went on from there. The third statements there book what was written; then ' +
+    'come the first. A back-up does not help, unless entries themselves were changed.',
   'from-ledger':
     'The first statements there set a level whose ledger is whole by its ledger, and a total by its levels, and add ' +
     'stock that is missing. ' +
@@ -40,7 +47,11 @@ const remedies: Record<Remedy, string> = {
 
 /** A line for each thing to be done about these. */
 export function describeRemedies(mismatches: readonly Found[]): string {
-  const found = new Set(mismatches.map(remedyOf));
+  const levelsWith = (kind: Found['kind']) =>
+    new Set(mismatches.filter((one) => one.kind === kind).map(({ levelId }) => levelId));
+  const notSums = levelsWith('level-not-sum');
+  const gaps = levelsWith('sequence-gap');
+  const found = new Set(mismatches.map((one) => remedyOf(one, notSums.has(one.levelId) && !gaps.has(one.levelId))));
   const wanted = Object.entries(remedies).filter(([remedy]) => found.has(remedy as Remedy));
   const head = 'What to do (shared/manage/README.md, "Mending what verify finds"):';
   return [head, ...wanted.map(([, text]) => `- ${text}`)].join('\n');

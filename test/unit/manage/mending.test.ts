@@ -12,8 +12,10 @@ import { createCli } from './run-manage.js';
 
 const handbook = readFileSync(new URL('../../../shared/manage/README.md', import.meta.url), 'utf8');
 const [section = ''] = handbook.split('## Mending what verify finds').slice(1);
-/** What the handbook has an operator run: by the ledger, and of what lists go by. */
-const [byLedger = '', ofLists = ''] = [...section.matchAll(/^```sql\n(.*?)^```$/gms)].map(([, sql = '']) => sql);
+/** What the handbook has an operator run: by the ledger, of what lists go by, and of levels written past the ledger. */
+const [byLedger = '', ofLists = '', ofWritten = ''] = [...section.matchAll(/^```sql\n(.*?)^```$/gms)].map(
+  ([, sql = '']) => sql,
+);
 
 const material = 'VMAT-b';
 
@@ -126,6 +128,46 @@ describe('what verify tells an operator to do', () => {
       expect(await figures()).to.deep.equal([whole, whole]);
     });
   }
+
+  it('books what was written to a level by plain SQL, once adjustments went on from it', async () => {
+    const [locationId = ''] = locationIds;
+    const adjust = async (delta: number) => {
+      const operation = operationOf({ kind: 'adjust', rows: [{ locationId, delta }] });
+      const group = { shopId, materialId: material, operations: [operation] };
+      await applyOperations(postgres.database, [group], { nowMs: Date.now });
+    };
+    await damage('UPDATE levels SET quantity = quantity + 7 WHERE id = $of');
+    await adjust(1_000_000);
+    await adjust(1_000_000);
+    await damage('UPDATE levels SET quantity = quantity - 2 WHERE id = $of');
+    await adjust(500_000);
+    expect((await verify()).text)
+      .to.contain('The third statements there')
+      .and.not.contain('come from a back-up');
+
+    await run(ofWritten);
+    await run(byLedger);
+    expect(await verify()).to.include({ code: 0 });
+    const booked = { quantity: '10.500000', sequence: '8', total_quantity: '13.500000' };
+    expect(await figures()).to.deep.equal([booked, { ...whole, total_quantity: '13.500000' }]);
+    const { rows: entries } = await postgres.database.raw<{ rows: { applied: string; channel: string }[] }>(
+      `SELECT g.applied, g.channel FROM ledger g JOIN levels l ON l.id = g.level_id
+       WHERE l.shop_id = ? AND l.material_id = ? AND l.location_id = ? AND g.sequence > 3 ORDER BY g.sequence`,
+      [shopId, material, locationId],
+    );
+    const told = entries.map(({ applied, channel }) => `${channel} ${Number(applied)}`);
+    expect(told).to.deep.equal(['cli 7', 'rest 1', 'rest 1', 'cli -2', 'rest 0.5']);
+    await adjust(1_000_000);
+    expect(await verify()).to.include({ code: 0 });
+  });
+
+  it('books nothing to a level of which entries are missing', async () => {
+    await damage('DELETE FROM ledger WHERE level_id = $of AND sequence = 2');
+    const before = await verify();
+    await run(ofWritten);
+    expect(await verify()).to.deep.equal(before);
+    expect(await figures()).to.deep.equal([whole, whole]);
+  });
 
   it('has a material that is gone, and its stock not, come from a back-up', async () => {
     await postgres.database.raw('CREATE TABLE back_up AS SELECT * FROM materials WHERE shop_id = ?', [shopId]);

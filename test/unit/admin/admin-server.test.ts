@@ -77,6 +77,24 @@ describe('the server of an admin port', () => {
     for (const path of ['/metrics/', '/metricsx', '/']) expect((await ask(path)).status, path).to.equal(404);
   });
 
+  it('says what it hands on, whole, and that nobody is to guess at it or to keep it', async () => {
+    new Gauge({ name: 'wax', help: 'Of the shop “Öl”.', registers: [registry] }).set(5);
+    const text = { '/metrics': await registry.metrics(), '/healthz': 'ok\n' };
+    const types = { '/metrics': registry.contentType, '/healthz': 'text/plain; charset=utf-8' };
+    for (const path of ['/metrics', '/healthz'] as const) {
+      const answer = await ask(path);
+      expect(await answer.text(), path).to.equal(text[path]);
+      expect(answer.headers.get('content-type'), path).to.equal(types[path]);
+      expect(answer.headers.get('x-content-type-options'), path).to.equal('nosniff');
+      expect(answer.headers.get('cache-control'), path).to.equal('no-store');
+    }
+  });
+
+  it('does not start where its port is taken, and says so', async () => {
+    const outcome = startAdminServer({ host: '127.0.0.1', port: server.port, registry });
+    expect(await outcome.catch((error: unknown) => error)).to.have.property('code', 'EADDRINUSE');
+  });
+
   it('says 500 where a gauge cannot be read, and goes on', async () => {
     const collect = () => {
       throw new Error('the pool is gone');

@@ -20,6 +20,16 @@ describe('the gauges of a process', () => {
     expect(await lines()).to.deep.equal([]);
   });
 
+  it('of one value alone are left out while that is unknown, also once it was known', async () => {
+    let value: number | undefined = 3;
+    addGauge(registry, { name: 'waiting', help: 'In all.' }, () => value);
+    expect(await lines()).to.deep.equal(['waiting 3']);
+    value = undefined;
+    expect(await lines()).to.deep.equal([]);
+    value = 0;
+    expect(await lines()).to.deep.equal(['waiting 0']);
+  });
+
   it('tell the connections in use from the free ones, and from what waits for one', async () => {
     watchPool(registry, () => ({ used: 1, free: 2, waiting: 3 }));
     expect(await lines()).to.deep.equal([

@@ -57,31 +57,36 @@ describe('npm run manage, ended while its change waits for another session', () 
   }
 
   /** Ends the command in its COMMIT, which then goes on. */
-  const endInCommit = async (table: string, args: string[]) => {
+  const endInCommit = async (table: string, args: string[], signal: NodeJS.Signals, code: number) => {
     const { database, databaseUrl, shopId } = managed;
     const letEnd = await holdCommits(database, table);
-    const { child, ended } = startManage([...args, '--shop', shopId, '--json'], { DATABASE_URL: databaseUrl });
+    const { child, ended } = startManage([...args, '--shop', shopId], { DATABASE_URL: databaseUrl });
     await untilWaiting(database, 1);
-    child.kill('SIGINT');
-    const { code, stdout, stderr } = await ended;
+    child.kill(signal);
+    const run = await ended;
     await letEnd();
     await untilGone();
     await database.raw('DROP FUNCTION wait_for_test CASCADE');
-    const message = 'SIGINT came while the change was being committed: it may be done. Look before you do it again.';
-    expect({ code, stderr }).to.deep.equal({ code: 130, stderr: `${message}\n` });
-    expect(JSON.parse(stdout)).to.deep.equal({ error: { message } });
+    const message = `${signal} came while the change was being committed: it may be done. Look before you do it again.`;
+    const stdout = args.includes('--json') ? `${JSON.stringify({ error: { message } })}\n` : '';
+    expect(run).to.deep.equal({ code, stdout, stderr: `${message}\n` });
   };
 
   it('in the COMMIT says that the change may be done', async () => {
-    await endInCommit('locations', ['locations', 'add', '--id', 'late', '--name', 'Late']);
+    await endInCommit('locations', ['locations', 'add', '--id', 'late', '--name', 'Late', '--json'], 'SIGINT', 130);
     expect((await state()).locations).to.include('late');
+  });
+
+  it('in the COMMIT, as its terminal closes, says so, and without --json nothing on stdout', async () => {
+    await endInCommit('locations', ['locations', 'add', '--id', 'later', '--name', 'Later'], 'SIGHUP', 129);
+    expect((await state()).locations).to.include('later');
   });
 
   it('in the COMMIT of a revocation says that it may be done', async () => {
     const { cli, database, shopId } = managed;
     const issue = ['keys', 'issue', '--shop', shopId, '--label', 'lost', '--scope', 'read'];
     const { id } = await cli.answer<{ id: string }>(issue);
-    await endInCommit('api_keys', ['keys', 'revoke', id]);
+    await endInCommit('api_keys', ['keys', 'revoke', id, '--json'], 'SIGTERM', 143);
     expect((await findKeyWithShop(database, id))?.revokedAt).to.be.instanceOf(Date);
   });
 });

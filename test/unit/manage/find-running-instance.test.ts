@@ -1,6 +1,9 @@
+import { execFile, spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmod, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
+import { promisify } from 'node:util';
 import { expect } from 'chai';
 import { migrateDatabase } from '../../../shared/database/migrate-database.js';
 import { createShop } from '../../../shared/database/shops.js';
@@ -8,6 +11,9 @@ import { startPostgres } from '../../../shared/standalone/postgres.js';
 import { connectForTest } from '../../support/database/database.js';
 import { connectPlatform, platformTokenKey } from '../../support/shop/platform.js';
 import { runManage } from './run-manage.js';
+
+/** A user without an entry in the password file. */
+const nobodyKnown = 54_321;
 
 describe('npm run manage without DATABASE_URL', () => {
   let dataDir: string;
@@ -37,9 +43,13 @@ describe('npm run manage without DATABASE_URL', () => {
       await connectPlatform(database, id, 'http://127.0.0.1:1');
       await database.destroy();
       await writeFile(join(dataDir, 'platform-token-key'), `${platformTokenKey}\n`);
-      const synced = await runManage(['platform', 'sync', '--json'], env);
-      const { shops } = JSON.parse(synced.stdout) as { shops: { problem: { code: string } }[] };
-      expect(shops[0]?.problem.code, 'the stand-in, which is on the loopback, was called').to.equal('unavailable');
+      const problemWith = async (more: Record<string, string>) => {
+        const { stdout } = await runManage(['platform', 'sync', '--json'], { ...env, ...more });
+        return (JSON.parse(stdout) as { shops: { problem: { code: string } }[] }).shops[0]?.problem.code;
+      };
+      expect(await problemWith({}), 'the stand-in, which is on the loopback, was called').to.equal('unavailable');
+      const otherKey = { PLATFORM_TOKEN_KEY: 'ab'.repeat(32) };
+      expect(await problemWith(otherKey), 'a key that is given is the one').to.equal('token-unreadable');
       await writeFile(join(dataDir, 'platform-token-key'), 'no key\n');
       const bad = await runManage(['shops', 'list'], env);
       expect(bad).to.deep.include({ code: 78, stdout: '' });
@@ -91,5 +101,42 @@ describe('npm run manage without DATABASE_URL', () => {
     await writeFile(join(cluster, 'postmaster.pid'), lines.join('\n'));
     await writeFile(join(dataDir, 'postgres', 'password'), 'x\n');
     expect(await runManage(['shops', 'list'], { DATA_DIR: dataDir })).to.have.property('code', 78);
+  });
+
+  it('takes no database that is still starting', async () => {
+    const cluster = join(dataDir, 'postgres', 'cluster');
+    await mkdir(cluster, { recursive: true });
+    await writeFile(join(dataDir, 'postgres', 'password'), 'x\n');
+    // It is known by its words and its folder, as a Postgres is; nobody answers on its port.
+    const words = ['-e', 'setInterval(() => {}, 1000); console.log("here")', '--', '-D', cluster, '-p', '1', '-c'];
+    const child = spawn(process.execPath, words, { cwd: cluster, stdio: ['ignore', 'pipe', 'ignore'] });
+    await once(child.stdout, 'data');
+    const codes = [];
+    for (const state of ['starting', 'ready']) {
+      const lines = [child.pid, cluster, 0, 1, '', '127.0.0.1', 0, state, ''];
+      await writeFile(join(cluster, 'postmaster.pid'), lines.join('\n'));
+      codes.push((await runManage(['shops', 'list'], { DATA_DIR: dataDir })).code);
+    }
+    child.kill('SIGKILL');
+    expect(codes).to.deep.equal([78, 69]);
+  });
+
+  it('says of a database that belongs to another user whom to run as', async () => {
+    const postgres = join(dataDir, 'postgres');
+    await mkdir(join(postgres, 'cluster'), { recursive: true });
+    await writeFile(join(postgres, 'cluster', 'postmaster.pid'), '1\n');
+    await chmod(postgres, 0o000);
+    const module = new URL('../../../shared/manage/find-running-instance.ts', import.meta.url).href;
+    // The module is read first: the user may not be let into this folder.
+    const script = `
+      import { findRunningInstance } from '${module}';
+      if (process.getuid() === 0) process.setuid(${nobodyKnown});
+      console.log(findRunningInstance('${dataDir}').problem);`;
+    const args = ['--import', 'tsx', '--input-type=module', '--eval', script];
+    const { stdout } = await promisify(execFile)(process.execPath, args);
+    await chmod(postgres, 0o700);
+    expect(stdout)
+      .to.match(/^The database of npm start in \S+ belongs to another user: EACCES/)
+      .and.match(/\.\nRun this as that user, or set DATABASE_URL\.\n$/);
   });
 });

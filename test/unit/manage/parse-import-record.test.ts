@@ -40,6 +40,47 @@ describe('a line of an import', () => {
     }
   });
 
+  it('has cells of CSV that are numbers and truths, with blanks around, as what they stand for', () => {
+    const cells = { unitCost: '1', unitPrice: ' 2.5', weightValue: '3 ', inventoryQuantity: '4' };
+    for (const isNonEssentialMaterial of [true, false]) {
+      const given = { productName: 'Wax', ...cells, isNonEssentialMaterial: ` ${String(isNonEssentialMaterial)} ` };
+      const read = parseImportRecord(given, 'csv', { ...shop, defaultLocationId: '70001' });
+      const fields = { productName: 'Wax', unitCost: 1, unitPrice: 2.5, weightValue: 3, isNonEssentialMaterial };
+      const stock = { total: 4_000_000, levels: [{ locationId: '70001', quantity: 4_000_000 }] };
+      expect(read).to.deep.equal({ ok: true, record: { id: undefined, fields, stock } });
+    }
+  });
+
+  it('has levels or a total, and not both', () => {
+    expect(faultsOf({ levels: '70001:1', inventoryQuantity: '1' })).to.deep.equal([
+      'levels: Cannot be given together with inventoryQuantity.',
+    ]);
+  });
+
+  it('has levels up to 1e9, and no more in all than a total may be', () => {
+    expect(levelsOf('70001:1000000000')).to.deep.equal([['70001', 1e15]]);
+    const locationIds = Array.from({ length: 9 }, (_, index) => `L${index}`);
+    const levels = Object.fromEntries(locationIds.map((id) => [id, 1_000_000_000]));
+    const many = { locationIds: new Set(locationIds), defaultLocationId: null };
+    expect(parseImportRecord({ productName: 'Wax', levels }, 'jsonl', many)).to.deep.equal({
+      ok: false,
+      faults: ["levels: The material's total would leave its bounds of ±8000000000."],
+    });
+  });
+
+  it('of JSON has values of their own types, and none is taken for another', () => {
+    const faults = (values: Record<string, unknown>) => {
+      const read = parseImportRecord({ productName: 'Wax', ...values }, 'jsonl', shop);
+      return read.ok ? [] : read.faults;
+    };
+    const noId = 'id: Must be VMAT- and 1 to 64 letters, digits or hyphens.';
+    for (const id of [5, ['VMAT-1']]) expect(faults({ id })).to.deep.equal([noId]);
+    const noNumber = 'unitCost: Must be a finite number or null.';
+    for (const unitCost of ['1', 'x']) expect(faults({ unitCost })).to.deep.equal([noNumber]);
+    const quantity = 'levels: The quantity at 70001 must be a number from 0 to 1000000000.';
+    for (const level of ['1', null, true]) expect(faults({ levels: { '70001': level } })).to.deep.equal([quantity]);
+  });
+
   it('has its first ten faults named, and how many more there are', () => {
     const elsewhere = (count: number) => Array.from({ length: count }, (_, index) => `9${String(index)}:1`).join(';');
     const named = faultsOf({ levels: elsewhere(10) });

@@ -1,4 +1,4 @@
-import { writeFile } from 'node:fs/promises';
+import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { readRecords } from '../../../shared/manage/read-records.js';
@@ -90,6 +90,15 @@ describe('the lines of a CSV file', () => {
     });
   }
 
+  it('have a head that may have blanks around its names', async () => {
+    expect(await recordsOf('id , vendor\nA,Acme\n')).to.deep.equal([{ line: 2, values: { id: 'A', vendor: 'Acme' } }]);
+  });
+
+  it('have commas where the head has one, also beside a name that is not known', async () => {
+    const fault = 'The head has columns that are not known: a;b; known are id, vendor.';
+    expect(await recordsOf('a;b,id\n')).to.deep.equal([{ line: 1, fault, isFatal: true }]);
+  });
+
   it('are told by its begin where a quote is never closed, however much comes behind it', async () => {
     for (const rest of ['C,Acme\r\n', 'C,Acme\r\n'.repeat(200_000)]) {
       const records = await recordsOf(`id,vendor\r\nA,"one\r\ntwo"\r\nB,"Acme\r\n${rest}`);
@@ -138,6 +147,17 @@ describe('the lines of a CSV file', () => {
       const fault = 'The line has more than 1048576 bytes.';
       expect(records.at(-1)).to.deep.equal({ line: 2, fault, isFatal: true });
       expect(Math.max(...bytes)).to.be.below(2 * 1_048_576);
+    });
+  }
+
+  for (const format of ['csv', 'jsonl'] as const) {
+    it(`are none of a folder named as ${format}, which the system does not read`, async () => {
+      const path = join(folder.path, `folder.${format}`);
+      await mkdir(path);
+      const records: ImportRecord[] = [];
+      for await (const record of readRecords({ path, format, knownFields }, () => undefined)) records.push(record);
+      const fault = 'EISDIR: illegal operation on a directory, read.';
+      expect(records).to.deep.equal([{ line: 1, fault, isFatal: true }]);
     });
   }
 

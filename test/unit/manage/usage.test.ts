@@ -63,6 +63,7 @@ describe('npm run manage', () => {
       [['shops', 'set', '1', '--json'], 'nothing to change was given'],
       [['--json', 'orders'], "unknown option '--json'"],
       [['shops', 'create', '--json'], "required option '--name <name>' not specified"],
+      [['help', 'nothing', '--json'], 'No command is named; --help lists them.'],
     ] as const) {
       it(`wrong usage with --json is one document of it: ${args.join(' ')}`, async () => {
         const { code, stdout } = await cli.run([...args]);
@@ -92,6 +93,11 @@ describe('npm run manage', () => {
         .to.contain('--platform-token-stdin')
         .and.match(/--name <name> .*\(required\)/)
         .and.match(/--rate-limit <requests> .*in place of\s+RATE_LIMIT_POINTS/);
+    });
+
+    it('--help is no document, also with --json, since nothing is wrong', async () => {
+      const help = ['shops', 'create', '--help'];
+      expect(await cli.run([...help, '--json'])).to.deep.equal(await cli.run(help));
     });
 
     it('--help names what is read from the environment', async () => {
@@ -144,6 +150,7 @@ describe('npm run manage', () => {
       expect(code).to.equal(78);
       expect(stderr).to.contain('must be an address that begins with postgres://').and.not.contain('p4ss');
       expect(JSON.parse(stdout)).to.deep.equal({ error: { message: stderr.trim() } });
+      expect(await runManage(['shops', 'list'], bad)).to.deep.equal({ code, stdout: '', stderr });
     });
 
     it('a key of platform tokens that is none ends with 78 and says so, whether or not a command needs it', async () => {

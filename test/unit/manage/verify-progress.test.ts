@@ -5,6 +5,8 @@ import { openManagedShop } from './run-manage.js';
 import type { ManagedShop } from './run-manage.js';
 
 const eraseLine = '\u001b[2K';
+const hideCursor = '\u001b[?25l';
+const unwrap = '\u001b[?7l';
 
 /** What a terminal is sent. It stands for a real one, which a test's process does not have. */
 function terminalOf(): { terminal: NodeJS.WriteStream; written: () => string } {
@@ -22,6 +24,14 @@ describe('the progress of verify', () => {
     expect(written()).to.match(/\[.*\] 25% \|.*500 levels checked/);
     bar.stop();
     expect(written().split('500 levels checked').at(-1)).to.contain(eraseLine);
+  });
+
+  it('on a terminal keeps its cursor and its wrapping, which a Ctrl-C would not bring back', () => {
+    const { terminal, written } = terminalOf();
+    const bar = createProgressBar(terminal);
+    bar.show('500 levels checked', 0.25);
+    expect(written()).to.not.contain(hideCursor).and.not.contain(unwrap);
+    bar.stop();
   });
 
   it('that was never shown leaves the terminal alone', () => {

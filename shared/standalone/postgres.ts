@@ -159,7 +159,7 @@ async function launch(
     }
     if (!started.isGone()) await endProcess(started.pid, stopSteps.slice(1));
     options.signal?.throwIfAborted();
-    const lastWords = started.lastWords();
+    const lastWords = await started.lastWords();
     // The backends of a killed server release its memory one after the other, each as soon as it notices.
     if (lastWords.includes('pre-existing shared memory block') && performance.now() < deadlineAtMs) {
       await delay(pollMs);

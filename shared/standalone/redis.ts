@@ -120,7 +120,7 @@ async function launch(options: RedisOptions, dir: string, program: RedisProgram)
         value: server({ pid: started.pid, version: program.version, port, url: urlOf(config), source, adopted: false }),
       };
     }
-    const lastWords = started.lastWords();
+    const lastWords = await started.lastWords();
     if (!started.isGone()) await endProcess(started.pid, stopSteps);
     // The port was taken between the look and the start.
     if (/Address already in use/i.test(lastWords) && attempt < portAttemptsMax) {

@@ -1,5 +1,6 @@
 import { spawn } from 'node:child_process';
 import { closeSync, fstatSync, openSync, readFileSync } from 'node:fs';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { beginLogAgainIfLarge } from './log-file.js';
 import { runAs } from './server-user.js';
 import type { ServerUser } from './server-user.js';
@@ -10,7 +11,7 @@ export interface SpawnedServer {
   pid: number;
   isGone: () => boolean;
   /** The end of what it has logged so far, or why it could not be started; empty if there is nothing. */
-  lastWords: () => string;
+  lastWords: () => Promise<string>;
 }
 
 const logTailBytes = 4_096;
@@ -49,7 +50,12 @@ export function spawnServer(
     child.unref();
     if (child.pid !== undefined) onSpawn?.(child.pid);
     const logged = () => readFileSync(logPath).subarray(logStart).subarray(-logTailBytes).toString('utf8').trim();
-    return { pid: child.pid ?? 0, isGone: () => isGone, lastWords: () => `${logged()}\n${problem}`.trim() };
+    const lastWords = async () => {
+      // One that could not be started is gone at once, but why is only told after this turn.
+      await nextTurn();
+      return `${logged()}\n${problem}`.trim();
+    };
+    return { pid: child.pid ?? 0, isGone: () => isGone, lastWords };
   } finally {
     closeSync(log);
   }

@@ -22,7 +22,10 @@ describe('the folder of programs that are fetched or copied', () => {
   const found = (user?: typeof nobody) => cacheFolder({ XDG_CACHE_HOME: folder.path }, user);
 
   it('is made where it is missing, for others to enter', () => {
-    expect(found(nobody)).to.equal(own);
+    const umask = process.umask(0o077);
+    const made = found(nobody);
+    process.umask(umask);
+    expect(made).to.equal(own);
   });
 
   it('is none that others may write to, who could put programs of theirs there', async () => {

@@ -1,6 +1,6 @@
 import { spawnSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
-import { readdir, stat, writeFile } from 'node:fs/promises';
+import { existsSync, statSync } from 'node:fs';
+import { chmod, readdir, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
@@ -37,6 +37,25 @@ describe('the data folder of npm start', () => {
     const path = join(folder.path, 'a', 'b');
     expect(openDataFolder(path)).to.deep.equal({ ok: true, value: path });
     expect(existsSync(path)).to.equal(true);
+  });
+
+  it('is made for the user of Postgres to enter, its logs for nobody else, whatever the umask is', async () => {
+    const path = join(folder.path, 'a');
+    const modesUnder = async (mask: number) => {
+      const umask = process.umask(mask);
+      openDataFolder(path);
+      process.umask(umask);
+      const modes = [path, join(path, 'logs')].map((place) => statSync(place).mode & 0o777);
+      await rm(path, { recursive: true });
+      return modes;
+    };
+    for (const mask of [0o000, 0o077]) expect(await modesUnder(mask)).to.deep.equal([0o755, 0o700]);
+  });
+
+  it('that is there keeps the mode that it was given', async () => {
+    await chmod(folder.path, 0o700);
+    openDataFolder(folder.path);
+    expect((await stat(folder.path)).mode & 0o777).to.equal(0o700);
   });
 
   it('is refused with what to do when it cannot be made', async () => {
@@ -100,6 +119,10 @@ describe('the data folder of npm start', () => {
 });
 
 describe('a wanted port', () => {
+  it('of 0 is any that the system gives to nobody’s outgoing connection', async () => {
+    for (let count = 0; count < 10; count += 1) expect(await portOrFree(0)).to.be.within(20_000, 32_767);
+  });
+
   for (const host of ['127.0.0.1', '0.0.0.0', '::']) {
     it(`moves when it is busy on ${host}, and is kept when it is free`, async () => {
       const squatter = createServer();

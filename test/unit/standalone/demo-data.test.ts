@@ -75,6 +75,8 @@ describe('the demo data', () => {
     const { levels = [] } = (await findLevels(database, demo.shopId, demo.virtualMaterialIds[0]!)) ?? {};
     expect(levels[0]?.quantity).to.be.greaterThan(0);
     expect((await findConnections(database, demo.shopId, demo.virtualMaterialIds[0]!)).billOfMaterials).to.not.be.empty;
+    const shop = await findShop(database, demo.shopId);
+    expect(shop?.defaultLocationId, 'where a written total is booked').to.equal(demo.locationIds[0]);
   });
 
   it("mirrors the stand-in's variants by id, sku and the sum of their levels", async () => {
@@ -169,6 +171,7 @@ describe('the demo data', () => {
     ['was revoked', 'revoked_at = now()'],
     ['is to end', "expires_at = '2100-01-31'"],
     ['has another scope by now', "scope = 'write'"],
+    ['is of another shop by now', 'shop_id = shop_id + 1'],
     ['has another secret, as in a database of another start', "secret_hash = decode(repeat('00', 32), 'hex')"],
   ] as const) {
     it(`makes a key anew that ${what}, and keeps the others`, async () => {
@@ -176,6 +179,9 @@ describe('the demo data', () => {
       const again = await seed();
       expect(again.readKey).to.not.equal(demo.readKey);
       expect(again).to.deep.equal({ ...demo, readKey: again.readKey });
+      for (const key of [again.readKey, again.writeKey]) {
+        expect((await findKeyWithShop(database, parseKey(key)!.id))?.revokedAt).to.equal(null);
+      }
     });
   }
 

@@ -96,6 +96,15 @@ describe('an embedded server that is kept', () => {
     expect(running).to.have.length(1);
   });
 
+  it('is ended, too, where it starts again just as its end comes', async () => {
+    planned = [(signal) => once(signal, 'abort').then(() => ({ ok: true, value: launch() }))];
+    const end = keep();
+    kill();
+    await until(() => askedPorts.length === 1, { deadlineMs: soonMsMax, what: 'the next start' });
+    await end();
+    expect(running.map(({ pid }) => isAlive(pid))).to.deep.equal([false, false]);
+  });
+
   it('says nothing of a start that its own end broke off', async () => {
     planned = [(signal) => once(signal, 'abort').then(() => failed('It was stopped.'))];
     const end = keep();

@@ -19,5 +19,12 @@ describe('the log of a process of npm start', () => {
     log.close();
     expect((await stat(`${path}.1`)).size).to.equal(bytesMax + 'past\n'.length);
     expect(await readFile(path, 'utf8')).to.equal('new\nnewer\n');
+    expect((await stat(path)).mode & 0o777).to.equal(0o600);
+  });
+
+  it('is for its owner alone to read', async () => {
+    const path = join(folder.path, 'worker-1.log');
+    openLogFile(path).close();
+    expect((await stat(path)).mode & 0o777).to.equal(0o600);
   });
 });

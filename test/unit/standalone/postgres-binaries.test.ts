@@ -1,4 +1,4 @@
-import { chmod, cp, lstat, mkdir, rm, symlink } from 'node:fs/promises';
+import { chmod, cp, lstat, mkdir, rm, stat, symlink } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
@@ -52,5 +52,19 @@ describe('the programs of the embedded Postgres', () => {
     await chmod(join(path, 'a'), 0o700);
     expect(closedDirectory(join(path, 'a', 'b'), user)).to.equal(join(path, 'a'));
     expect(closedDirectory(join(path, 'a', 'b'), undefined)).to.equal(undefined);
+  });
+
+  it('are looked for by the one right that is the user’s: of the owner, of the group, or of others', async () => {
+    const path = join(folder.path, 'rights');
+    await mkdir(path);
+    const { uid, gid } = await stat(path);
+    const rights = { owner: [uid, gid + 1, 0o100], group: [uid + 1, gid, 0o010], others: [uid + 1, gid + 1, 0o001] };
+    for (const [name, [userId, groupId, mode]] of Object.entries(rights) as [string, [number, number, number]][]) {
+      const user = { uid: userId, gid: groupId, name };
+      await chmod(path, mode);
+      expect(closedDirectory(path, user), name).to.equal(undefined);
+      await chmod(path, 0o777 - mode);
+      expect(closedDirectory(path, user), name).to.equal(path);
+    }
   });
 });

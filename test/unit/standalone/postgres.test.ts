@@ -107,6 +107,7 @@ describe('the embedded Postgres', () => {
     const left = await leaveBehind({ module: 'postgres.ts', name: 'startPostgres', options: { dataDir } });
     process.kill(left.pid, 'SIGSTOP');
     const server = await start();
+    expect(said[0]).to.equal(`Postgres: process ${left.pid} serves this folder and does not answer; ending it`);
     expect(server.adopted).to.equal(false);
     expect(isAlive(left.pid)).to.equal(false);
     expect(await execute(server.url, 'SELECT 1 AS one')).to.deep.equal([{ one: 1 }]);
@@ -197,6 +198,8 @@ describe('the embedded Postgres', () => {
       const second = await start();
       expect(second.adopted).to.equal(false);
       expect(isAlive(pid)).to.equal(pid === process.pid);
+      const stale = `Postgres: process ${pid} in postmaster.pid is another program; the file is stale and goes`;
+      expect(said.includes(stale)).to.equal(pid === process.pid);
     });
   }
 

@@ -1,6 +1,8 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
+import { symlink } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import {
   commandLine,
@@ -10,6 +12,7 @@ import {
   signalLater,
   startOf,
 } from '../../../shared/standalone/processes.js';
+import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/time/until.js';
 
 const sleeps = 'setInterval(() => {}, 1000); console.log("here")';
@@ -51,6 +54,19 @@ describe('processes', () => {
     });
   }
 
+  it('run also where their name looks like the state of one that has ended', async () => {
+    const folder = await temporaryFolder();
+    const program = join(folder.path, 'a) Z 1');
+    await symlink(process.execPath, program);
+    const child = spawn(program, ['-e', sleeps], { stdio: ['ignore', 'pipe', 'ignore'] });
+    const exited = once(child, 'exit');
+    await once(child.stdout, 'data');
+    expect(isAlive(child.pid ?? 0)).to.equal(true);
+    child.kill('SIGKILL');
+    await exited;
+    await folder.remove();
+  });
+
   it('are signalled later only where they are the ones that were meant', async () => {
     const child = spawn(process.execPath, ['-e', sleeps], { stdio: ['ignore', 'pipe', 'ignore'] });
     const exited = once(child, 'exit');
@@ -71,7 +87,10 @@ describe('processes', () => {
     });
     const exited = once(child, 'exit');
     await once(child.stdout, 'data');
-    await endProcess(child.pid ?? 0, [
+    const pid = child.pid ?? 0;
+    const asked = await endProcess(pid, [{ name: 'SIGTERM', msMax: 100 }]).catch((error: unknown) => error);
+    expect(asked).to.have.property('message', `Process ${pid} does not end (SIGTERM).`);
+    await endProcess(pid, [
       { name: 'SIGTERM', msMax: 100 },
       { name: 'SIGKILL', msMax: 5_000 },
     ]);

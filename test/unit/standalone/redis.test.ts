@@ -60,6 +60,7 @@ describe('the private Redis', () => {
       'noeviction',
     ]);
     expect(await ask(url, (redis) => redis.config('GET', 'appendonly'))).to.deep.equal(['appendonly', 'yes']);
+    expect(await ask(url, (redis) => redis.config('GET', 'appendfsync'))).to.deep.equal(['appendfsync', 'everysec']);
     expect(await ask(url, (redis) => redis.config('GET', 'bind'))).to.deep.equal(['bind', '127.0.0.1']);
     const modeOf = async (path: string) => (await stat(path)).mode & 0o777;
     expect([await modeOf(dir), await modeOf(join(dir, 'redis.conf'))]).to.deep.equal([0o700, 0o600]);
@@ -108,11 +109,11 @@ describe('the private Redis', () => {
     expect(isAlive(first.pid)).to.equal(true);
   });
 
-  it('comes back on the same port right after a kill −9', async () => {
+  it('comes back on the same port right after a kill −9, with the password that its clients have', async () => {
     const first = await start();
     first.kill();
     const second = await start({ port: first.port });
-    expect(second).to.include({ adopted: false, port: first.port });
+    expect(second).to.include({ adopted: false, port: first.port, url: first.url });
   });
 
   it('starts over a pid file that names another program', async () => {
@@ -188,6 +189,12 @@ describe('where a Redis comes from', () => {
   let folder: { path: string; remove(): Promise<void> };
   before(async () => (folder = await temporaryFolder()));
   after(() => folder.remove());
+
+  it('says what to do when its folder cannot be made', async () => {
+    await writeFile(join(folder.path, 'file'), '');
+    const outcome = await startRedis({ dir: join(folder.path, 'file', 'redis'), say: () => undefined, env: {} });
+    expect(problem(outcome)).to.match(/^Redis cannot keep its data in .*Set DATA_DIR to another folder\.$/);
+  });
 
   it('says what to do when there is none and no apt-get', async () => {
     const outcome = await startRedis({

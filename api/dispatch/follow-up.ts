@@ -154,6 +154,9 @@ async function lookUp(deps: FollowUpDeps, due: Waiter[]): Promise<void> {
   if (jobs.size === 0) return;
   const { missing, taken } = await announceQueued(deps.link, [...jobs]);
   for (const job of taken) if (performance.now() - job.formedMs >= heldUpMs) deps.holdUp(job);
+  // A job that was done after Postgres was asked is gone as well, and by now what became of it is on record.
+  const gone = missing.flatMap(({ open }) => [...open]);
+  if (gone.length > 0) answerRecorded(deps, gone, await findOutcomes(deps.database, gone.map(operationId)));
   // Redis was flushed or lost the job, so it is added again. A worker finds on record what was applied meanwhile.
   for (const job of missing) {
     if (job.open.size === 0) continue;

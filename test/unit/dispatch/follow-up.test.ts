@@ -87,6 +87,26 @@ describe('the follow-up of writes that hear nothing', () => {
     expect(new Set(followUp.sent)).to.deep.equal(new Set([lost.job]));
   });
 
+  it('takes no job for lost that a worker has finished after Postgres was asked and before Redis was', async () => {
+    const [done, lost] = [wait(), wait()];
+    for (const waiter of [done, lost]) waiter.job?.open.add(waiter);
+    const asked: string[][] = [];
+    followUp.lookUp = (ids) => {
+      asked.push(ids);
+      // Otherwise it would be lost anew, a second later.
+      lost.nextLookUpMs = Infinity;
+      const rows = asked.length === 1 ? [] : [{ op_id: done.operation.id, status: 'expired', result: null }];
+      return Promise.resolve({ rows });
+    };
+    await until(() => followUp.sent.length > 0, { deadlineMs: soonMsMax, what: 'the lost one to be added again' });
+    expect(followUp.sent).to.deep.equal([lost.job]);
+    expect(followUp.counted.addedAgain).to.equal(1);
+    expect(followUp.said).to.deep.equal(['A job was lost and is added again.']);
+    expect(followUp.outcomes.get(done.operation.id)).to.have.property('status', 'not-applied');
+    const both = [done, lost].map(({ operation }) => operation.id);
+    expect(asked, 'together, and once').to.deep.equal([both, both]);
+  });
+
   it('adds no job again whose cancellation has begun while Postgres was asked', async () => {
     const [given, lost] = [wait(), wait()];
     for (const waiter of [given, lost]) waiter.job?.open.add(waiter);

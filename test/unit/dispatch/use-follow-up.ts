@@ -28,12 +28,16 @@ export interface FollowedUp {
   /** Jobs that something holds up. */
   heldUp: FormedJob[];
   /** How many operations were reported, by what of them. */
-  counted: { lookedUp: number; cancelled: number; leftOpen: number };
+  counted: { lookedUp: number; addedAgain: number; cancelled: number; leftOpen: number };
+  /** What was logged. */
+  said: string[];
   /** `performance.now`, which a test may replace. */
   now: () => number;
   /** A request whose wait ends in `leftMs`, and whose job was sent, or is still to be. */
   wait: (leftMs?: number, isSent?: boolean) => Waiter;
 }
+
+const nothingCounted = { lookedUp: 0, addedAgain: 0, cancelled: 0, leftOpen: 0 };
 
 export function useFollowUp(): FollowedUp {
   const redis = useQueueHarness();
@@ -50,7 +54,8 @@ export function useFollowUp(): FollowedUp {
     },
     sent: [],
     heldUp: [],
-    counted: { lookedUp: 0, cancelled: 0, leftOpen: 0 },
+    counted: { ...nothingCounted },
+    said: [],
     now,
     wait: (leftMs = longMs, isSent = true) => waitIn(followed, leftMs, isSent),
   };
@@ -58,7 +63,8 @@ export function useFollowUp(): FollowedUp {
     followed.waiters = createSlotMap();
     followed.sent = [];
     followed.heldUp = [];
-    followed.counted = { lookedUp: 0, cancelled: 0, leftOpen: 0 };
+    followed.counted = { ...nothingCounted };
+    followed.said = [];
     followed.outcomes = new Map();
     followed.lookUp = () => Promise.resolve({ rows: [] });
     followed.cancel = () => Promise.resolve({ outcomes: new Map() });
@@ -86,15 +92,17 @@ function start(followed: FollowedUp): FollowUp {
       enqueuing: { passed: () => undefined, failed: () => undefined },
     } as unknown as QueueLink,
     database: database as unknown as Database,
-    logger: pino({ level: 'silent' }),
+    logger: pino({}, { write: (line) => void followed.said.push((JSON.parse(line) as { msg: string }).msg) }),
     metrics: metricsOf(followed),
     waiters,
     enqueue: (jobs) => {
       followed.sent.push(...jobs);
       return Promise.resolve('queued');
     },
-    answer: ({ operation }, outcome) => {
+    answer: (waiter, outcome) => {
+      const { operation, job } = waiter;
       waiters.delete(operation.id);
+      job?.open.delete(waiter);
       followed.outcomes.set(operation.id, outcome);
     },
     holdUp: (job) => followed.heldUp.push(job),
@@ -104,7 +112,7 @@ function start(followed: FollowedUp): FollowUp {
 function metricsOf({ counted }: FollowedUp): DispatchMetrics {
   return {
     jobFormed: () => undefined,
-    jobAddedAgain: () => undefined,
+    jobAddedAgain: () => (counted.addedAgain += 1),
     lookedUp: (operations) => (counted.lookedUp += operations),
     cancelled: (operations) => (counted.cancelled += operations),
     leftOpen: () => (counted.leftOpen += 1),

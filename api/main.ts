@@ -1,11 +1,12 @@
 import { logPlatformEvents } from '../shared/platform/log-platform-events.js';
 import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
-import { connectLimiterRedis, untilReady } from '../shared/redis/connections.js';
+import { connectLimiterRedis, onAllReady, untilReady } from '../shared/redis/connections.js';
 import { takeNoArguments } from '../shared/runtime/command-help.js';
 import { tuneHeap } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
 import { followParent } from '../shared/runtime/parent.js';
+import { logRecurring } from '../shared/runtime/recurring-fault.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
 import { createApiMetrics } from './admin/api-metrics.js';
@@ -30,9 +31,9 @@ const pools = createPools(settings);
 const { database, reads } = pools;
 shutdown.register('the database', () => pools.destroy());
 
-const limiterRedis = connectLimiterRedis(settings.REDIS_URL, (error) =>
-  logger.warn({ err: error }, 'The limiter cannot reach Redis.'),
-);
+const reachingRedis = logRecurring(logger, 'The limiter cannot reach Redis.');
+const limiterRedis = connectLimiterRedis(settings.REDIS_URL, reachingRedis.failed);
+onAllReady([limiterRedis], reachingRedis.passed);
 shutdown.register('the limiter', () => limiterRedis.disconnect());
 
 // Until Redis is there the limiter would count in memory, which admits more than the limit after each start.

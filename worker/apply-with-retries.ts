@@ -65,20 +65,21 @@ export async function applyWithRetries(
       const { outcomes, leftOut } = report;
       const notDone = new Set(leftOut.map(queueName));
       const done = notDone.size === 0 ? groups : groups.filter((group) => !notDone.has(queueName(group)));
-      if (groups.length > 0)
+      if (groups.length > 0) {
         deps.metrics.committed({ ...report, jobs: sumOfJobs(done), materials: done.length, seconds });
+        deps.faults.committed();
+      }
       deps.ledgerWatch.changed(done);
       return { outcomes, leftOut: notDone };
     } catch (error) {
-      if (isServerTimeout(error))
-        deps.logger.warn({ err: error, materials: groups.length }, 'A transaction overstayed its time.');
+      if (isServerTimeout(error)) deps.faults.overstayed(error);
       else if (!mayPass(error)) deps.logger.error({ err: error, materials: groups.length }, 'A transaction failed.');
       if (!isWithoutSession(error)) atWork = error;
       if (attempt >= attemptsMax || isStopping() || !mayPassAtOnce(error)) throw atWork ?? error;
       // If commits wait for a standby that is away, each further one would leave another waiting session in Postgres.
       if (isDriverTimeout(error)) await assertTakesWrites(deps.database);
       deps.metrics.retried();
-      deps.logger.warn({ err: error, attempt }, 'A transaction met a passing fault and runs again.');
+      deps.faults.runsAgain(error);
     }
   }
 }

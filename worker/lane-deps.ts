@@ -2,6 +2,7 @@ import type { Redis } from 'ioredis';
 import type { Database } from '../shared/database/connect.js';
 import type { WorkerPresence } from '../shared/queue/worker-presence.js';
 import type { Logger } from '../shared/runtime/logger.js';
+import type { CycleFaults } from './cycle-faults.js';
 import type { LedgerWatch } from './ledger-watch.js';
 import type { LeftOutWatch } from './left-out-watch.js';
 import type { WorkerMetrics } from './worker-metrics.js';
@@ -13,6 +14,7 @@ export interface LaneDeps {
   presence: WorkerPresence;
   database: Database;
   logger: Logger;
+  faults: CycleFaults;
   /** How long an `Idempotency-Key` is remembered. */
   keyMemoryMs: number;
   metrics: WorkerMetrics;

@@ -9,7 +9,6 @@ import { materialsPerCycleMax } from '../shared/queue/limits.js';
 import { keys } from '../shared/queue/names.js';
 import { tellRefusal } from '../shared/queue/refusal.js';
 import { ServesAnotherDatabase } from '../shared/queue/worker-presence.js';
-import { logRecurring } from '../shared/runtime/recurring-fault.js';
 import { cycleMsMax, runCycle } from './cycle.js';
 import type { LaneDeps } from './lane-deps.js';
 import type { Waker } from './waker.js';
@@ -72,7 +71,7 @@ export function startLane(deps: LaneDeps, waker: Waker): Lane {
   }
 
   async function recoverFrom(error: unknown): Promise<void> {
-    deps.logger.warn({ err: error }, 'A cycle was given up and is tried again.');
+    deps.faults.gaveUp(error);
     deps.metrics.faulted();
     const { materials } = held;
     held = nothingHeld;
@@ -94,7 +93,6 @@ export function startLane(deps: LaneDeps, waker: Waker): Lane {
   }
 
   async function untilBothTakeWrites(): Promise<void> {
-    const waits = logRecurring(deps.logger, 'Nothing is taken until Redis and Postgres take writes of ours.');
     // A new one each time, so that it asks for the schema again: the database may be another by now.
     const askPostgres = createWriteQuestion(deps.database);
     const sinceMs = performance.now();
@@ -106,10 +104,11 @@ export function startLane(deps: LaneDeps, waker: Waker): Lane {
         deps.presence.assertServes();
         await Promise.all([deps.redis.del(keys.nothing), askPostgres()]);
         if (isCutOff) await deps.presence.tellCutOff(false);
+        deps.faults.waits.passed();
         return;
       } catch (error) {
         // Nothing is taken meanwhile: it would only count as a delivery, and fill the log.
-        waits.failed(error);
+        deps.faults.waits.failed(error);
         if (performance.now() - sinceMs > cutOffAfterMs) {
           isCutOff = true;
           await deps.presence.tellCutOff(true).catch(() => undefined);

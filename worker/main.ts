@@ -11,7 +11,13 @@ import { createShopifyPlatform } from '../shared/platform/shopify/shopify-platfo
 import { createTokenCipher } from '../shared/platform/token-cipher.js';
 import { defineScripts } from '../shared/queue/run-script.js';
 import { createWorkerPresence } from '../shared/queue/worker-presence.js';
-import { connectWakeRedis, connectWorkerRedis, untilReady, untilTakesWrites } from '../shared/redis/connections.js';
+import {
+  connectWakeRedis,
+  connectWorkerRedis,
+  onAllReady,
+  untilReady,
+  untilTakesWrites,
+} from '../shared/redis/connections.js';
 import { takeNoArguments } from '../shared/runtime/command-help.js';
 import { tuneHeap } from '../shared/runtime/heap.js';
 import { createLogger } from '../shared/runtime/logger.js';
@@ -22,6 +28,7 @@ import { logRecurring } from '../shared/runtime/recurring-fault.js';
 import { settingsOrExit } from '../shared/runtime/settings.js';
 import { createShutdown } from '../shared/runtime/shutdown.js';
 import { workerSettings } from './config.js';
+import { createCycleFaults } from './cycle-faults.js';
 import { startHousekeeping } from './housekeeping.js';
 import { startLane } from './lane.js';
 import { startLedgerWatch } from './ledger-watch.js';
@@ -60,7 +67,7 @@ const shutdown = createShutdown({ logger, forceMs });
 shutdown.listen({ untilStarted: true });
 const tellParent = followParent(shutdown);
 
-const onRedisError = (error: Error) => logger.warn({ err: error }, 'The queue cannot reach Redis.');
+const reachingRedis = logRecurring(logger, 'The queue cannot reach Redis.');
 
 const database = connectDatabase({
   url: DATABASE_URL,
@@ -71,9 +78,10 @@ const database = connectDatabase({
 });
 shutdown.register('postgres', () => database.destroy());
 
-const redis = connectWorkerRedis(REDIS_URL, onRedisError);
+const redis = connectWorkerRedis(REDIS_URL, reachingRedis.failed);
 shutdown.register('redis', () => redis.disconnect());
-const wakeRedis = connectWakeRedis(REDIS_URL, onRedisError);
+const wakeRedis = connectWakeRedis(REDIS_URL, reachingRedis.failed);
+onAllReady([redis, wakeRedis], reachingRedis.passed);
 const waker = createWaker(wakeRedis);
 shutdown.register('waker', () => waker.close());
 
@@ -111,6 +119,7 @@ const deps = {
   presence,
   database,
   logger,
+  faults: createCycleFaults(logger),
   keyMemoryMs: settings.KEY_MEMORY_MS,
   metrics,
   ledgerWatch,

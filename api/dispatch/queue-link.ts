@@ -8,7 +8,7 @@ import { replyChannel } from '../../shared/queue/names.js';
 import { defineScripts } from '../../shared/queue/run-script.js';
 import { createTransaction } from '../../shared/redis/batch.js';
 import type { Transaction } from '../../shared/redis/batch.js';
-import { connectProducerRedis, connectRepliesRedis, untilReady } from '../../shared/redis/connections.js';
+import { connectProducerRedis, connectRepliesRedis, onAllReady, untilReady } from '../../shared/redis/connections.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
 import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
@@ -35,13 +35,15 @@ const keepAliveMs = 1_000;
 
 /** @throws where Redis does not answer within five seconds */
 export async function openQueueLink(redisUrl: string, logger: Logger): Promise<QueueLink> {
-  const onError = (error: Error) => logger.warn({ err: error }, 'The queue cannot reach Redis.');
+  // BullMQ tells of each failed try, twice a second, beside the connection itself.
+  const reaching = logRecurring(logger, 'The queue cannot reach Redis.');
   const apiId = randomUUID();
-  const redis = connectProducerRedis(redisUrl, onError);
-  const replies = connectRepliesRedis(redisUrl, onError);
+  const redis = connectProducerRedis(redisUrl, reaching.failed);
+  const replies = connectRepliesRedis(redisUrl, reaching.failed);
+  onAllReady([redis, replies], reaching.passed);
   await Promise.all([untilReady(redis), untilReady(replies)]);
   defineScripts(redis);
-  const queues = await createMaterialQueues(redis, onError);
+  const queues = await createMaterialQueues(redis, reaching.failed);
   const listening = await keepListening(replies, replyChannel(apiId), logger);
 
   return {

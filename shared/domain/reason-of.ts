@@ -7,9 +7,14 @@ export function reasonOf(error: unknown): string {
   return plainly(error instanceof Error ? error.message : String(error));
 }
 
-/** What a driver says to its programmers. Here it is always a fault outside of the program. */
+/**
+ * What a driver says to its programmers. Here it is always a fault outside of the program: the options that ioredis names
+ * are as they are to be (`redis/connections.ts`).
+ */
 const plainWords: readonly [said: RegExp, plain: string][] = [
   [/Knex: Timeout acquiring a connection\..*\?/, 'no connection came free'],
+  [/Stream isn't writeable and enableOfflineQueue options is false/, 'the connection to Redis is lost'],
+  [/Reached the max retries per request limit \(.*\)\. Refer to .* for details\./, 'the connection to Redis is lost'],
 ];
 
 /** The message of an error in the words of an operator. */

@@ -135,6 +135,14 @@ function connect(url: string, { silenceMs = silenceMsMax, ...options }: Options,
   return redis;
 }
 
+/** Calls `ready` each time that one of these connections becomes ready and so all of them are. */
+export function onAllReady(connections: readonly Redis[], ready: () => void): void {
+  const lookAround = () => {
+    if (connections.every(({ status }) => status === 'ready')) ready();
+  };
+  for (const connection of connections) connection.on('ready', lookAround);
+}
+
 const readyMsMax = 5_000;
 
 /**

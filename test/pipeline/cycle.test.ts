@@ -10,6 +10,7 @@ import type { Replies } from '../../shared/queue/job-format.js';
 import { takeMaterials } from '../../shared/queue/leases.js';
 import { queueName, queuePrefix, replyChannel } from '../../shared/queue/names.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
+import { createCycleFaults } from '../../worker/cycle-faults.js';
 import { cycleMsMax, runCycle } from '../../worker/cycle.js';
 import type { LaneDeps } from '../../worker/lane-deps.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
@@ -146,20 +147,20 @@ describe('a cycle that takes more than one transaction', () => {
     await held.letGo();
   });
 
-  it('in which each operation runs alone leaves those behind one that found the material locked', async () => {
+  it('in which operations run in parts leaves those behind one that found the material locked', async () => {
     const operations = [book(1), book(-1), book(2)];
     const job = await harness.add(ref(), { operations });
     const held = await hold();
     let transactions = 0;
     const told = await messagesDuring(async () => {
       transactions = await cycle((number) => {
-        if (number === 1) throw new Error('a fault of ours');
-        return number === 3 ? held.letGo() : Promise.resolve();
+        if (number <= 2) throw new Error('a fault of ours');
+        return number === 4 ? held.letGo() : Promise.resolve();
       });
     });
     await held.letGo();
     expect(told, 'there is nothing to tell').to.deep.equal([]);
-    expect(transactions, 'all together, then the first alone').to.equal(2);
+    expect(transactions, 'all together, twice, then the first half').to.equal(3);
     expect(await recorded(operations)).to.deep.equal([undefined, undefined, undefined]);
     expect(await harness.jobs(ref(), 'wait')).to.deep.equal([job]);
   });
@@ -170,9 +171,9 @@ describe('a cycle that takes more than one transaction', () => {
     let held: Awaited<ReturnType<typeof hold>> | undefined;
     const told = await messagesDuring(async () => {
       await cycle(async (number) => {
-        if (number === 1) throw new Error('a fault of ours');
+        if (number <= 2) throw new Error('a fault of ours');
         // The first has run alone.
-        if (number === 3) held = await hold();
+        if (number === 4) held = await hold();
       });
       await held?.letGo();
     });
@@ -209,13 +210,15 @@ describe('a cycle that takes more than one transaction', () => {
       return client.acquireConnection();
     };
     const presence = await createWorkerPresence(harness.redis);
+    const logger = pino({ level: 'silent' });
     const deps: LaneDeps = {
       redis,
       presence,
       database: Object.create(postgres.database, {
         client: { value: Object.create(client, { acquireConnection: { value: acquireConnection } }) as unknown },
       }) as Database,
-      logger: pino({ level: 'silent' }),
+      logger,
+      faults: createCycleFaults(logger),
       keyMemoryMs: keyMemoryMsDefault,
       metrics: createWorkerMetrics(),
       ledgerWatch: { changed: (materials) => void changed.push(...materials), stop: () => Promise.resolve() },

@@ -4,6 +4,7 @@ import { migrationSource } from '../../../shared/database/migration-source.js';
 import { keyMemoryMsDefault } from '../../../shared/inventory/time-limits.js';
 import { nothingHeld } from '../../../shared/queue/leases.js';
 import { createWorkerPresence } from '../../../shared/queue/worker-presence.js';
+import { createCycleFaults } from '../../../worker/cycle-faults.js';
 import type { LaneDeps } from '../../../worker/lane-deps.js';
 import type { Waker } from '../../../worker/waker.js';
 import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
@@ -36,10 +37,12 @@ export async function depsOf(
   harness: QueueHarness,
   own: Pick<LaneDeps, 'database'> & Partial<LaneDeps>,
 ): Promise<LaneDeps> {
+  const { logger = pino({ level: 'silent' }) } = own;
   return {
     redis: harness.redis,
     presence: await createWorkerPresence(harness.redis),
-    logger: pino({ level: 'silent' }),
+    logger,
+    faults: createCycleFaults(logger),
     keyMemoryMs: keyMemoryMsDefault,
     metrics: createWorkerMetrics(),
     ledgerWatch: { changed: () => undefined, stop: () => Promise.resolve() },

@@ -6,6 +6,7 @@ import { operationsJob } from '../../../shared/queue/job-format.js';
 import { queueName } from '../../../shared/queue/names.js';
 import { applyJobs } from '../../../worker/apply-jobs.js';
 import type { CycleLimits } from '../../../worker/apply-with-retries.js';
+import { createCycleFaults } from '../../../worker/cycle-faults.js';
 import { cycleMsMax } from '../../../worker/cycle.js';
 import type { LaneDeps } from '../../../worker/lane-deps.js';
 import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
@@ -23,7 +24,8 @@ export function applyAsLane(
 ) {
   const logger = pino({ level: 'silent' });
   const ledgerWatch = { changed: () => undefined };
-  const deps = { database, logger, keyMemoryMs: keyMemoryMsDefault, metrics, ledgerWatch } as unknown as LaneDeps;
+  const faults = createCycleFaults(logger);
+  const deps = { database, logger, faults, keyMemoryMs: keyMemoryMsDefault, metrics, ledgerWatch };
   const jobs = materials.map(({ operations, ...ref }, index) => {
     const content = operationsJob('nobody', operations);
     return {
@@ -40,5 +42,5 @@ export function applyAsLane(
     isStopping: () => false,
     endMs: performance.now() + cycleMsMax,
   };
-  return applyJobs(deps, jobs, { ...now, ...taken });
+  return applyJobs(deps as unknown as LaneDeps, jobs, { ...now, ...taken });
 }

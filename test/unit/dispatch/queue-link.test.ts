@@ -90,3 +90,32 @@ describe('the subscription to replies', () => {
     await until(() => link?.connected().replies, { deadlineMs: soonMsMax, what: 'the replies to be heard again' });
   });
 });
+
+describe('a queue whose Redis is away', () => {
+  it('is said to be once, however often it is tried, and that this is over once it is there again', async () => {
+    const server = await startTestRedis();
+    const said: string[] = [];
+    const write = (line: string) => {
+      const { msg, err } = JSON.parse(line) as { msg: string; err?: { message: string } };
+      said.push(err?.message.includes('ECONNREFUSED') === true ? `${msg} ECONNREFUSED` : msg);
+    };
+    const link = await openQueueLink(server.url, pino({}, { write }));
+    let tries = 0;
+    link.redis.on('reconnecting', () => (tries += 1));
+    const of = (what: string) => said.filter((each) => each.includes(what));
+    const over = 'This is over: The queue cannot reach Redis.';
+    try {
+      await server.kill();
+      await until(() => tries >= 5, { deadlineMs: soonMsMax, what: 'the fifth try' });
+      expect(of('ECONNREFUSED')).to.deep.equal(['The queue cannot reach Redis. ECONNREFUSED']);
+      expect(of(over)).to.deep.equal([]);
+      await server.restart();
+      await until(() => of(over).length > 0, { deadlineMs: soonMsMax, what: 'the end to be said' });
+      expect(link.connected().producer).to.equal(true);
+      expect(of(over)).to.deep.equal([over]);
+    } finally {
+      link.close();
+      await server.stop();
+    }
+  });
+});

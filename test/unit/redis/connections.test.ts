@@ -1,9 +1,11 @@
-import { once } from 'node:events';
+import { EventEmitter, once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
+import type { Redis } from 'ioredis';
+import { reasonOf } from '../../../shared/domain/reason-of.js';
 import { ServerUnusable } from '../../../shared/domain/server-unusable.js';
-import { connectProducerRedis, connectWorkerRedis, untilReady } from '../../../shared/redis/connections.js';
+import { connectProducerRedis, connectWorkerRedis, onAllReady, untilReady } from '../../../shared/redis/connections.js';
 import { startTestRedis } from '../../support/processes/servers.js';
 import { standStill } from '../../support/processes/stand-still.js';
 import { until } from '../../support/time/until.js';
@@ -52,6 +54,44 @@ describe('a Redis that is away for more than one reason', () => {
       redis.disconnect();
       await server.stop();
     }
+  });
+});
+
+describe('a command that fails with its connection to Redis', () => {
+  it('has that as its reason, whether it was sent or not', async () => {
+    const server = await startTestRedis();
+    const redis = connectProducerRedis(server.url, () => undefined);
+    const reason = () => redis.ping().catch(reasonOf);
+    const lost = 'the connection to Redis is lost';
+    try {
+      expect(await reason(), 'before there is one').to.equal(lost);
+      await untilReady(redis);
+      process.kill(server.pid, 'SIGSTOP');
+      const asked = reason();
+      await server.kill();
+      expect(await asked, 'while it is under way').to.equal(lost);
+    } finally {
+      redis.disconnect();
+      await server.stop();
+    }
+  });
+});
+
+describe('several connections to Redis', () => {
+  it('are said to be ready when the last of them is, each time', () => {
+    const [first, second] = [new EventEmitter(), new EventEmitter()];
+    const connections = [first, second].map((each) => Object.assign(each, { status: 'connecting' }));
+    let times = 0;
+    onAllReady(connections as unknown as Redis[], () => (times += 1));
+    const become = (index: number, status: string) => {
+      Object.assign(connections[index] ?? {}, { status });
+      connections[index]?.emit(status);
+      return times;
+    };
+    expect([become(0, 'ready'), become(1, 'ready')]).to.deep.equal([0, 1]);
+    expect([become(0, 'close'), become(1, 'close'), become(1, 'ready'), become(0, 'ready')]).to.deep.equal([
+      1, 1, 1, 2,
+    ]);
   });
 });
 

@@ -95,6 +95,13 @@ describe('logger', () => {
     }
   });
 
+  it('says of a connection to Redis that it is lost, where ioredis names its options', () => {
+    const { logger, last } = createCapture();
+    const cause = new Error("Stream isn't writeable and enableOfflineQueue options is false");
+    logger.warn({ err: new Error('Redis takes no writes', { cause }) }, 'It failed.');
+    expect(last()).to.have.nested.property('err.message', 'Redis takes no writes: the connection to Redis is lost');
+  });
+
   it('a key’s id stays readable, since it is what a log may hold', () => {
     const { logger, last } = createCapture();
     logger.info(`refused ${key}`);

@@ -43,14 +43,15 @@ export interface ReadsDeps {
 const waitMsMaxDefault = 3_000;
 /** Connections that one shop leaves to the others, however much it asks. */
 const leftToOthers = 2;
-/** Connections for what is asked alone; of a pool of one, it is shared with all other reads. */
+/** Connections for what is asked alone; of a pool of one or two, it is shared with other reads. */
 const keptForAlone = 1;
 /** At so many untaken bytes a shop's reads wait. A page of a thousand materials is usually half a MiB, at most 16. */
 const untakenBytesMax = 16 * 1_024 * 1_024;
 
 export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDefault }: ReadsDeps): Reads {
   const shopMax = Math.max(1, connectionsMax - leftToOthers);
-  const usual = createTurns({ turnsMax: Math.max(1, connectionsMax - keptForAlone), shopMax, waitMsMax });
+  const usualMax = Math.max(Math.min(2, connectionsMax), connectionsMax - keptForAlone);
+  const usual = createTurns({ turnsMax: usualMax, shopMax, waitMsMax });
   const alone = createTurns({ turnsMax: keptForAlone, shopMax: keptForAlone, waitMsMax });
 
   const askIn =

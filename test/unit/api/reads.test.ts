@@ -43,6 +43,14 @@ describe('the turns of what shops read', () => {
     expect([reads.waiting(), reads.waitingForConnection()]).to.deep.equal([4 + 8 + 1, 4 + 8]);
   });
 
+  it('are two at once where there are two connections, so that one shop does not keep another waiting', async () => {
+    open(2);
+    for (const name of ['slow 0', 'slow 1']) void ask(1, name);
+    void ask(2, 'other');
+    await turn();
+    expect(names()).to.deep.equal(['slow 0', 'other']);
+  });
+
   it('go round: a shop that comes late does not wait behind all that another has asked', async () => {
     open(3);
     const shops = [

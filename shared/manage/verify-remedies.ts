@@ -6,8 +6,8 @@ type Remedy = 'from-ledger' | 'from-back-up' | 'lists' | 'written';
 
 type Found = Pick<LedgerMismatch | ListMismatch, 'kind' | 'levelId' | 'expected' | 'found'>;
 
-/** @param isWritten whether its level is not the sum of entries that are numbered without a gap */
-function remedyOf({ kind, expected, found }: Found, isWritten: boolean): Remedy {
+/** @param hasGap whether the entries of its level are not numbered without a gap */
+function remedyOf({ kind, expected, found }: Found, hasGap: boolean): Remedy {
   switch (kind) {
     case 'last-sequence':
       // A level that is ahead of its ledger is not wrong: its last entries are missing.
@@ -17,8 +17,8 @@ function remedyOf({ kind, expected, found }: Found, isWritten: boolean): Remedy 
     case 'stock-missing':
       return 'from-ledger';
     case 'broken-chain':
-      // Where entries were changed the sum is right, unless what they applied was changed too.
-      return isWritten ? 'written' : 'from-back-up';
+      // Where all are there, it was mostly the level that somebody wrote, and no entry.
+      return hasGap ? 'from-back-up' : 'written';
     case 'sequence-gap':
     case 'level-missing':
     case 'material-missing':
@@ -35,9 +35,9 @@ const remedies: Record<Remedy, string> = {
     'Materials, levels and entries of the ledger that are missing, or entries that were changed, follow from nothing ' +
     'else: they have to come from a back-up. Until then all goes on with the levels as they are.',
   written:
-    'Where a level is not the sum and an entry does not start from what the one before it left, somebody wrote the ' +
-    'level by plain SQL, and adjustments went on from there. The third statements there book what was written; then ' +
-    'come the first. A back-up does not help, unless entries themselves were changed.',
+    'Where an entry does not start from what the one before it left, and none is missing, somebody wrote the level by ' +
+    'plain SQL, and adjustments went on from there. The third statements there book what was written; then come the ' +
+    'first. A back-up helps only if entries themselves were changed: those have to come from it.',
   'from-ledger':
     'The first statements there set a level whose ledger is whole by its ledger, and a total by its levels, and add ' +
     'stock that is missing. ' +
@@ -49,9 +49,8 @@ const remedies: Record<Remedy, string> = {
 export function describeRemedies(mismatches: readonly Found[]): string {
   const levelsWith = (kind: Found['kind']) =>
     new Set(mismatches.filter((one) => one.kind === kind).map(({ levelId }) => levelId));
-  const notSums = levelsWith('level-not-sum');
   const gaps = levelsWith('sequence-gap');
-  const found = new Set(mismatches.map((one) => remedyOf(one, notSums.has(one.levelId) && !gaps.has(one.levelId))));
+  const found = new Set(mismatches.map((one) => remedyOf(one, gaps.has(one.levelId))));
   const wanted = Object.entries(remedies).filter(([remedy]) => found.has(remedy as Remedy));
   const head = 'What to do (shared/manage/README.md, "Mending what verify finds"):';
   return [head, ...wanted.map(([, text]) => `- ${text}`)].join('\n');

@@ -79,6 +79,20 @@ describe('what verify tells an operator to do', () => {
     );
     return rows;
   };
+  const adjustAt = async (locationId: string, delta: number) => {
+    const operation = operationOf({ kind: 'adjust', rows: [{ locationId, delta }] });
+    const group = { shopId, materialId: material, operations: [operation] };
+    await applyOperations(postgres.database, [group], { nowMs: Date.now });
+  };
+  /** Of the first entries of each level; a row that is written has another. */
+  const versionsOf = async (entries: number) => {
+    const { rows } = await postgres.database.raw<{ rows: object[] }>(
+      `SELECT CAST(g.xmin AS text), g.sequence FROM ledger g JOIN levels l ON l.id = g.level_id
+       WHERE l.shop_id = ? AND l.material_id = ? AND g.sequence <= ? ORDER BY l.location_id, g.sequence`,
+      [shopId, material, entries],
+    );
+    return rows;
+  };
   const whole = { quantity: '3.000000', sequence: '3', total_quantity: '6.000000' };
 
   const ofLedger: [what: string, sql: string][] = [
@@ -102,16 +116,17 @@ describe('what verify tells an operator to do', () => {
     });
   }
 
-  const ofTheLedgerItself: [what: string, sql: string][] = [
+  const ofTheLedgerItself: [what: string, sql: string, says?: string][] = [
     ['an entry in the middle is missing', 'DELETE FROM ledger WHERE level_id = $of AND sequence = 2'],
     ['the last entry is missing', 'DELETE FROM ledger WHERE level_id = $of AND sequence = 3'],
     ['every entry is missing', 'DELETE FROM ledger WHERE level_id = $of'],
     [
       'an entry was changed',
       'UPDATE ledger SET previous = previous + 1, level_after = level_after + 1 WHERE level_id = $of AND sequence = 2',
+      'only if entries themselves were changed: those have to come from it',
     ],
   ];
-  for (const [what, sql] of ofTheLedgerItself) {
+  for (const [what, sql, says = 'they have to come from a back-up'] of ofTheLedgerItself) {
     it(`leaves a level alone where ${what}, and mends it once that came from a back-up`, async () => {
       const { database } = postgres;
       await database.raw('CREATE TABLE back_up AS SELECT * FROM ledger');
@@ -120,7 +135,7 @@ describe('what verify tells an operator to do', () => {
       expect(await figures()).to.deep.equal([whole, whole]);
       const { code, text } = await verify();
       expect(code).to.equal(1);
-      expect(text).to.contain('they have to come from a back-up');
+      expect(text).to.contain(says);
       await damage('DELETE FROM ledger WHERE level_id = $of');
       await damage('INSERT INTO ledger SELECT * FROM back_up WHERE level_id = $of');
       await run(byLedger);
@@ -131,11 +146,7 @@ describe('what verify tells an operator to do', () => {
 
   it('books what was written to a level by plain SQL, once adjustments went on from it', async () => {
     const [locationId = ''] = locationIds;
-    const adjust = async (delta: number) => {
-      const operation = operationOf({ kind: 'adjust', rows: [{ locationId, delta }] });
-      const group = { shopId, materialId: material, operations: [operation] };
-      await applyOperations(postgres.database, [group], { nowMs: Date.now });
-    };
+    const adjust = (delta: number) => adjustAt(locationId, delta);
     await damage('UPDATE levels SET quantity = quantity + 7 WHERE id = $of');
     await adjust(1_000_000);
     await adjust(1_000_000);
@@ -159,6 +170,26 @@ describe('what verify tells an operator to do', () => {
     expect(told).to.deep.equal(['cli 7', 'rest 1', 'rest 1', 'cli -2', 'rest 0.5']);
     await adjust(1_000_000);
     expect(await verify()).to.include({ code: 0 });
+  });
+
+  it('books also what was taken back, or written last, and leaves what is whole before the first write', async () => {
+    for (const taken of [7, 2]) {
+      for (const locationId of locationIds) {
+        const ofLocation = `WHERE shop_id = :shopId AND material_id = '${material}' AND location_id = '${locationId}'`;
+        await damage(`UPDATE levels SET quantity = quantity + 7 ${ofLocation}`);
+        await adjustAt(locationId, 1_000_000);
+        await damage(`UPDATE levels SET quantity = quantity - ${taken} ${ofLocation}`);
+      }
+      const before = await figures();
+      const untouched = await versionsOf(3);
+      expect((await verify()).text).to.contain('The third statements there');
+      await run(ofWritten);
+      await run(byLedger);
+      expect(await verify()).to.include({ code: 0 });
+      const quantities = (all: object[]) => all.map((one) => (one as { quantity: string }).quantity);
+      expect(quantities(await figures())).to.deep.equal(quantities(before));
+      expect(await versionsOf(3)).to.deep.equal(untouched);
+    }
   });
 
   it('books nothing to a level of which entries are missing', async () => {

@@ -18,6 +18,8 @@ const facetBatchMax = 1_000;
 const facetRestMs = 3_600_000;
 /** A pause between two batches leaves Postgres to the lanes: at most 20,000 operations a second. */
 const pauseMs = 100;
+/** So many batches have to be in time before they are doubled: the next that is not costs Postgres five seconds. */
+const inTimeMin = 10;
 
 /** Deletes operations that nobody can ask for any more, and facets that no material has. */
 export function startPruning({ database, logger }: { database: Database; logger: Logger }): Rounds {
@@ -50,8 +52,9 @@ export function startPruning({ database, logger }: { database: Database; logger:
 }
 
 /**
- * Prunes in batches that are halved, for the rest of the round, when one takes too long. The results on record may have
- * a megabyte each: 2,000 of these took Postgres seven seconds, were given up after five, and then came first again.
+ * Prunes in batches that are halved when one takes too long, and doubled again after `inTimeMin` that did not. The results
+ * on record may have a megabyte each: 2,000 of these took Postgres seven seconds, were given up after five, and then came
+ * first again. A lock takes as long, but goes away, and beside steady writes the round may never end.
  *
  * @param prune prunes a batch; resolves with where it ended, or with undefined if there is no more
  */
@@ -61,16 +64,23 @@ async function inBatches<Last>(
 ): Promise<void> {
   let batchSize = batchMax;
   let after: Last | undefined;
+  let inTime = 0;
+  let isTold = false;
   while (!signal.aborted) {
     try {
       after = await prune(batchSize, after);
-      if (after === undefined) break;
+      if (after === undefined) return;
+      inTime += 1;
+      if (inTime % inTimeMin === 0) batchSize = Math.min(batchMax, 2 * batchSize);
     } catch (error) {
       if (batchSize === 1 || !(isDriverTimeout(error) || isServerTimeout(error))) throw error;
       batchSize = Math.ceil(batchSize / 2);
+      inTime = 0;
+      if (!isTold)
+        logger.warn({ err: error, batchSize }, 'What is old takes too long to delete: the batches are halved.');
+      isTold = true;
     }
     // A stop ends the pause.
     await sleep(pauseMs, undefined, { signal }).catch(() => undefined);
   }
-  if (batchSize < batchMax) logger.warn({ batchSize }, 'What is old took too long to delete: the batches were halved.');
 }

@@ -13,6 +13,7 @@ type Answer = (after: unknown, given: { keptMs?: number; restMs?: number; batchS
 
 const overstayed = new Error('Query read timeout');
 const none = { rows: [{ count: '0', last: null }] };
+const full = { rows: [{ count: String(batchSize), last: '0190', looked: facetBatchSize, last_id: 4_000 }] };
 
 describe('the pruning of a worker', () => {
   // Also stops what a failed test has left running.
@@ -73,7 +74,28 @@ describe('the pruning of a worker', () => {
     ]);
     await until(() => logged.length > 0, { deadlineMs: soonMsMax, what: 'a line of the log' });
     const told = logged.map((line) => JSON.parse(line) as { level: number; batchSize: number });
-    expect(told.map(({ level, batchSize: size }) => ({ level, size }))).to.deep.equal([{ level: 40, size: 500 }]);
+    expect(told.map(({ level, batchSize: size }) => ({ level, size }))).to.deep.equal([{ level: 40, size: 1_000 }]);
+  });
+
+  it('makes them larger again once they are in time, as after a lock that went away', async () => {
+    const sizes: number[] = [];
+    start({
+      operations: (_after, { batchSize: size }) => {
+        sizes.push(size);
+        const isFull = { rows: [{ count: String(size), last: '0190' }] };
+        return sizes.length <= 2 ? Promise.reject(overstayed) : Promise.resolve(isFull);
+      },
+    });
+    await until(() => sizes.length > 2 + 2 * 10 + 10, { deadlineMs: soonMsMax, what: 'batches of the first size' });
+    const times = (count: number, size: number) => Array.from({ length: count }, () => size);
+    expect(sizes.slice(0, 33)).to.deep.equal([
+      2_000,
+      1_000,
+      ...times(10, 500),
+      ...times(10, 1_000),
+      ...times(11, 2_000),
+    ]);
+    expect(logged).to.have.length(1);
   });
 
   it('halves also a batch of facets that takes too long', async () => {
@@ -129,8 +151,6 @@ describe('the pruning of a worker', () => {
     await until(() => asked.length === 3, { deadlineMs: soonMsMax, what: 'three batches' });
     expect(asked).to.deep.equal([0, 4_000, 8_000]);
   });
-
-  const full = { rows: [{ count: String(batchSize), last: '0190', looked: facetBatchSize, last_id: 4_000 }] };
 
   const ends = { 'is full': () => Promise.resolve(full), overstays: () => Promise.reject(overstayed) };
 

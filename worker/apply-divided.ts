@@ -45,7 +45,8 @@ export async function applyDivided<Group extends OperationGroup>(
   }
 
   async function divide(group: Group, fault: unknown): Promise<void> {
-    if (group.operations.length === 1) return endAlone(group, fault);
+    // A job of somebody else's may have none.
+    if (group.operations.length < 2) return endAlone(group, fault);
     for (const operations of halvesOf(group.operations)) {
       // Later operations of a material must not overtake the one that was left out.
       if (done.leftOut.has(queueName(group))) return;

@@ -29,7 +29,10 @@ const faultPauseMs = 200;
 const stuckMs = 30_000;
 assert(cycleMsMax + applyTimeoutMsMax < stuckMs, 'a cycle may take longer than one that is stuck');
 
-/** A worker that could not use Postgres for so long tells the APIs: what is refused for a moment can wait for it. */
+/**
+ * A worker none of whose lanes could use Postgres for so long tells the APIs: what is refused for a moment can wait for
+ * it, and where others have taken all connections, one lane may go on.
+ */
 const cutOffAfterMs = 3_000;
 
 /** After a fault, materials become ready again this much later, by the sweep. */
@@ -109,10 +112,9 @@ export function startLane(deps: LaneDeps, waker: Waker): Lane {
       } catch (error) {
         // Nothing is taken meanwhile: it would only count as a delivery, and fill the log.
         deps.faults.waits.failed(error);
-        if (performance.now() - sinceMs > cutOffAfterMs) {
-          isCutOff = true;
-          await deps.presence.tellCutOff(true).catch(() => undefined);
-        }
+        const isTold = isCutOff;
+        isCutOff = performance.now() - Math.max(sinceMs, deps.faults.lastCommitMs()) > cutOffAfterMs;
+        if (isCutOff || isTold) await deps.presence.tellCutOff(isCutOff).catch(() => undefined);
         await sleep(faultPauseMs);
       }
     }

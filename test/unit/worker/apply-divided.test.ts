@@ -91,6 +91,21 @@ describe('the operations of one material, of which one is at fault', () => {
     expect(leftOut).to.deep.equal([]);
   });
 
+  it('end also where there are none, as in a job of somebody else', async () => {
+    const ended: OperationGroup[] = [];
+    const none = { ...group, operations: [] };
+    await applyDivided([none], {
+      isStopping: () => false,
+      endMs: Infinity,
+      apply: () => Promise.reject(new Error('a fault of ours')),
+      fail: (alone) => {
+        ended.push(alone);
+        return Promise.resolve({ outcomes: new Map(), leftOut: new Set() });
+      },
+    });
+    expect(ended).to.deep.equal([none]);
+  });
+
   it('are done up to it where it overstays, and the others do not overtake it', async () => {
     const { sizes, done, leftOut } = await run(Object.assign(new Error('overstays'), { code: '57014' }));
     expect(sizes).to.deep.equal([8, 4, 4, 2, 1, 1]);

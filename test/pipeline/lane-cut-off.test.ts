@@ -1,0 +1,54 @@
+import { expect } from 'chai';
+import { pino } from 'pino';
+import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
+import { createCycleFaults } from '../../worker/cycle-faults.js';
+import { startLane } from '../../worker/lane.js';
+import type { Lane } from '../../worker/lane.js';
+import { databaseWhose, depsOf, wakeful } from '../support/redis/lane-deps.js';
+import { useQueueHarness } from '../support/redis/queue-harness.js';
+import { until } from '../support/time/until.js';
+
+const soonMsMax = 15_000;
+
+describe('a lane that gets no session of Postgres', () => {
+  const harness = useQueueHarness();
+  const now = performance.now.bind(performance);
+  let lane: Lane | undefined;
+  afterEach(async () => {
+    performance.now = now;
+    lane?.stop();
+    await lane?.done;
+  });
+
+  /** What the lane has told of its worker, after three more tries ten seconds later. */
+  async function toldOf(lastCommitMs: () => number): Promise<boolean[]> {
+    const told: boolean[] = [];
+    let tries = 0;
+    const full = Object.assign(new Error('too many connections'), { code: '53300' });
+    const database = Object.assign(
+      databaseWhose(() => Promise.reject(full)),
+      { raw: () => Promise.reject(full) },
+    );
+    const presence = {
+      ...(await createWorkerPresence(harness.redis)),
+      assertServes: () => (tries += 1),
+      tellCutOff: (isCutOff: boolean) => Promise.resolve(void told.push(isCutOff)),
+    };
+    const faults = { ...createCycleFaults(pino({ level: 'silent' })), lastCommitMs };
+    lane = startLane(await depsOf(harness, { database, presence, faults }), wakeful);
+    await until(() => tries > 2, { deadlineMs: soonMsMax, what: 'the lane to ask again' });
+    expect(told, 'it waits before it tells').to.deep.equal([]);
+    performance.now = () => now() + 10_000;
+    const before = tries;
+    await until(() => tries > before + 3, { deadlineMs: soonMsMax, what: 'the lane to go on asking' });
+    return told;
+  }
+
+  it('tells that its worker is cut off, where no lane of it has committed meanwhile', async () => {
+    expect(await toldOf(() => -Infinity)).to.include(true);
+  });
+
+  it('tells nothing while another lane of the worker commits', async () => {
+    expect(await toldOf(() => performance.now())).to.deep.equal([]);
+  });
+});

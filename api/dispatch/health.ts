@@ -32,7 +32,7 @@ const askEvery = { wellMs: 500, unwellMs: 100 };
  * Measured by the running clock: nobody goes away while this process stands still.
  */
 const answerLastsMs = 1_500;
-/** Workers that are started beside this process may take so long, and are not missed before. */
+/** Workers that are started beside this process, or come back with Redis, may take so long, and are not missed before. */
 const workerStartMsMax = 5_000;
 /** A shop's oldest ready material may wait this long before its new work is refused (pipeline §2 "Limits"). */
 const backlogAgeMsMax = 3_000;
@@ -72,9 +72,7 @@ export async function startHealth(
   const clock = startRunningClock();
   const isRecent = (answeredMs: number) => clock.nowMs() - answeredMs < answerLastsMs;
   let redisAnsweredMs = -Infinity;
-  let workerSeenMs = -Infinity;
-  /** From then on the log says that none is alive. */
-  let workerMissedMs = clock.nowMs() + workerStartMsMax;
+  const workers = createWorkerSight();
   let postgresAnsweredMs = -Infinity;
   let databaseIdentity: string | undefined;
   const redisClock = createRedisClock();
@@ -88,22 +86,20 @@ export async function startHealth(
       redisClock.heard(nowMs, sentMs);
       redisAnsweredMs = clock.nowMs();
       if (servesAnotherDatabase) {
-        workerSeenMs = -Infinity;
+        workers.forget();
         throw new ServesAnotherDatabase();
       }
-      if (liveWorkers > 0) {
-        workerSeenMs = redisAnsweredMs;
-        workerMissedMs = redisAnsweredMs + answerLastsMs;
-      } else if (redisAnsweredMs >= workerMissedMs) {
-        throw new Error('no worker of this database is alive and can use it');
-      }
+      workers.counted(liveWorkers, redisAnsweredMs);
       return liveWorkers > 0;
     },
     askEvery,
     logRecurring(logger, 'The queue is not served.'),
   );
   // The next connection may lead to another Redis: what this one said of itself and of its workers no longer counts.
-  const forget = () => (redisAnsweredMs = workerSeenMs = -Infinity);
+  const forget = () => {
+    redisAnsweredMs = -Infinity;
+    workers.forget();
+  };
   const askAfresh = () => void redisQuestion.now();
   redis.on('close', forget).on('ready', askAfresh);
 
@@ -125,7 +121,7 @@ export async function startHealth(
   const ready = () => ({
     postgres: isRecent(postgresAnsweredMs),
     redis: redis.status === 'ready' && isRecent(redisAnsweredMs),
-    worker: isRecent(workerSeenMs),
+    worker: isRecent(workers.seenMs()),
   });
 
   return {
@@ -140,6 +136,36 @@ export async function startHealth(
       clock.stop();
       redis.off('close', forget).off('ready', askAfresh);
     },
+  };
+}
+
+interface WorkerSight {
+  /** @throws once none has been alive for so long that writes are refused */
+  counted: (live: number, atMs: number) => void;
+  /** What was heard counts no longer. Workers that come back with Redis have beats that ran out, or none in another. */
+  forget: () => void;
+  /** When one was last heard of; -Infinity if none was. */
+  seenMs: () => number;
+}
+
+function createWorkerSight(): WorkerSight {
+  let seenMs = -Infinity;
+  let missedMs = Infinity;
+  return {
+    counted(live, atMs) {
+      if (live > 0) {
+        seenMs = atMs;
+        missedMs = atMs + answerLastsMs;
+        return;
+      }
+      missedMs = Math.min(missedMs, atMs + workerStartMsMax);
+      if (atMs >= missedMs) throw new Error('no worker of this database is alive and can use it');
+    },
+    forget() {
+      seenMs = -Infinity;
+      missedMs = Infinity;
+    },
+    seenMs: () => seenMs,
   };
 }
 

@@ -13,6 +13,8 @@ import { standStill } from '../../support/processes/stand-still.js';
 import { until } from '../../support/time/until.js';
 
 const soonMsMax = 10_000;
+/** Longer than a worker counts after it was last heard of. */
+const workerLastsMs = 2_000;
 /** They come every 100 ms while none is well. */
 const severalQuestionsMs = 500;
 const hourMs = 3_600_000;
@@ -180,6 +182,20 @@ describe('what the API knows of the pipeline behind it', () => {
       undefined,
     ]);
     expect(refusals).to.deep.equal(['No worker of this database is running, or none can use it.', undefined]);
+  });
+
+  it('is not logged of workers that come back with Redis, later than they count as gone', async () => {
+    await beat();
+    const started = await start();
+    const said: string[] = [];
+    tell = (line) => said.push(line);
+    await runScript(redis, 'rmBeat', 'worker', 0, '');
+    redis.disconnect();
+    await sleep(workerLastsMs);
+    await redis.connect();
+    await until(() => started.ready().redis, { deadlineMs: soonMsMax, what: 'Redis to be back' });
+    expect(started.ready().worker).to.equal(false);
+    expect(said.join('')).to.not.contain('no worker of this database');
   });
 
   it('is that Postgres refuses what workers write, while one of them says so, and the log has their reason', async () => {

@@ -28,14 +28,15 @@ export async function readForeignLocks(database: Database): Promise<ForeignLocks
 
 /**
  * Locks of rows are not in `pg_locks`, but whoever has one also has a RowShareLock or RowExclusiveLock on the table.
- * The two modes left out, of readers and of VACUUM, hold up no request.
+ * The two modes left out, of readers and of VACUUM, hold up no request. A copy of this database has tables of the same
+ * numbers.
  */
 async function askForLocks(database: Database): Promise<ForeignLocks[]> {
   const { rows } = await database.raw<{ rows: ForeignLocks[] }>(
     `SELECT virtualtransaction AS transaction, concat_ws(' ', 'session', pid, nullif(application_name, '')) AS holder,
             string_agg(DISTINCT concat(CAST(relation AS regclass), ' (', mode, ')'), ', ') AS tables
      FROM pg_locks JOIN pg_stat_activity USING (pid)
-     WHERE relation IN (SELECT to_regclass(name) FROM unnest(CAST(:ours AS text[])) AS name)
+     WHERE datname = current_database() AND relation IN (SELECT to_regclass(name) FROM unnest(CAST(:ours AS text[])) AS name)
        AND application_name NOT LIKE 'raw-materials%' AND mode NOT IN ('AccessShareLock', 'ShareUpdateExclusiveLock')
        AND (granted OR mode NOT IN ('RowShareLock', 'RowExclusiveLock'))
      GROUP BY virtualtransaction, pid, application_name ORDER BY pid`,

@@ -31,8 +31,11 @@ export interface ServerFacts {
   ordersOtherwise: boolean;
 }
 
+/** The first that says which version of a collation a database has. */
+const collationsToldFrom = 15;
+
 export async function readServerFacts(database: Database): Promise<ServerFacts> {
-  const { rows } = await database.raw<{ rows: ServerFacts[] }>(
+  const { rows } = await database.raw<{ rows: Omit<ServerFacts, 'ordersOtherwise'>[] }>(
     `SELECT current_setting('server_version') AS version, current_database() AS database,
             current_setting('server_version_num')::int / 10000 AS major,
             current_setting('server_version_num')::int % 10000 AS minor,
@@ -43,12 +46,18 @@ export async function readServerFacts(database: Database): Promise<ServerFacts> 
             ${waitsForStandby} AS "waitsForStandby",
             current_setting('array_nulls') = 'on' AS "arrayNulls",
             current_setting('server_encoding') AS encoding,
-            current_setting('server_encoding') = 'UTF8' AND lower('Éß') = 'éß' AS "foldsCase",
-            (SELECT datcollversion IS NOT NULL
-                    AND datcollversion IS DISTINCT FROM pg_database_collation_actual_version(oid)
-             FROM pg_database WHERE datname = current_database()) AS "ordersOtherwise"`,
+            current_setting('server_encoding') = 'UTF8' AND lower('Éß') = 'éß' AS "foldsCase"`,
   );
   const [row] = rows;
   if (row === undefined) throw new Error('Postgres said nothing of itself');
-  return row;
+  return { ...row, ordersOtherwise: row.major >= collationsToldFrom && (await readOrdersOtherwise(database)) };
+}
+
+async function readOrdersOtherwise(database: Database): Promise<boolean> {
+  const { rows } = await database.raw<{ rows: { ordersOtherwise: boolean }[] }>(
+    `SELECT datcollversion IS NOT NULL
+            AND datcollversion IS DISTINCT FROM pg_database_collation_actual_version(oid) AS "ordersOtherwise"
+     FROM pg_database WHERE datname = current_database()`,
+  );
+  return rows[0]?.ordersOtherwise === true;
 }

@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
+import { readServerFacts } from '../../../shared/database/server-facts.js';
 import { checkGivenPostgres, judgePostgres } from '../../../shared/standalone/given-postgres.js';
 import { connectForTest, useDatabase } from '../../support/database/database.js';
+import { createTestDatabase } from '../../support/processes/servers.js';
 import { until } from '../../support/time/until.js';
 
 const handbook = readFileSync(new URL('../../../shared/manage/README.md', import.meta.url), 'utf8');
@@ -40,6 +42,17 @@ describe('the judgement of a Postgres that is given', () => {
       expect(judge({ version: `${major}.${minor}`, major, minor })).to.include({ verdict });
     });
   }
+
+  it('is "bad" of one that is too old to be asked all, for its age', async () => {
+    const { ordersOtherwise, ...told } = { ...facts, version: '14.20', major: 14, minor: 20 };
+    const raw = (sql: string) =>
+      sql.includes('datcollversion')
+        ? Promise.reject(new Error('column "datcollversion" does not exist'))
+        : Promise.resolve({ rows: [told] });
+    const found = await readServerFacts({ raw } as unknown as Database);
+    expect(found).to.deep.equal({ ...told, ordersOtherwise });
+    expect(judge(found).text).to.contain('14.20').and.contain('is too old');
+  });
 
   // A whole server has these settings, so no server can be asked to have them here.
   for (const changed of [{ fsync: 'off' }, { fullPageWrites: false }]) {
@@ -146,6 +159,17 @@ describe('the check of a Postgres that is given, by a role without a right', () 
       await reader.rollback();
       await alters;
     });
+  });
+
+  it('names no session of a copy of the database, whose tables have the same numbers', async () => {
+    const copy = await createTestDatabase();
+    const other = connectForTest(copy.url, { poolMax: 1 });
+    await other.transaction(async (foreign) => {
+      await foreign.raw('LOCK TABLE stock');
+      expect(await said()).to.not.contain(' locks ');
+    });
+    await other.destroy();
+    await copy.drop();
   });
 
   it('names no session that only reads, waits to write, is ours, or locks for a moment at a time', async () => {

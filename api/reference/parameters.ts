@@ -44,10 +44,9 @@ export const parameters = {
     in: 'header',
     description:
       '1–255 visible ASCII characters, bare or in double quotes. What was decided when a request was carried out is ' +
-      'remembered for 24 h and given again to a repeat of the same request: a 200, or a 400, 404, 409 or 412. To ' +
-      'try again after such a refusal, as when a missing location was added, take a new key. What was refused ' +
-      'before that (401, 403, 408, 413, 415, 429, 500, 503, a malformed 400) is not remembered: keep the key. The ' +
-      'same key with another body, query, Prefer or If-Match is IDEMPOTENCY_KEY_REUSED. On another path it is ' +
+      'remembered for 24 h and given again to a repeat of the same request: a 200, or a 400, 404, 409 or 412. After ' +
+      'such a refusal, as when a missing location was added since, take a new key. After 401, 403, 408, 413, 415, ' +
+      '429, 500 and 503, which are not remembered, keep the key. The same key with another body, query, Prefer or If-Match is IDEMPOTENCY_KEY_REUSED. On another path it is ' +
       'another key.',
     schema: { type: 'string', minLength: 1, maxLength: 257, pattern: patterns.idempotencyKey },
   },

@@ -65,10 +65,8 @@ describe('A write that is sent again', () => {
 
   it('is described as to what a key remembers, and what to do without an answer', () => {
     const { idempotencyKey } = document.components.parameters as Record<string, { description: string }>;
-    expect(idempotencyKey?.description).to.contain(
-      'a 200, or a 400, 404, 409 or 412. To try again after such a refusal',
-    );
-    expect(idempotencyKey?.description).to.contain('503, a malformed 400) is not remembered: keep the key');
+    expect(idempotencyKey?.description).to.contain('a 200, or a 400, 404, 409 or 412. After such a refusal');
+    expect(idempotencyKey?.description).to.contain('500 and 503, which are not remembered, keep the key');
     const { description } = document['info'] as { description: string };
     expect(description).to.contain('An answer that never arrives is the same').and.contain('eleven minutes');
     const adjust = tools.find(({ published }) => published.name === 'adjust_inventory')!.published;

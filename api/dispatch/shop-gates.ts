@@ -49,7 +49,8 @@ export interface ShopGates {
   sendDue: () => void;
   /**
    * How many writes of a shop are worth holding now; any more would only wait here. Those of materials that are held up
-   * come on top, up to a bound: they cannot start, and must not keep those of others from being read.
+   * come on top, up to a bound: they cannot start, and must not keep those of others from being read (with 40 of them
+   * among 32, four other connections of the shop made 5 changes a second).
    */
   inHandMax: (shopId: number) => number;
 }

@@ -43,14 +43,15 @@ export interface ReadsDeps {
 const waitMsMaxDefault = 3_000;
 /** Connections that one shop leaves to the others, however much it asks. */
 const leftToOthers = 2;
-/** Connections for what is asked alone; of a pool of one or two, it is shared with other reads. */
+/** Connections for what is asked alone. A pool of one or two has none to keep: there it has a usual turn as well. */
 const keptForAlone = 1;
 /** At so many untaken bytes a shop's reads wait. A page of a thousand materials is usually half a MiB, at most 16. */
 const untakenBytesMax = 16 * 1_024 * 1_024;
 
 export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDefault }: ReadsDeps): Reads {
   const shopMax = Math.max(1, connectionsMax - leftToOthers);
-  const usualMax = Math.max(Math.min(2, connectionsMax), connectionsMax - keptForAlone);
+  const isKept = connectionsMax > keptForAlone + 1;
+  const usualMax = isKept ? connectionsMax - keptForAlone : connectionsMax;
   const usual = createTurns({ turnsMax: usualMax, shopMax, waitMsMax });
   const alone = createTurns({ turnsMax: keptForAlone, shopMax: keptForAlone, waitMsMax });
 
@@ -65,10 +66,17 @@ export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDef
         leave();
       }
     };
+  const ask = askIn(usual);
+  const askAlone = askIn(alone);
   return {
-    ask: askIn(usual),
-    // It takes no turn of the usual ones besides: while it waited for one of its shop, no other page was made.
-    askAlone: askIn(alone),
+    ask,
+    // Where it can, without a usual turn besides: while it waited for one of its shop, no other page was made.
+    askAlone: isKept
+      ? askAlone
+      : async (shopId, question) => {
+          const turn = await askAlone(shopId, () => ask(shopId, question));
+          return turn.ok ? turn.data : turn;
+        },
     addUntaken(shopId, bytes) {
       const taken = [usual, alone].map(({ addUntaken }) => addUntaken(shopId, bytes));
       return () => {

@@ -72,6 +72,7 @@ async function inBatches<Last>(
       if (after === undefined) return;
       inTime += 1;
       if (inTime % inTimeMin === 0) batchSize = Math.min(batchMax, 2 * batchSize);
+      if (batchSize === batchMax) isTold = false;
     } catch (error) {
       if (batchSize === 1 || !(isDriverTimeout(error) || isServerTimeout(error))) throw error;
       batchSize = Math.ceil(batchSize / 2);

@@ -11,7 +11,7 @@ export interface RecurringQuestion {
  * that failed counts as not well, so a short fault is over before its last good answer is too old.
  *
  * @param ask resolves with whether all is well; if it rejects, it is not
- * @param fault told for each question whether it failed
+ * @param fault told of each question that failed, and of each whose answer is that all is well
  */
 export function keepAsking(
   ask: () => Promise<boolean>,
@@ -28,7 +28,7 @@ export function keepAsking(
     clearTimeout(timer);
     const isWell = await ask().then(
       (answer) => {
-        fault?.passed();
+        if (answer) fault?.passed();
         return answer;
       },
       (error: unknown) => {

@@ -21,14 +21,20 @@ interface SessionOpener {
   destroyRawConnection: (session: RawConnection) => Promise<void>;
 }
 
-/** Whether Postgres has no connection left for us: opens a session beside the pool, and closes it. Never rejects. */
+/** How PgBouncer refuses a client beyond one of its limits. The code that it sends (08P01) stands for much else. */
+const poolerIsFull = /^(?:no more connections allowed|client connections exceeded)\b/;
+
+/**
+ * Whether Postgres, or a PgBouncer before it, has no connection left for us: opens a session beside the pool, and
+ * closes it. Never rejects.
+ */
 export async function isServerFull(database: Knex): Promise<boolean> {
   const opener = database.client as SessionOpener;
   try {
     await opener.destroyRawConnection(await opener.acquireRawConnection());
     return false;
   } catch (error) {
-    return codeOf(error) === noSlotState;
+    return codeOf(error) === noSlotState || (error instanceof Error && poolerIsFull.test(error.message));
   }
 }
 

@@ -13,23 +13,29 @@ export interface SessionAge {
 const sessionMsMax = 60_000;
 /** So that they are not all replaced at once. */
 const sessionMsSpread = 30_000;
+/** Between two sessions that are given up. */
+const pauseMs = 1_000;
 
 /**
  * The pool closes an old session before it opens the next, and first goes on to its other free ones: one request could
- * close them all. While others have taken all connections of Postgres there would be no next one. So an old session is
- * given up only where Postgres has a connection at that moment; otherwise its time begins anew.
+ * close them all. While others have taken all connections of Postgres there would be no next one, and where a login
+ * takes long, the request would pay for one after the other. So one is given up at a time, and only where Postgres has
+ * a connection at that moment; otherwise its time begins anew.
  *
  * @param isServerFull whether the server at our address has no connection left
  */
 export function createSessionAge(isServerFull: () => Promise<boolean>): SessionAge {
   const endsAtMs = new WeakMap<RawConnection, number>();
+  let askedMs = -Infinity;
   const begin = (session: RawConnection) => {
     endsAtMs.set(session, performance.now() + sessionMsMax + Math.random() * sessionMsSpread);
   };
   return {
     opened: begin,
     async isOver(session) {
-      if (performance.now() <= (endsAtMs.get(session) ?? Infinity)) return false;
+      const nowMs = performance.now();
+      if (nowMs <= (endsAtMs.get(session) ?? Infinity) || nowMs < askedMs + pauseMs) return false;
+      askedMs = nowMs;
       if (!(await isServerFull())) return true;
       begin(session);
       return false;

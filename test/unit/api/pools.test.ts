@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import { apiSettings } from '../../../api/config.js';
 import { createPools } from '../../../api/pools.js';
 import type { Pools } from '../../../api/pools.js';
+import type { Database } from '../../../shared/database/connect.js';
 import { createEmptyDatabase } from '../../support/processes/servers.js';
 
 describe('the pools of an API process', () => {
@@ -52,8 +53,19 @@ describe('the pools of an API process', () => {
     await read;
   });
 
+  it('give another shop no turn without a connection, of however few, beside a read and a page of one', async () => {
+    const DATABASE_POOL_MAX = 4;
+    pools = createPools({ DATABASE_URL: databaseOf.url, DATABASE_POOL_MAX, READ_TIMEOUT_MS: 10_000 });
+    const { reads } = pools;
+    const lasting = (database: Database) => database.raw('SELECT pg_sleep(5)');
+    const asked = [reads.ask(1, lasting), reads.askAlone(1, lasting)];
+    await new Promise(setImmediate);
+    expect(await reads.ask(2, (database) => database.raw('SELECT 1'))).to.have.property('ok', true);
+    await Promise.all(asked);
+  });
+
   it('do not count a page that waits for another such page, which wants no connection yet', async () => {
-    pools = createPools({ DATABASE_URL: databaseOf.url, DATABASE_POOL_MAX: 4, READ_TIMEOUT_MS: 5_000 });
+    pools = createPools({ DATABASE_URL: databaseOf.url, DATABASE_POOL_MAX: 10, READ_TIMEOUT_MS: 5_000 });
     const { reads, use } = pools;
     const ends: (() => void)[] = [];
     const lasting = () => new Promise<void>((resolve) => ends.push(resolve));

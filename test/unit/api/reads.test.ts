@@ -51,6 +51,20 @@ describe('the turns of what shops read', () => {
     expect(names()).to.deep.equal(['slow 0', 'other']);
   });
 
+  it('are no more than the two connections there are, also where one shop asks for something alone', async () => {
+    open(2);
+    void ask(1, 'slow');
+    for (const name of ['large 0', 'large 1']) void askAlone(1, name);
+    for (const name of ['b1', 'b2']) void ask(2, name);
+    await turn();
+    expect(names()).to.deep.equal(['slow', 'b1']);
+    await end('slow');
+    await end('b1');
+    expect(names().slice(2)).to.have.members(['large 0', 'b2']);
+    await end('large 0');
+    expect(names().slice(4)).to.deep.equal(['large 1']);
+  });
+
   it('go round: a shop that comes late does not wait behind all that another has asked', async () => {
     open(3);
     const shops = [

@@ -6,6 +6,8 @@ import { useDatabase } from '../../support/database/database.js';
 /** By then, the longest term is over: a minute, and half a minute at most. */
 const termMsMax = 90_000;
 const minuteMs = 60_000;
+/** Longer than between two sessions that are given up. */
+const pauseMs = 2_000;
 const sessionsMax = 5;
 
 describe('a pool whose sessions have become old', () => {
@@ -28,6 +30,14 @@ describe('a pool whose sessions have become old', () => {
   const pass = (ms: number) => {
     performance.now = () => now() + ms;
   };
+  /** From so many milliseconds on, uses all sessions again and again: each time, one of them may be replaced. */
+  async function useFrom(ms: number): Promise<(number | undefined)[]> {
+    for (let replaced = 0; replaced < sessionsMax; replaced += 1) {
+      pass(ms + replaced * pauseMs);
+      await askIn(sessionsMax);
+    }
+    return askIn(sessionsMax);
+  }
   /** How many sessions Postgres has for this process; others have taken all the rest. */
   const allow = (sessions: number) => tested.database.raw(`ALTER ROLE ${role} CONNECTION LIMIT ${String(sessions)}`);
   /** Asks in as many sessions at once, and waits for all of them. */
@@ -52,8 +62,15 @@ describe('a pool whose sessions have become old', () => {
   it('replaces them by and by, and none before its time', async () => {
     const first = await askIn(sessionsMax);
     expect(await askIn(sessionsMax)).to.have.members(first);
+    expect(await useFrom(termMsMax), 'after a minute and a half').to.not.include.oneOf(first);
+  });
+
+  it('replaces one at a time: no request waits for the log-ins of all', async () => {
+    const first = await askIn(sessionsMax);
     pass(termMsMax);
-    expect(await askIn(sessionsMax), 'after a minute and a half').to.not.include.oneOf(first);
+    await askIn(1);
+    const then = await askIn(sessionsMax);
+    expect(then.filter((pid) => first.includes(pid))).to.have.length(sessionsMax - 1);
   });
 
   it('keeps them, however old, while Postgres has no connection for their successors', async () => {
@@ -65,8 +82,7 @@ describe('a pool whose sessions have become old', () => {
       expect(await askIn(sessionsMax), `after ${String(minutes)} minutes`).to.have.members(first);
     }
     await allow(-1);
-    pass(25 * minuteMs);
-    expect(await askIn(sessionsMax), 'once there are connections again').to.not.include.oneOf(first);
+    expect(await useFrom(25 * minuteMs), 'once there are connections again').to.not.include.oneOf(first);
   });
 
   it('keeps them also where it has not been refused one before', async () => {

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect } from 'chai';
 import type { Redis } from 'ioredis';
@@ -196,6 +197,22 @@ describe('what the API knows of the pipeline behind it', () => {
     await until(() => started.ready().redis, { deadlineMs: soonMsMax, what: 'Redis to be back' });
     expect(started.ready().worker).to.equal(false);
     expect(said.join('')).to.not.contain('no worker of this database');
+  });
+
+  it('is not logged as over while Redis is back, and still no worker', async () => {
+    const said: string[] = [];
+    const started = await start(undefined, 'info');
+    tell = (line) => said.push((JSON.parse(line) as { msg: string }).msg);
+    await until(() => said.length > 0, { deadlineMs: soonMsMax, what: 'the warning' });
+    const connected = once(redis, 'ready');
+    redis.disconnect(true);
+    await connected;
+    await until(() => started.ready().redis, { deadlineMs: soonMsMax, what: 'Redis to be back' });
+    await sleep(severalQuestionsMs);
+    const over = 'This is over: The queue is not served.';
+    expect(said).to.not.include(over);
+    await beat();
+    await until(() => said.includes(over), { deadlineMs: soonMsMax, what: 'that it is over' });
   });
 
   it('is that Postgres refuses what workers write, while one of them says so, and the log has their reason', async () => {

@@ -98,6 +98,20 @@ describe('the pruning of a worker', () => {
     expect(logged).to.have.length(1);
   });
 
+  it('tells of it once while they are smaller, and again where it comes again later', async () => {
+    let batches = 0;
+    start({
+      operations: (_after, { batchSize: size }) => {
+        batches += 1;
+        const isFull = { rows: [{ count: String(size), last: '0190' }] };
+        return [1, 2, 30, 31].includes(batches) ? Promise.reject(overstayed) : Promise.resolve(isFull);
+      },
+    });
+    await until(() => batches > 31, { deadlineMs: soonMsMax, what: 'what comes after the second time' });
+    const sizes = logged.map((line) => (JSON.parse(line) as { batchSize: number }).batchSize);
+    expect(sizes).to.deep.equal([1_000, 1_000]);
+  });
+
   it('halves also a batch of facets that takes too long', async () => {
     const sizes: number[] = [];
     start({

@@ -1,5 +1,6 @@
 import type { QueryResult } from 'pg';
 import type { VersionedMaterial } from '../domain/material.js';
+import { materialKey } from '../domain/operation.js';
 import type { OperationOutcome, OperationResult } from '../domain/operation.js';
 import { fromDecimal } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
@@ -84,14 +85,13 @@ function ordinalsOf(answer: QueryResult | undefined): Set<number> {
 function readFields(question: ApplyQuestion, snapshot: ApplySnapshot, { rows }: QueryResult): void {
   const byMaterial = new Map(
     (rows as (VersionedMaterialRow & { shop_id: number })[]).map((row) => [
-      `${row.shop_id}.${row.id}`,
+      materialKey({ shopId: row.shop_id, materialId: row.id }),
       toVersionedMaterial(row),
     ]),
   );
   for (const index of question.updated) {
-    const { shopId, materialId } = materialAt(question, index);
     const material = snapshot.materials[index];
-    if (material !== undefined) material.fields = byMaterial.get(`${shopId}.${materialId}`);
+    if (material !== undefined) material.fields = byMaterial.get(materialKey(materialAt(question, index)));
   }
 }
 

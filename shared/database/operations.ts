@@ -1,3 +1,4 @@
+import { materialKey } from '../domain/operation.js';
 import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
 import { readOutcome } from './outcome-rows.js';
 import type { Database } from './connect.js';
@@ -84,8 +85,8 @@ async function record(
     );
     // The apply step decides under this lock: whoever holds it may be deciding one of these operations right now. In no
     // order, because it waits for nobody.
-    const { rows: locked } = await transaction.raw<{ rows: MaterialRow[] }>(
-      `SELECT stock.shop_id, stock.material_id
+    const { rows: locked } = await transaction.raw<{ rows: MaterialRef[] }>(
+      `SELECT stock.shop_id AS "shopId", stock.material_id AS "materialId"
        FROM stock
        JOIN (SELECT DISTINCT * FROM unnest(?::int[], ?::text[]) AS u (shop_id, material_id)) AS wanted
          USING (shop_id, material_id)
@@ -93,16 +94,16 @@ async function record(
       [shopIds, materialIds],
     );
     // fail-point: after-cancellation-lock
-    const { rows: existing } = await transaction.raw<{ rows: MaterialRow[] }>(
-      `SELECT DISTINCT stock.shop_id, stock.material_id
+    const { rows: existing } = await transaction.raw<{ rows: MaterialRef[] }>(
+      `SELECT DISTINCT stock.shop_id AS "shopId", stock.material_id AS "materialId"
        FROM stock JOIN unnest(?::int[], ?::text[]) AS wanted (shop_id, material_id) USING (shop_id, material_id)`,
       [shopIds, materialIds],
     );
-    const isLocked = new Set(locked.map(keyOfRow));
-    const leftOut = existing.filter((row) => !isLocked.has(keyOfRow(row)));
-    const isLeftOut = new Set(leftOut.map(keyOfRow));
+    const isLocked = new Set(locked.map(materialKey));
+    const leftOut = existing.filter((ref) => !isLocked.has(materialKey(ref)));
+    const isLeftOut = new Set(leftOut.map(materialKey));
     const open = operations
-      .filter(({ shopId, materialId }) => !isLeftOut.has(`${shopId}.${materialId}`))
+      .filter((operation) => !isLeftOut.has(materialKey(operation)))
       .toSorted((one, other) => (one.id < other.id ? -1 : 1));
     await transaction.raw(
       `INSERT INTO operations (op_id, shop_id, material_id, status, recorded_at)
@@ -116,7 +117,7 @@ async function record(
       transaction,
       open.map(({ id }) => id),
     );
-    return { outcomes, leftOut: leftOut.map((row) => ({ shopId: row.shop_id, materialId: row.material_id })) };
+    return { outcomes, leftOut };
   });
 }
 
@@ -124,13 +125,4 @@ interface OutcomeRow {
   op_id: string;
   status: string;
   result: string | null;
-}
-
-interface MaterialRow {
-  shop_id: number;
-  material_id: string;
-}
-
-function keyOfRow({ shop_id: shopId, material_id: materialId }: MaterialRow): string {
-  return `${shopId}.${materialId}`;
 }

@@ -35,6 +35,11 @@ export interface MaterialRef {
   materialId: string;
 }
 
+/** Tells a material from every other, in the keys of maps and the names of queues: `7.VMAT-VAR-…`. */
+export function materialKey({ shopId, materialId }: MaterialRef): string {
+  return `${shopId}.${materialId}`;
+}
+
 /**
  * One accepted client request on one material (pipeline §2 "Names"). It is data only: it travels through the queue as
  * JSON, and holds nothing but the validated copy of what the client sent.

@@ -1,3 +1,4 @@
+import { materialKey } from '../domain/operation.js';
 import type { MaterialRef } from '../domain/operation.js';
 
 /**
@@ -45,9 +46,9 @@ export function replyChannel(apiId: string): string {
   return `${tag}:replies:${apiId}`;
 }
 
-/** The name of a material's queue, which may not hold a colon: `7.VMAT-VAR-…`. */
-export function queueName({ shopId, materialId }: MaterialRef): string {
-  return `${shopId}.${materialId}`;
+/** The name of a material's queue, which may not hold a colon. */
+export function queueName(ref: MaterialRef): string {
+  return materialKey(ref);
 }
 
 /** The inverse of `queueName`, for names that it made: others are not refused, but read as something. */

@@ -1,5 +1,6 @@
 import type { DispatchOutcome } from '../../../api/dispatch/dispatch-outcome.js';
 import type { Database } from '../../../shared/database/connect.js';
+import { materialKey } from '../../../shared/domain/operation.js';
 import type { MaterialRef, Operation } from '../../../shared/domain/operation.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
 import type { OperationGroup } from '../../../shared/inventory/decide.js';
@@ -96,6 +97,6 @@ async function apply(database: Database, taken: Waiting[]): Promise<void> {
   }
 }
 
-function nameOf({ ref: { shopId, materialId } }: Waiting): string {
-  return `${shopId}.${materialId}`;
+function nameOf({ ref }: Waiting): string {
+  return materialKey(ref);
 }

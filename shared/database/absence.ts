@@ -1,6 +1,6 @@
 import type { QueryConfig } from 'pg';
 import type { MaterialRef } from '../domain/operation.js';
-import { integers, texts } from './array-literals.js';
+import { refArrays } from './array-literals.js';
 import type { Database } from './connect.js';
 import type { Confirmation } from './pipelined-transaction.js';
 
@@ -26,10 +26,9 @@ const present = `
  * Fails if one of these materials has been created, with a serialisation failure, so that the transaction is run again.
  */
 export function confirmAbsence(materials: readonly MaterialRef[]): Confirmation {
-  const refs = [integers(materials, ({ shopId }) => shopId), texts(materials, ({ materialId }) => materialId)];
   return {
     // Two statements, because one that has waited for the lock does not see what was committed meanwhile.
-    queries: [sharedLock, { name: 'apply-confirm-absence', text: present, values: refs }],
+    queries: [sharedLock, { name: 'apply-confirm-absence', text: present, values: refArrays(materials) }],
     judge([, found]) {
       if (found?.rows.length === 0) return;
       throw Object.assign(new Error('a material was created while it was taken for missing'), { code: '40001' });

@@ -1,7 +1,7 @@
 import type { QueryConfig } from 'pg';
 import type { MaterialRef } from '../domain/operation.js';
 import { transactionBounds } from './apply-bounds.js';
-import { integers, texts, uuids } from './array-literals.js';
+import { integers, refArrays, texts, uuids } from './array-literals.js';
 import { materialFieldsQuery } from './material-rows.js';
 
 // The first message of the apply step: bounds, the lock of the materials, then, in a later statement, all that the
@@ -123,10 +123,6 @@ export function openingQueries(question: ApplyQuestion): QueryConfig[] {
   ];
   if (updated.length > 0) queries.push(materialFieldsQuery(updated));
   return queries;
-}
-
-function refArrays(materials: readonly MaterialRef[]): string[] {
-  return [integers(materials, ({ shopId }) => shopId), texts(materials, ({ materialId }) => materialId)];
 }
 
 export function materialAt({ materials }: ApplyQuestion, index: number): MaterialRef {

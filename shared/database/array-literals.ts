@@ -1,3 +1,4 @@
+import type { MaterialRef } from '../domain/operation.js';
 import { toDecimal } from '../domain/quantity.js';
 import type { Micros } from '../domain/quantity.js';
 
@@ -31,3 +32,8 @@ export const decimals = literalOf<Micros>(toDecimal);
 export const moments = literalOf<number>((ms) => new Date(ms).toISOString());
 /** Of `text` and `json`. Always quoted: without quotes, `NULL` would not be a text, nor an empty text an element. */
 export const texts = literalOf<string>((value) => `"${value.replaceAll(/["\\]/g, '\\$&')}"`);
+
+/** The shops of these materials and their ids: the two parameters of `unnest($1::int[], $2::text[])`. */
+export function refArrays(materials: readonly MaterialRef[]): [shopIds: string, materialIds: string] {
+  return [integers(materials, ({ shopId }) => shopId), texts(materials, ({ materialId }) => materialId)];
+}

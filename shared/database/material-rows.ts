@@ -2,6 +2,7 @@ import type { QueryConfig } from 'pg';
 import type { Material, Origin, VersionedMaterial } from '../domain/material.js';
 import type { MaterialRef } from '../domain/operation.js';
 import { fromDecimal, toUnits } from '../domain/quantity.js';
+import { refArrays } from './array-literals.js';
 
 /**
  * The columns of a material, to be selected `FROM materials m JOIN stock s` of the same shop and id, and read by
@@ -50,7 +51,7 @@ export function materialFieldsQuery(materials: readonly MaterialRef[]): QueryCon
       FROM unnest($1::int[], $2::text[]) AS wanted (shop_id, material_id)
       JOIN materials m ON m.shop_id = wanted.shop_id AND m.id = wanted.material_id
       JOIN stock s ON s.shop_id = m.shop_id AND s.material_id = m.id`,
-    values: [materials.map(({ shopId }) => shopId), materials.map(({ materialId }) => materialId)],
+    values: refArrays(materials),
   };
 }
 

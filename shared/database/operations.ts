@@ -1,5 +1,6 @@
 import { materialKey } from '../domain/operation.js';
 import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
+import { refArrays, uuids } from './array-literals.js';
 import { readOutcome } from './outcome-rows.js';
 import type { Database } from './connect.js';
 import { readRows } from './read-rows.js';
@@ -75,8 +76,7 @@ async function record(
   operations: OperationRef[],
   status: 'cancelled' | 'failed',
 ): Promise<Recorded> {
-  const shopIds = operations.map(({ shopId }) => shopId);
-  const materialIds = operations.map(({ materialId }) => materialId);
+  const refs = refArrays(operations);
   return database.transaction(async (transaction) => {
     // If this process stands still, or its machine is gone, Postgres ends the transaction and frees its locks.
     await transaction.raw(
@@ -91,13 +91,13 @@ async function record(
        JOIN (SELECT DISTINCT * FROM unnest(?::int[], ?::text[]) AS u (shop_id, material_id)) AS wanted
          USING (shop_id, material_id)
        FOR NO KEY UPDATE OF stock SKIP LOCKED`,
-      [shopIds, materialIds],
+      refs,
     );
     // fail-point: after-cancellation-lock
     const { rows: existing } = await transaction.raw<{ rows: MaterialRef[] }>(
       `SELECT DISTINCT stock.shop_id AS "shopId", stock.material_id AS "materialId"
        FROM stock JOIN unnest(?::int[], ?::text[]) AS wanted (shop_id, material_id) USING (shop_id, material_id)`,
-      [shopIds, materialIds],
+      refs,
     );
     const isLocked = new Set(locked.map(materialKey));
     const leftOut = existing.filter((ref) => !isLocked.has(materialKey(ref)));
@@ -110,7 +110,7 @@ async function record(
        SELECT given_up.*, ?, statement_timestamp()
        FROM unnest(?::uuid[], ?::int[], ?::text[]) AS given_up (op_id, shop_id, material_id)
        ON CONFLICT (op_id) DO NOTHING`,
-      [status, open.map(({ id }) => id), open.map(({ shopId }) => shopId), open.map(({ materialId }) => materialId)],
+      [status, uuids(open, ({ id }) => id), ...refArrays(open)],
     );
     // A separate statement: an insert that does nothing on a conflict does not see the other's row.
     const outcomes = await findOutcomes(

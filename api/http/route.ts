@@ -22,7 +22,8 @@ export interface RouteRequest {
   method: string;
   /** Without the query, and with what need not be percent-encoded unescaped (`plainPath`): one address, one path. */
   path: string;
-  params: Readonly<Record<string, string>>;
+  /** The material in the path, decoded; empty on the list, whose path has none, and for a raw global id (`routes`). */
+  variantId: string;
   query: QueryParameters;
   /** The parsed JSON; undefined where the route takes no body. */
   body: unknown;

@@ -52,7 +52,7 @@ function allowOf(layers: readonly { methods: readonly string[] }[]): string | un
  */
 function endpoint(route: Route, services: Services, readBody: BodyReader): RouterMiddleware<RequestState> {
   const name = String(route.path);
-  const answer = async (ctx: AppContext, params: Record<string, string>): Promise<Reply> => {
+  const answer = async (ctx: AppContext, variantId: string): Promise<Reply> => {
     const caller = callerOf(ctx);
     if (!mayUse(caller.scope, route.scope)) return writeScopeMissing;
     let body: unknown;
@@ -64,12 +64,12 @@ function endpoint(route: Route, services: Services, readBody: BodyReader): Route
     const { method, path, req } = ctx;
     const query = parseQuery(ctx.querystring);
     if (!query.ok) return { result: query };
-    return route.handle(services, { caller, method, path, params, query: query.data, body, headers: req.headers });
+    return route.handle(services, { caller, method, path, variantId, query: query.data, body, headers: req.headers });
   };
   return async (ctx) => {
     const context = ctx as unknown as AppContext;
     context.state.route = name;
-    context.state.reply = await answer(context, ctx.params);
+    context.state.reply = await answer(context, ctx.params['variantId'] ?? '');
   };
 }
 

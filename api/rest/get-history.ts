@@ -5,8 +5,7 @@ import { readHistory } from '../operations/read-history.js';
 import type { Services } from '../services.js';
 
 /** GET /v1/raw-materials/{variantId}/inventory/history */
-export async function getHistory(services: Services, { caller, params, query }: RouteRequest): Promise<Reply> {
-  const { variantId = '' } = params;
+export async function getHistory(services: Services, { caller, variantId, query }: RouteRequest): Promise<Reply> {
   const read = readHistoryQuery(query);
   if (!read.ok) return { result: read };
   return { result: await readHistory(services, caller, { variantId, query: read.data }) };

@@ -6,8 +6,7 @@ import type { Services } from '../services.js';
 import { materialReply } from './material-reply.js';
 
 /** GET /v1/raw-materials/{variantId} */
-export async function getOneMaterial(services: Services, { caller, params, query }: RouteRequest): Promise<Reply> {
-  const { variantId = '' } = params;
+export async function getOneMaterial(services: Services, { caller, variantId, query }: RouteRequest): Promise<Reply> {
   const read = readMaterialQuery(query);
   if (!read.ok) return { result: read };
   const { includeConnections = false } = read.data;

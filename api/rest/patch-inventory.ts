@@ -14,8 +14,7 @@ import { restWording } from './wording.js';
 
 /** PATCH /v1/raw-materials/{variantId}/inventory */
 export async function patchInventory(services: Services, request: RouteRequest): Promise<Reply> {
-  const { caller, params, query, body, headers } = request;
-  const { variantId = '' } = params;
+  const { caller, variantId, query, body, headers } = request;
   const asked = readBatchQuery(query);
   if (!asked.ok) return { result: asked };
   const idempotency = readIdempotency(request);

@@ -13,8 +13,7 @@ import { restWording } from './wording.js';
 
 /** PATCH /v1/raw-materials/{variantId} */
 export async function patchMaterial(services: Services, request: RouteRequest): Promise<Reply> {
-  const { caller, params, query, body, headers } = request;
-  const { variantId = '' } = params;
+  const { caller, variantId, query, body, headers } = request;
   const refusal = refuseQuery(query);
   if (refusal !== undefined) return { result: refusal };
   const idempotency = readIdempotency(request);

@@ -129,7 +129,7 @@ function countDispatch(registry: Registry): DispatchMetrics {
     lookedUp: (operations) => lookUps.inc(operations),
     jobAddedAgain: () => addedAgain.inc(),
     cancelled: (operations) => cancelled.inc(operations),
-    leftOpen: () => open.inc(),
+    outcomeUnknown: () => open.inc(),
   };
 }
 

@@ -9,7 +9,7 @@ export interface DispatchMetrics {
   /** So many operations were cancelled, at the end of their wait or at once: certainly not applied. */
   cancelled: (operations: number) => void;
   /** An operation could neither be cancelled nor found decided: it is open, and answered so. */
-  leftOpen: () => void;
+  outcomeUnknown: () => void;
 }
 
 /** What the dispatch knows of itself and of the pipeline. */

@@ -86,7 +86,7 @@ export function startFollowUp(deps: FollowUpDeps): FollowUp {
       // Counted from now, not from the end of the wait: that may be long ago if this process stood still.
       waiter.graceEndsMs ??= clock.nowMs() + graceMs;
       if (clock.nowMs() <= waiter.graceEndsMs) continue;
-      deps.metrics.leftOpen();
+      deps.metrics.outcomeUnknown();
       if (heldByOthers.has(waiter)) leftOpen.add({ ...waiter.ref, id: waiter.operation.id });
       deps.answer(waiter, { status: 'unknown' });
     }

@@ -66,7 +66,7 @@ describe('the counters of an API process', () => {
     const { registry, dispatch } = createApiMetrics();
     for (const count of [2, 5]) dispatch.lookedUp(count);
     for (const count of [3, 8]) dispatch.cancelled(count);
-    dispatch.leftOpen();
+    dispatch.outcomeUnknown();
     const seen = parseExposition(await registry.metrics());
     expect(seen.sum('raw_materials_outcome_lookups_total')).to.equal(7);
     expect(seen.sum('raw_materials_operations_cancelled_total')).to.equal(11);

@@ -206,7 +206,7 @@ describe('the follow-up of writes that hear nothing', () => {
     const { operation } = wait(0);
     await until(() => followUp.outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'the end of the grace' });
     expect(followUp.outcomes.get(operation.id)).to.deep.equal({ status: 'unknown' });
-    expect(followUp.counted).to.include({ leftOpen: 1, cancelled: 0 });
+    expect(followUp.counted).to.include({ outcomeUnknown: 1, cancelled: 0 });
     expect(performance.now() - startedMs).to.be.at.least(graceMs);
     expect(attempts).to.be.greaterThan(0);
   });

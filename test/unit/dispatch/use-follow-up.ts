@@ -28,7 +28,7 @@ export interface FollowedUp {
   /** Jobs that something holds up. */
   heldUp: FormedJob[];
   /** How many operations were reported, by what of them. */
-  counted: { lookedUp: number; addedAgain: number; cancelled: number; leftOpen: number };
+  counted: { lookedUp: number; addedAgain: number; cancelled: number; outcomeUnknown: number };
   /** What was logged. */
   said: string[];
   /** `performance.now`, which a test may replace. */
@@ -37,7 +37,7 @@ export interface FollowedUp {
   wait: (leftMs?: number, isSent?: boolean) => Waiter;
 }
 
-const nothingCounted = { lookedUp: 0, addedAgain: 0, cancelled: 0, leftOpen: 0 };
+const nothingCounted = { lookedUp: 0, addedAgain: 0, cancelled: 0, outcomeUnknown: 0 };
 
 export function useFollowUp(): FollowedUp {
   const redis = useQueueHarness();
@@ -115,7 +115,7 @@ function metricsOf({ counted }: FollowedUp): DispatchMetrics {
     jobAddedAgain: () => (counted.addedAgain += 1),
     lookedUp: (operations) => (counted.lookedUp += operations),
     cancelled: (operations) => (counted.cancelled += operations),
-    leftOpen: () => (counted.leftOpen += 1),
+    outcomeUnknown: () => (counted.outcomeUnknown += 1),
   };
 }
 

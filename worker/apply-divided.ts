@@ -1,8 +1,10 @@
 import { isServerTimeout } from '../shared/database/errors.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { queueName } from '../shared/queue/names.js';
+import { addTo, leftOutAll, nothingApplied } from './applied-jobs.js';
+import type { AppliedJobs } from './applied-jobs.js';
 import { mayPass } from './apply-with-retries.js';
-import type { AppliedJobs, CycleLimits } from './apply-with-retries.js';
+import type { CycleLimits } from './apply-with-retries.js';
 
 export interface ApplyDividedDeps<Group extends OperationGroup> extends Pick<CycleLimits, 'isStopping' | 'endMs'> {
   /** One transaction. */
@@ -28,7 +30,7 @@ export async function applyDivided<Group extends OperationGroup>(
   groups: Group[],
   { apply, fail, isStopping, endMs }: ApplyDividedDeps<Group>,
 ): Promise<AppliedJobs> {
-  const done: AppliedJobs = { outcomes: new Map(), leftOut: new Set() };
+  const done = nothingApplied();
   let hasBegun = false;
 
   /** Applies a part, or leaves it out if none is to be begun any more; returns why it must be divided, if it must. */
@@ -36,7 +38,7 @@ export async function applyDivided<Group extends OperationGroup>(
     const isOver = performance.now() >= endMs || (hasBegun && isStopping());
     hasBegun = true;
     try {
-      add(done, isOver ? leftOutAll(part) : await apply(part));
+      addTo(done, isOver ? leftOutAll(part) : await apply(part));
       return undefined;
     } catch (error) {
       if (mayPass(error) && (!isServerTimeout(error) || isStopping())) throw error;
@@ -63,7 +65,7 @@ export async function applyDivided<Group extends OperationGroup>(
   async function endAlone(alone: Group, first: unknown): Promise<void> {
     const last = isServerTimeout(first) ? first : await faultOf([alone]);
     if (last === undefined) return;
-    add(done, isServerTimeout(last) ? leftOutAll([alone]) : await fail(alone, last));
+    addTo(done, isServerTimeout(last) ? leftOutAll([alone]) : await fail(alone, last));
   }
 
   const fault = await faultOf(groups);
@@ -76,17 +78,6 @@ export async function applyDivided<Group extends OperationGroup>(
   }
   for (const { group, fault: own } of faulty) await divide(group, own);
   return done;
-}
-
-/** Nothing was done for these. */
-export function leftOutAll(groups: OperationGroup[]): AppliedJobs {
-  return { outcomes: new Map(), leftOut: new Set(groups.map(queueName)) };
-}
-
-/** Adds what was done for some operations to what was done for others. */
-export function add(done: AppliedJobs, { outcomes, leftOut }: AppliedJobs): void {
-  for (const [id, outcome] of outcomes) done.outcomes.set(id, outcome);
-  for (const queue of leftOut) done.leftOut.add(queue);
 }
 
 /** Of two or more. */

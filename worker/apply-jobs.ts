@@ -2,9 +2,11 @@ import { recordFailed } from '../shared/database/operations.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { jobVersion } from '../shared/queue/job-format.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
-import { add, applyDivided, leftOutAll } from './apply-divided.js';
+import { addTo, leftOutAll, nothingApplied } from './applied-jobs.js';
+import type { AppliedJobs } from './applied-jobs.js';
+import { applyDivided } from './apply-divided.js';
 import { applyWithRetries, mayPass } from './apply-with-retries.js';
-import type { AppliedJobs, CycleLimits, JobGroup } from './apply-with-retries.js';
+import type { CycleLimits, JobGroup } from './apply-with-retries.js';
 import type { LaneDeps } from './lane-deps.js';
 import type { Job } from './read-jobs.js';
 
@@ -32,11 +34,11 @@ export async function applyJobs(deps: LaneDeps, jobs: Job[], limits: CycleLimits
   }
   const groups = groupByMaterial(sound);
   const done = refuse(deps, misdirected);
-  add(done, await failExhausted(deps, groupByMaterial(exhausted), limits));
+  addTo(done, await failExhausted(deps, groupByMaterial(exhausted), limits));
   const isOver = exhausted.length > 0 && limits.isStopping();
   const apply = (part: JobGroup[]) => applyWithRetries(deps, part, limits);
   const fail = (alone: JobGroup, fault: unknown) => failGroup(deps, alone, fault);
-  add(done, isOver ? leftOutAll(groups) : await applyDivided(groups, { ...limits, apply, fail }));
+  addTo(done, isOver ? leftOutAll(groups) : await applyDivided(groups, { ...limits, apply, fail }));
   return done;
 }
 
@@ -75,11 +77,11 @@ async function failExhausted(
   groups: OperationGroup[],
   { isStopping }: CycleLimits,
 ): Promise<AppliedJobs> {
-  const done = leftOutAll([]);
+  const done = nothingApplied();
   for (const [index, group] of groups.entries()) {
     const isOver = index > 0 && isStopping();
     const cause = 'its deliveries are exhausted, or its version is unknown';
-    add(done, isOver ? leftOutAll([group]) : await failGroup(deps, group, cause));
+    addTo(done, isOver ? leftOutAll([group]) : await failGroup(deps, group, cause));
   }
   return done;
 }

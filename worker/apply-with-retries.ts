@@ -8,15 +8,9 @@ import {
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { applyOperations } from '../shared/inventory/apply-operations.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
-import type { Reply } from '../shared/queue/job-format.js';
 import { queueName } from '../shared/queue/names.js';
+import type { AppliedJobs } from './applied-jobs.js';
 import type { LaneDeps } from './lane-deps.js';
-
-export interface AppliedJobs {
-  outcomes: Map<string, Reply>;
-  /** Queues of the materials left out: their jobs come again, though some of their operations may be on record. */
-  leftOut: Set<string>;
-}
 
 /** What bounds the work of a cycle. */
 export interface CycleLimits {

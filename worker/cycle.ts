@@ -6,9 +6,9 @@ import { createBatch } from '../shared/redis/batch.js';
 import type { Batch } from '../shared/redis/batch.js';
 import { applyJobs } from './apply-jobs.js';
 import type { LaneDeps } from './lane-deps.js';
+import { publishRepliesIn } from './publish-replies.js';
 import { readJobs } from './read-jobs.js';
 import type { Job } from './read-jobs.js';
-import { publishRepliesIn } from './reply.js';
 
 /** At this weight (`Job.weight`) a transaction takes no further job. It always takes at least one. */
 const rowsPerTransactionMax = 10_000;

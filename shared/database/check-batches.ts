@@ -1,5 +1,5 @@
 import type { Mismatch } from './ledger-mismatch.js';
-import { sameShop } from './same-shop.js';
+import { opaqueShopId } from './opaque-shop-id.js';
 
 // What the checks of everything (`checkLedger`, `checkLists`) share: they walk a table in batches, by a key that the shop
 // leads, and keep what they found.
@@ -16,7 +16,7 @@ export const beforeAllShops = 0;
  */
 export function isAfter(only: number | undefined, shop: string, columns: string, after: string): string {
   return only === undefined
-    ? `(${shop}, ${columns}) > (${sameShop}, ${after})`
+    ? `(${shop}, ${columns}) > (${opaqueShopId}, ${after})`
     : `${shop} = :shopId AND (${columns}) > (${after})`;
 }
 

@@ -6,11 +6,11 @@ import type { ListFilters } from './facets.js';
 import { gatherSql, isWalked, pageOfSql, pageOrder, shapeOf, walkSql } from './material-page-sql.js';
 import type { PageShape } from './material-page-sql.js';
 import { materialColumns, toMaterial } from './material-rows.js';
+import { opaqueShopId } from './opaque-shop-id.js';
 import { bytesBeyond, fetchedCondition, isMeasured, measuringColumns } from './page-text.js';
 import type { PageRow } from './page-text.js';
 import { readRows } from './read-rows.js';
 import type { Bindings } from './read-rows.js';
-import { sameShop } from './same-shop.js';
 
 /** A query of the list (contract §2 "List"), validated and with its defaults filled in. */
 export interface MaterialListQuery extends ListFilters {
@@ -138,13 +138,13 @@ const itemsOfPage = (pageIds: string, { bound, byKey }: Fetching) => `
   FROM (${pageIds}) page ${byKey ? rowsByKey : rowsJoined}`;
 
 const rowsJoined = `
-  JOIN materials m ON m.shop_id = ${sameShop} AND m.id = page.id
-  JOIN stock s ON s.shop_id = ${sameShop} AND s.material_id = page.id`;
+  JOIN materials m ON m.shop_id = ${opaqueShopId} AND m.id = page.id
+  JOIN stock s ON s.shop_id = ${opaqueShopId} AND s.material_id = page.id`;
 
 /** OFFSET 0 makes the planner look up each row by its whole key, whatever it expects of the shop. */
 const rowsByKey = `
-  CROSS JOIN LATERAL (SELECT * FROM materials WHERE shop_id = ${sameShop} AND id = page.id OFFSET 0) m
-  CROSS JOIN LATERAL (SELECT * FROM stock WHERE shop_id = ${sameShop} AND material_id = page.id OFFSET 0) s`;
+  CROSS JOIN LATERAL (SELECT * FROM materials WHERE shop_id = ${opaqueShopId} AND id = page.id OFFSET 0) m
+  CROSS JOIN LATERAL (SELECT * FROM stock WHERE shop_id = ${opaqueShopId} AND material_id = page.id OFFSET 0) s`;
 
 const inPageOrder = ({ sortOrder }: PageShape) =>
   `ORDER BY ${pageOrder(sortOrder).replaceAll(/\b(key|id)\b/g, 'items.$1')}`;

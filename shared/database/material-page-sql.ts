@@ -1,7 +1,7 @@
 import type { SortKey } from '../domain/list-order.js';
 import { groupsOf } from './facets.js';
 import type { ListFilters, MatchedFacets } from './facets.js';
-import { sameShop } from './same-shop.js';
+import { opaqueShopId } from './opaque-shop-id.js';
 
 /**
  * The ids of a page of the list, as SQL. There are two ways to find them. Which is cheaper depends on how many
@@ -88,7 +88,7 @@ export const pageOrder = (sortOrder: 'asc' | 'desc') => (sortOrder === 'desc' ? 
 
 /** The shop's rows of the facets, by the indexes on these expressions, which include the sort keys (migration 0006). */
 const facetCondition = (alias: 'm' | 's') =>
-  `${alias}.shop_id + 0 = ${sameShop} AND ${alias}.facet_id + 0 = ANY(CAST(:facetIds AS integer[]))`;
+  `${alias}.shop_id + 0 = ${opaqueShopId} AND ${alias}.facet_id + 0 = ANY(CAST(:facetIds AS integer[]))`;
 
 /** By the trigram index, which has the texts as they are. */
 const searchCondition = `(m.product_name ILIKE :pattern OR m.variant_name ILIKE :pattern
@@ -99,7 +99,7 @@ const unindexedSearchCondition = `(m.product_name_order LIKE lower(:pattern) OR 
   OR m.sku_order LIKE lower(:pattern) OR m.vendor_order LIKE lower(:pattern))`;
 
 /** The shop's rows, in a form that no index has. */
-const ownCondition = `m.shop_id - 0 = ${sameShop}`;
+const ownCondition = `m.shop_id - 0 = ${opaqueShopId}`;
 
 /**
  * What a row costs each way, in µs with a million materials; only the ratio matters. To walk past one costs 0.08 to
@@ -127,7 +127,7 @@ export function gatherSql(shape: PageShape): string {
   if (shape.bySearch) return gatherBySearchSql(shape);
   const { table } = sortColumns[shape.sortBy];
   const [alias, id] = table === 'stock' ? (['s', 's.material_id'] as const) : (['m', 'm.id'] as const);
-  const condition = shape.byFacet ? facetCondition(alias) : `${alias}.shop_id = ${sameShop}`;
+  const condition = shape.byFacet ? facetCondition(alias) : `${alias}.shop_id = ${opaqueShopId}`;
   return `SELECT ${id} AS id, ${comparable(shape.sortBy)} AS key FROM ${table} ${alias} WHERE ${condition} OFFSET 0`;
 }
 
@@ -144,11 +144,11 @@ function comparable(sortBy: SortKey): string {
 function gatherBySearchSql({ sortBy, byFacet, lacksTrigram, hasMostOfTable }: PageShape): string {
   const { table } = sortColumns[sortBy];
   const key = comparable(sortBy);
-  const ofShop = hasMostOfTable ? ownCondition : `m.shop_id = ${sameShop}`;
+  const ofShop = hasMostOfTable ? ownCondition : `m.shop_id = ${opaqueShopId}`;
   const matches = lacksTrigram ? unindexedSearchCondition : searchCondition;
   const filter = byFacet ? ` AND ${facetCondition('m')}` : '';
   // In a join, each look-up would go through a cache that never has it: 36 instead of 25 ms for 10,000.
-  const keyOfStock = `(SELECT ${key} FROM stock s WHERE s.shop_id = ${sameShop} AND s.material_id = m.id)`;
+  const keyOfStock = `(SELECT ${key} FROM stock s WHERE s.shop_id = ${opaqueShopId} AND s.material_id = m.id)`;
   return `
     SELECT m.id, ${table === 'stock' ? keyOfStock : key} AS key FROM materials m
     WHERE ${ofShop} AND ${matches}${filter} OFFSET 0`;
@@ -184,7 +184,7 @@ function walker({ sortBy, groups, byVendor }: PageShape, reach: number): Walk {
     // No arm has to give more rows than there are up to the page's end. The limit is a literal, because for a parameter
     // the planner would expect a tenth of all rows, and prefer to read the tables.
     const arms = groups.map((group) => {
-      const conditions = [`${alias}.shop_id = ${sameShop}`, `(${alias}.facet_id & 3) = ${group}`, ...filters];
+      const conditions = [`${alias}.shop_id = ${opaqueShopId}`, `(${alias}.facet_id & 3) = ${group}`, ...filters];
       if (condition !== '') conditions.push(condition);
       return `(SELECT ${id} AS id, ${key} AS key FROM ${table} ${alias} WHERE ${conditions.join(' AND ')}
                ORDER BY ${order} LIMIT ${reach})`;

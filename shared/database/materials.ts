@@ -4,8 +4,8 @@ import type { BillKind } from './bills.js';
 import type { Database } from './connect.js';
 import { materialColumns, toVersionedMaterial } from './material-rows.js';
 import type { VersionedMaterialRow } from './material-rows.js';
+import { opaqueShopId } from './opaque-shop-id.js';
 import { readRows } from './read-rows.js';
-import { sameShop } from './same-shop.js';
 
 export interface Connection {
   id: string;
@@ -39,7 +39,7 @@ export async function findVersionedMaterial(
     database,
     `SELECT m.version, ${materialColumns}
      FROM materials m JOIN stock s ON s.shop_id = m.shop_id AND s.material_id = m.id
-     WHERE m.shop_id = ${sameShop} AND m.id = :materialId`,
+     WHERE m.shop_id = ${opaqueShopId} AND m.id = :materialId`,
     { shopId, materialId },
   );
   return row && toVersionedMaterial(row);

@@ -14,7 +14,7 @@ import { startAdmin } from './admin/start-admin.js';
 import { createAppServer } from './app.js';
 import { apiSettings, settingsProblems } from './config.js';
 import { createDispatch } from './dispatch/dispatch.js';
-import { createShopOpener } from './open-shop.js';
+import { createPlatformShopOpener } from './platform-shop-opener.js';
 import { createPools } from './pools.js';
 
 // The composition root of an API process: settings, connections, the server; closed in reverse.
@@ -68,7 +68,7 @@ const server = createAppServer({
   dispatch,
   limiterRedis,
   platform,
-  openShop: createShopOpener(tokenCipher, logger),
+  openPlatformShop: createPlatformShopOpener(tokenCipher, logger),
 });
 const port = await server.listen(settings.PORT, settings.HOST);
 shutdown.register('the server', () => server.close());

@@ -5,7 +5,7 @@ import type { Logger } from '../shared/runtime/logger.js';
 import type { ApiMetrics } from './admin/api-metrics.js';
 import type { ApiSettings } from './config.js';
 import type { Dispatch } from './dispatch/dispatch.js';
-import type { OpenShop } from './open-shop.js';
+import type { OpenPlatformShop } from './platform-shop-opener.js';
 import type { Reads } from './reads.js';
 
 /** Everything the app needs, opened by main.ts. */
@@ -19,5 +19,5 @@ export interface Services {
   dispatch: Pick<Dispatch, 'submit' | 'inHandMax' | 'ready'>;
   limiterRedis: Redis;
   platform: CommercePlatform;
-  openShop: OpenShop;
+  openPlatformShop: OpenPlatformShop;
 }

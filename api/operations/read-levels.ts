@@ -49,7 +49,7 @@ async function readFromPlatform(
   { shop }: Caller,
   variantId: string,
 ): Promise<Result<PlatformLevel[]>> {
-  const opened = services.openShop(shop);
+  const opened = services.openPlatformShop(shop);
   // Whoever asks can do nothing about a token; the log tells the operator.
   if (!opened.ok) return upstreamError(opened.error === 'token-unreadable' ? 'not-callable' : opened.error);
   const read = await services.platform.readLevels(opened.platformShop, variantId);

@@ -2,7 +2,7 @@ import createKnex from 'knex';
 import { createApiMetrics } from '../../../api/admin/api-metrics.js';
 import { createAppServer } from '../../../api/app.js';
 import { apiSettings } from '../../../api/config.js';
-import { createShopOpener } from '../../../api/open-shop.js';
+import { createPlatformShopOpener } from '../../../api/platform-shop-opener.js';
 import { createPools } from '../../../api/pools.js';
 import { knexConfig } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
@@ -88,7 +88,7 @@ const server = createAppServer({
   },
   limiterRedis,
   platform: createShopifyPlatform({ allowLoopback: false, report: () => undefined }),
-  openShop: createShopOpener(undefined, logger),
+  openPlatformShop: createPlatformShopOpener(undefined, logger),
 });
 const port = await server.listen(0, '127.0.0.1');
 

@@ -2,7 +2,7 @@ import { createApiMetrics } from '../../../api/admin/api-metrics.js';
 import { createAppServer } from '../../../api/app.js';
 import { apiSettings } from '../../../api/config.js';
 import { createDispatch } from '../../../api/dispatch/dispatch.js';
-import { createShopOpener } from '../../../api/open-shop.js';
+import { createPlatformShopOpener } from '../../../api/platform-shop-opener.js';
 import { createPools } from '../../../api/pools.js';
 import { createShopifyPlatform } from '../../../shared/platform/shopify/shopify-platform.js';
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
@@ -50,7 +50,7 @@ export async function startApiInProcess(
     dispatch,
     limiterRedis,
     platform,
-    openShop: createShopOpener(createTokenCipher(platformTokenKey), logger),
+    openPlatformShop: createPlatformShopOpener(createTokenCipher(platformTokenKey), logger),
   });
   const port = await server.listen(0, '127.0.0.1');
   const baseUrl = `http://127.0.0.1:${String(port)}`;

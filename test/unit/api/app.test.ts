@@ -45,7 +45,7 @@ describe('the server with the app in it', () => {
       },
       limiterRedis,
       platform: { readLevels: () => Promise.reject(new Error('not asked')) } as never,
-      openShop: () => ({ ok: false, error: 'not-connected' }),
+      openPlatformShop: () => ({ ok: false, error: 'not-connected' }),
     });
     port = await server.listen(0, '127.0.0.1');
   });

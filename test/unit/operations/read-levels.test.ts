@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { expect } from 'chai';
 import type { Caller } from '../../../api/caller.js';
-import { createShopOpener } from '../../../api/open-shop.js';
 import { readLevels } from '../../../api/operations/read-levels.js';
+import { createPlatformShopOpener } from '../../../api/platform-shop-opener.js';
 import type { Services } from '../../../api/services.js';
 import { succeed } from '../../../shared/domain/errors.js';
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
@@ -21,7 +21,7 @@ describe('the levels of a material of the platform', () => {
     const services = {
       reads: { ask: () => Promise.resolve(succeed({ totalQuantity: 0, levels: [] })) },
       platform: { readLevels: () => Promise.reject(new Error('asked')) },
-      openShop: createShopOpener(tokenCipher, logger as unknown as Logger),
+      openPlatformShop: createPlatformShopOpener(tokenCipher, logger as unknown as Logger),
     } as unknown as Services;
     const caller = { shop: { id: 7, ...shop } } as unknown as Caller;
     for (let count = 0; count < times; count += 1) {
@@ -47,14 +47,14 @@ describe('the levels of a material of the platform', () => {
     const [cipher, other] = [newCipher(), newCipher()];
     const lines: string[] = [];
     const logger = { error: (_: object, message: string) => lines.push(message) } as unknown as Logger;
-    const openShop = createShopOpener(cipher, logger);
+    const openPlatformShop = createPlatformShopOpener(cipher, logger);
     for (const [sealedBy, count] of [
       [other, 1],
       [other, 1],
       [cipher, 1],
       [other, 2],
     ] as const) {
-      openShop({ id: 7, platform: { domain, tokenSealed: sealedBy.seal('token', 7) } });
+      openPlatformShop({ id: 7, platform: { domain, tokenSealed: sealedBy.seal('token', 7) } });
       expect(lines).to.have.length(count);
     }
   });

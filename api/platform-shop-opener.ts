@@ -2,7 +2,7 @@ import { openPlatformShop } from '../shared/platform/open-platform-shop.js';
 import type { TokenCipher } from '../shared/platform/token-cipher.js';
 import type { Logger } from '../shared/runtime/logger.js';
 
-export type OpenShop = (shop: Parameters<typeof openPlatformShop>[0]) => ReturnType<typeof openPlatformShop>;
+export type OpenPlatformShop = (shop: Parameters<typeof openPlatformShop>[0]) => ReturnType<typeof openPlatformShop>;
 
 /**
  * As `openPlatformShop`; a shop whose token cannot be opened is told to the operator once, and again only if it could be
@@ -10,7 +10,7 @@ export type OpenShop = (shop: Parameters<typeof openPlatformShop>[0]) => ReturnT
  *
  * @param tokenCipher undefined without PLATFORM_TOKEN_KEY: then no shop's platform can be called
  */
-export function createShopOpener(tokenCipher: TokenCipher | undefined, logger: Logger): OpenShop {
+export function createPlatformShopOpener(tokenCipher: TokenCipher | undefined, logger: Logger): OpenPlatformShop {
   const told = new Set<number>();
   return (shop) => {
     const opened = openPlatformShop(shop, tokenCipher);

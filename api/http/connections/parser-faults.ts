@@ -112,8 +112,8 @@ function replyTo({ code, rawPacket }: ParserFault, { allowedMethods }: ParserFau
 }
 
 /**
- * curl, for one, sends an address as it is typed, umlauts and all. The `details` path is that of
- * `refuse-bad-target.ts`: whether path or query is at fault is not known.
+ * curl, for one, sends an address as it is typed, umlauts and all. The `details` path is that of `refuseBadTarget`:
+ * whether path or query is at fault is not known.
  */
 const badTarget: RefusalReply = {
   result: refuseAt(

@@ -2,7 +2,7 @@ import { Ajv2020 } from 'ajv/dist/2020.js';
 import type { ValidateFunction } from 'ajv';
 import addFormats from 'ajv-formats';
 import { expect } from 'chai';
-import { unescapeUnreserved } from '../../../api/http/plain-path.js';
+import { unescapeUnreserved } from '../../../api/http/request-path.js';
 import { openApiDocument } from '../../../api/reference/document.js';
 import { routes } from '../../../api/rest/routes.js';
 import { errorSchema } from '../../../shared/contract/envelope.js';

@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { unescapeUnreserved } from '../../../api/http/plain-path.js';
+import { unescapeUnreserved } from '../../../api/http/request-path.js';
 
 /** RFC 3986 §2.3. */
 const unreserved = /[a-z\d._~-]/i;

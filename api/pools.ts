@@ -17,12 +17,12 @@ export interface Pools {
   destroy: () => Promise<void>;
 }
 
-/** Shared by the look-ups of keys, the health question, and the follow-up's look-ups and cancellations. */
+/** Shared by the look-ups of keys, the health probe, and the follow-up's look-ups and cancellations. */
 const ownConnectionsMax = 3;
 
 /**
  * One of the process' own questions that is unanswered for this long is given up, and its connection with it (without
- * that, look-ups of keys behind a lock on `shops` left 14 sessions in Postgres in 21 s). The health question waits as
+ * that, look-ups of keys behind a lock on `shops` left 14 sessions in Postgres in 21 s). The health probe waits as
  * long before it is asked again, and meanwhile every write is refused. Must be above the two seconds that a cancellation
  * gives Postgres.
  */

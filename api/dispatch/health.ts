@@ -6,7 +6,7 @@ import type { Logger } from '../../shared/runtime/logger.js';
 import { logRecurring } from '../../shared/runtime/recurring-fault.js';
 import { startRunningClock } from '../../shared/runtime/running-clock.js';
 import type { DispatchState } from './dispatch-metrics.js';
-import { keepAsking } from './keep-asking.js';
+import { createProbe } from './probe.js';
 
 /**
  * What the API knows of Postgres, Redis and the workers. It asks them twice a second, and more often while one is away
@@ -72,13 +72,13 @@ export async function startHealth(
   const clock = startRunningClock();
   const isRecent = (answeredMs: number) => clock.nowMs() - answeredMs < answerLastsMs;
   let redisAnsweredMs = -Infinity;
-  const workers = createWorkerSight();
+  const workers = createWorkerLiveness();
   let postgresAnsweredMs = -Infinity;
   let databaseIdentity: string | undefined;
   const redisClock = createRedisClock();
   let status: QueueStatus | undefined;
 
-  const redisQuestion = keepAsking(
+  const redisProbe = createProbe(
     async () => {
       const sentMs = performance.now();
       status = await readStatus(redis, databaseIdentity);
@@ -100,10 +100,10 @@ export async function startHealth(
     redisAnsweredMs = -Infinity;
     workers.forget();
   };
-  const askAfresh = () => void redisQuestion.now();
+  const askAfresh = () => void redisProbe.askNow();
   redis.on('close', forget).on('ready', askAfresh);
 
-  const postgresQuestion = keepAsking(
+  const postgresProbe = createProbe(
     async () => {
       databaseIdentity = await askPostgres();
       // What the workers last said before Redis went away has lapsed meanwhile.
@@ -115,8 +115,8 @@ export async function startHealth(
     logRecurring(logger, 'Postgres is away, or takes no writes of ours.', reasonWithoutStatement),
   );
   // In this order: only when our database is known can Redis tell whether the workers serve another.
-  await postgresQuestion.now();
-  await redisQuestion.now();
+  await postgresProbe.askNow();
+  await redisProbe.askNow();
 
   const ready = () => ({
     postgres: isRecent(postgresAnsweredMs),
@@ -131,15 +131,15 @@ export async function startHealth(
     pipeline: () => (ready().redis ? status : undefined),
     redisNowMs: redisClock.nowMs,
     stop() {
-      redisQuestion.stop();
-      postgresQuestion.stop();
+      redisProbe.stop();
+      postgresProbe.stop();
       clock.stop();
       redis.off('close', forget).off('ready', askAfresh);
     },
   };
 }
 
-interface WorkerSight {
+interface WorkerLiveness {
   /** @throws once none has been alive for so long that writes are refused */
   counted: (live: number, atMs: number) => void;
   /** What was heard counts no longer. Workers that come back with Redis have beats that ran out, or none in another. */
@@ -148,7 +148,7 @@ interface WorkerSight {
   seenMs: () => number;
 }
 
-function createWorkerSight(): WorkerSight {
+function createWorkerLiveness(): WorkerLiveness {
   let seenMs = -Infinity;
   let missedMs = Infinity;
   return {
@@ -186,7 +186,7 @@ interface RedisClock {
 function createRedisClock(): RedisClock {
   /**
    * What Redis' clock is ahead of `performance.now()`, not of `Date.now()`: that can be set, and would misdate what is
-   * accepted until the next question.
+   * accepted until Redis is asked again.
    */
   let aheadMs = 0;
   return {

@@ -37,7 +37,7 @@ export function createPublicPaths(services: Services, files: PublicFiles): Publi
   };
 }
 
-/** What the dispatch last heard. It asks at times of its own, so that a probe costs nothing and cannot hang. */
+/** What the dispatch last heard. It asks at times of its own, so that the answer costs nothing and cannot hang. */
 function readiness({ dispatch }: Services): Result<{ status: string }> {
   const { postgres, redis, worker } = dispatch.ready();
   const missing = [

@@ -1,28 +1,28 @@
 import type { RecurringFault } from '../../shared/runtime/recurring-fault.js';
 
-export interface RecurringQuestion {
-  /** Asks at once and resolves when that is answered; if a question is under way already, does nothing. */
-  now(): Promise<void>;
+export interface Probe {
+  /** Asks at once and resolves when that is answered; while an answer is awaited already, does nothing. */
+  askNow(): Promise<void>;
   stop(): void;
 }
 
 /**
- * Asks the same question again and again, one at a time: seldom while all is well, often while it is not. A question
- * that failed counts as not well, so a short fault is over before its last good answer is too old.
+ * Asks the same again and again, one at a time: seldom while all is well, often while it is not. What failed counts as
+ * not well, so a short fault is over before its last good answer is too old. Begins with the first `askNow`.
  *
  * @param ask resolves with whether all is well; if it rejects, it is not
- * @param fault told of each question that failed, and of each whose answer is that all is well
+ * @param fault told each time that it failed, and that all was well
  */
-export function keepAsking(
+export function createProbe(
   ask: () => Promise<boolean>,
   every: { wellMs: number; unwellMs: number },
   fault?: RecurringFault,
-): RecurringQuestion {
+): Probe {
   let timer: NodeJS.Timeout | undefined;
   let isAsking = false;
   let isStopped = false;
 
-  async function now(): Promise<void> {
+  async function askNow(): Promise<void> {
     if (isAsking) return;
     isAsking = true;
     clearTimeout(timer);
@@ -37,11 +37,11 @@ export function keepAsking(
       },
     );
     isAsking = false;
-    if (!isStopped) timer = setTimeout(() => void now(), isWell ? every.wellMs : every.unwellMs);
+    if (!isStopped) timer = setTimeout(() => void askNow(), isWell ? every.wellMs : every.unwellMs);
   }
 
   return {
-    now,
+    askNow,
     stop() {
       isStopped = true;
       clearTimeout(timer);

@@ -69,7 +69,7 @@ export async function runCycle(deps: LaneDeps, held: Held, isStopping: () => boo
   const worked = held.materials
     .filter(({ queue }) => !leftOut.has(queue))
     .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
-  deps.watchLeftOut(leftOut, worked);
+  deps.warnOfLeftOut(leftOut, worked);
   const sent = advanceIn(batch, deps.presence, worked, isStopping() ? 0 : materialsPerCycleMax);
   const answers = await answersOf(batch).catch((error: unknown) => {
     deps.presence.answerLost(sent.token);

@@ -4,7 +4,7 @@ import type { WorkerPresence } from '../shared/queue/worker-presence.js';
 import type { Logger } from '../shared/runtime/logger.js';
 import type { CycleFaults } from './cycle-faults.js';
 import type { LedgerWatch } from './ledger-watch.js';
-import type { LeftOutWatch } from './left-out-watch.js';
+import type { LeftOutWarning } from './left-out-warning.js';
 import type { WorkerMetrics } from './worker-metrics.js';
 
 /** What the lanes of a worker process share. */
@@ -19,5 +19,5 @@ export interface LaneDeps {
   keyMemoryMs: number;
   metrics: WorkerMetrics;
   ledgerWatch: LedgerWatch;
-  watchLeftOut: LeftOutWatch;
+  warnOfLeftOut: LeftOutWarning;
 }

@@ -32,7 +32,7 @@ import { createCycleFaults } from './cycle-faults.js';
 import { startHousekeeping } from './housekeeping.js';
 import { startLane } from './lane.js';
 import { startLedgerWatch } from './ledger-watch.js';
-import { createLeftOutWatch } from './left-out-watch.js';
+import { createLeftOutWarning } from './left-out-warning.js';
 import { startMirrorRounds } from './mirror-rounds.js';
 import { startMirrorWatch } from './mirror-watch.js';
 import { startPruning } from './pruning.js';
@@ -123,7 +123,7 @@ const deps = {
   keyMemoryMs: settings.KEY_MEMORY_MS,
   metrics,
   ledgerWatch,
-  watchLeftOut: createLeftOutWatch(logger),
+  warnOfLeftOut: createLeftOutWarning(logger),
 };
 const lanes = Array.from({ length: WORKER_LANES }, () => startLane(deps, waker));
 shutdown.register('lanes, mirror, ledger watch and pruning', async () => {

@@ -222,7 +222,7 @@ describe('a cycle that takes more than one transaction', () => {
       keyMemoryMs: keyMemoryMsDefault,
       metrics: createWorkerMetrics(),
       ledgerWatch: { changed: (materials) => void changed.push(...materials), stop: () => Promise.resolve() },
-      watchLeftOut: (leftOut, worked) => {
+      warnOfLeftOut: (leftOut, worked) => {
         watched.push({ leftOut: [...leftOut], worked: worked.map(({ queue }) => queue) });
       },
     };

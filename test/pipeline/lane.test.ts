@@ -216,7 +216,7 @@ describe('a lane that is stopped', () => {
       database: postgres.database,
       // Told within the cycle, once its transaction is committed.
       ledgerWatch: { changed: () => lane.stop(), stop: () => Promise.resolve() },
-      watchLeftOut: () => undefined,
+      warnOfLeftOut: () => undefined,
     });
     const lane = startLane(deps, wakeful);
     await lane.done;

@@ -46,7 +46,7 @@ export async function depsOf(
     keyMemoryMs: keyMemoryMsDefault,
     metrics: createWorkerMetrics(),
     ledgerWatch: { changed: () => undefined, stop: () => Promise.resolve() },
-    watchLeftOut: () => undefined,
+    warnOfLeftOut: () => undefined,
     ...own,
   };
 }

@@ -2,7 +2,7 @@ import { materialOfQueue } from '../shared/queue/names.js';
 import type { Logger } from '../shared/runtime/logger.js';
 
 /** Told which queues each cycle left out, as when another session holds a material's row, and which it worked on. */
-export type LeftOutWatch = (leftOut: ReadonlySet<string>, worked: readonly { queue: string }[]) => void;
+export type LeftOutWarning = (leftOut: ReadonlySet<string>, worked: readonly { queue: string }[]) => void;
 
 /** No transaction of ours takes this long, and clients of the material notice it. */
 const longMs = 2_000;
@@ -16,7 +16,7 @@ const namedMax = 10;
  * Warns of materials that are left out again and again: an operator has to look for the session that holds their rows,
  * or a location of theirs.
  */
-export function createLeftOutWatch(logger: Logger, nowMs: () => number = () => performance.now()): LeftOutWatch {
+export function createLeftOutWarning(logger: Logger, nowMs: () => number = () => performance.now()): LeftOutWarning {
   const held = new Map<string, { sinceMs: number; lastMs: number }>();
   let saidAtMs = -Infinity;
   return (leftOut, worked) => {

@@ -14,7 +14,7 @@ import { createConnectionTurns } from './http/connection-turns.js';
 import type { ConnectionTurns } from './http/connection-turns.js';
 import { createApiServer } from './http/connections/server.js';
 import type { ApiServer } from './http/connections/server.js';
-import { countUntaken } from './http/count-untaken.js';
+import { countUnread } from './http/count-unread.js';
 import { envelope } from './http/envelope.js';
 import { createFailedAttempts } from './http/failed-attempts.js';
 import { createKeyRing } from './http/key-ring.js';
@@ -104,7 +104,7 @@ function stack({ services, routing, publicPaths, trustedProxies, turns, readBody
   const faults = { logger, isStorageReady: () => dispatch.ready().postgres };
   return [
     observeRequests(logger, metrics.answered),
-    countUntaken(reads),
+    countUnread(reads),
     envelope(logger),
     catchFaults(faults),
     refuseBadTarget,

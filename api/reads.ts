@@ -6,7 +6,7 @@ import { afterRunning } from '../shared/runtime/running-wait.js';
 /**
  * What clients read goes over Postgres connections of its own, on which shops take turns. With one pool for everything,
  * slow lists of one shop held all of it: no key could be looked up, Postgres counted as away, and every write of every
- * shop was refused. A shop whose clients do not take their answers must wait as well: 64 answers of 12 MB each were 800
+ * shop was refused. A shop whose clients do not read their answers must wait as well: 64 answers of 12 MB each were 800
  * MiB.
  */
 export interface Reads {
@@ -23,8 +23,8 @@ export interface Reads {
    * 284.
    */
   askAlone: Reads['ask'];
-  /** Counts the bytes of an answer that the shop's client has not taken yet, until the returned function is called. */
-  addUntaken: (shopId: number, bytes: number) => () => void;
+  /** Counts the bytes of an answer that the shop's client has not read yet, until the returned function is called. */
+  addUnread: (shopId: number, bytes: number) => () => void;
   /** How many wait for their turn, for whichever reason. */
   waiting: () => number;
   /** How many of these wait while no connection is free that they might have. */
@@ -45,8 +45,8 @@ const waitMsMaxDefault = 3_000;
 const leftToOthers = 2;
 /** Connections for what is asked alone. A pool of one or two has none to keep: there it has a usual turn as well. */
 const keptForAlone = 1;
-/** At so many untaken bytes a shop's reads wait. A page of a thousand materials is usually half a MiB, at most 16. */
-const untakenBytesMax = 16 * 1_024 * 1_024;
+/** At so many unread bytes a shop's reads wait. A page of a thousand materials is usually half a MiB, at most 16. */
+const unreadBytesMax = 16 * 1_024 * 1_024;
 
 export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDefault }: ReadsDeps): Reads {
   const shopMax = Math.max(1, connectionsMax - leftToOthers);
@@ -77,10 +77,10 @@ export function createReads({ database, connectionsMax, waitMsMax = waitMsMaxDef
           const turn = await askAlone(shopId, () => ask(shopId, question));
           return turn.ok ? turn.data : turn;
         },
-    addUntaken(shopId, bytes) {
-      const taken = [usual, alone].map(({ addUntaken }) => addUntaken(shopId, bytes));
+    addUnread(shopId, bytes) {
+      const removals = [usual, alone].map(({ addUnread }) => addUnread(shopId, bytes));
       return () => {
-        for (const tell of taken) tell();
+        for (const remove of removals) remove();
       };
     },
     waiting: () => usual.waiting() + alone.waiting(),
@@ -92,7 +92,7 @@ const tooManyReads = unavailable(
   'This read had to wait for too long: too many are under way, or earlier answers are not read to their end.',
 );
 
-interface Turns extends Pick<Reads, 'addUntaken' | 'waiting'> {
+interface Turns extends Pick<Reads, 'addUnread' | 'waiting'> {
   /** Resolves with the function that ends the turn, or with undefined if the turn did not come in time. */
   take: (shopId: number) => Promise<(() => void) | undefined>;
   isFull: () => boolean;
@@ -110,7 +110,7 @@ interface TurnsDeps {
 interface Line {
   /** Turns. */
   held: number;
-  untakenBytes: number;
+  unreadBytes: number;
   /** Each is called when its turn comes, in the order of arrival. */
   waiting: Set<() => void>;
 }
@@ -120,10 +120,10 @@ function createTurns({ turnsMax, shopMax, waitMsMax }: TurnsDeps): Turns {
   const lines = new Map<number, Line>();
   let held = 0;
 
-  const hasTurn = (line: Line) => held < turnsMax && line.held < shopMax && line.untakenBytes < untakenBytesMax;
+  const hasTurn = (line: Line) => held < turnsMax && line.held < shopMax && line.unreadBytes < unreadBytesMax;
 
   function lineOf(shopId: number): Line {
-    const line = lines.get(shopId) ?? { held: 0, untakenBytes: 0, waiting: new Set() };
+    const line = lines.get(shopId) ?? { held: 0, unreadBytes: 0, waiting: new Set() };
     lines.set(shopId, line);
     return line;
   }
@@ -145,7 +145,7 @@ function createTurns({ turnsMax, shopMax, waitMsMax }: TurnsDeps): Turns {
    * free.
    */
   function freed(shopId: number, line: Line): void {
-    if (line.held === 0 && line.untakenBytes === 0 && line.waiting.size === 0) lines.delete(shopId);
+    if (line.held === 0 && line.unreadBytes === 0 && line.waiting.size === 0) lines.delete(shopId);
     // `begin` moves a line to the end of this map, so the loop comes to it again, as long as it has turns.
     for (const [calledId, called] of lines) {
       const [tell] = called.waiting;
@@ -185,11 +185,11 @@ function createTurns({ turnsMax, shopMax, waitMsMax }: TurnsDeps): Turns {
         freed(shopId, line);
       };
     },
-    addUntaken(shopId, bytes) {
+    addUnread(shopId, bytes) {
       const line = lineOf(shopId);
-      line.untakenBytes += bytes;
+      line.unreadBytes += bytes;
       return () => {
-        line.untakenBytes -= bytes;
+        line.unreadBytes -= bytes;
         freed(shopId, line);
       };
     },

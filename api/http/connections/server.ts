@@ -20,7 +20,7 @@ import { answerBefore, beginAfter, endWithLast, isUpgrade } from './pipelined.js
 import { boundReadAhead } from './read-ahead.js';
 import type { ReadAhead } from './read-ahead.js';
 import { refuseTransferCoding } from './transfer-coding.js';
-import { endUntakenAnswers } from './untaken-answers.js';
+import { endUnreadAnswers } from './unread-answers.js';
 
 export interface ApiServer {
   /** @returns the port; if 0 was asked for, a free one */
@@ -115,7 +115,7 @@ export function createApiServer(deps: ApiServerDeps): ApiServer {
   });
   server.on('connect', (req, socket) => answerConnect(req, socket, { ...deps, connections }));
   server.on('clientError', (error, socket) => answerParserFault(error, socket, { ...deps, connections, cutShort }));
-  server.once('close', endUntakenAnswers(connections, timeouts.answerMs));
+  server.once('close', endUnreadAnswers(connections, timeouts.answerMs));
   logDrops(server, deps);
   return {
     listen: (port, host) => listenOn(server, port, host),

@@ -36,7 +36,7 @@ describe('the server with the app in it', () => {
       logger: createLogger({ name: 'api', level: 'silent', nodeEnv: 'test' }),
       metrics: createApiMetrics(),
       database: postgres.database,
-      reads: { addUntaken: () => () => undefined } as unknown as Reads,
+      reads: { addUnread: () => () => undefined } as unknown as Reads,
       dispatch: {
         submit: () => Promise.resolve(notApplied('Full.')),
         // So every connection waits for its turn behind its answer.

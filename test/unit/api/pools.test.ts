@@ -45,11 +45,11 @@ describe('the pools of an API process', () => {
   it('do not count a read that waits for its shop while connections are free', async () => {
     pools = createPools({ DATABASE_URL: databaseOf.url, DATABASE_POOL_MAX: 10, READ_TIMEOUT_MS: 5_000 });
     const { reads, use } = pools;
-    const taken = reads.addUntaken(1, 64 * 1_024 * 1_024);
+    const remove = reads.addUnread(1, 64 * 1_024 * 1_024);
     const read = reads.ask(1, () => Promise.resolve());
     await new Promise(setImmediate);
     expect([reads.waiting(), use().waiting]).to.deep.equal([1, 0]);
-    taken();
+    remove();
     await read;
   });
 

@@ -81,9 +81,9 @@ describe('the turns of what shops read', () => {
     expect(reads.waiting()).to.equal(0);
   });
 
-  it('wait while answers of the shop lie untaken, of that shop alone', async () => {
+  it('wait while answers of the shop lie unread, of that shop alone', async () => {
     open(7);
-    const taken = [10, 10].map((mebibytes) => reads.addUntaken(1, mebibytes * 1_024 * 1_024));
+    const removals = [10, 10].map((mebibytes) => reads.addUnread(1, mebibytes * 1_024 * 1_024));
     for (const [shopId, name] of [
       [1, 'one'],
       [1, 'two'],
@@ -92,17 +92,17 @@ describe('the turns of what shops read', () => {
       void ask(shopId, name);
     await turn();
     expect(names()).to.deep.equal(['other']);
-    taken[0]?.();
+    removals[0]?.();
     await turn();
     expect(names(), 'all that there is room for').to.deep.equal(['other', 'one', 'two']);
   });
 
-  it('wait at the sum of all untaken answers, though each was counted when the shop held nothing else', async () => {
+  it('wait at the sum of all unread answers, though each was counted when the shop held nothing else', async () => {
     open(7);
     for (const name of ['first', 'second']) {
       void ask(1, name);
       await turn();
-      reads.addUntaken(1, 10 * 1_024 * 1_024);
+      reads.addUnread(1, 10 * 1_024 * 1_024);
       await end(name);
     }
     void ask(1, 'third');
@@ -110,13 +110,13 @@ describe('the turns of what shops read', () => {
     expect(names()).to.deep.equal(['first', 'second']);
   });
 
-  it('come all at once where answers of a shop that reads alone are taken', async () => {
+  it('come all at once where answers of a shop that asks alone are read', async () => {
     open(7);
-    const taken = reads.addUntaken(1, 20 * 1_024 * 1_024);
+    const remove = reads.addUnread(1, 20 * 1_024 * 1_024);
     for (const name of ['one', 'two', 'three']) void ask(1, name);
     await turn();
     expect(names()).to.deep.equal([]);
-    taken();
+    remove();
     await turn();
     expect(names()).to.deep.equal(['one', 'two', 'three']);
   });
@@ -147,9 +147,9 @@ describe('the turns of what shops read', () => {
     expect(names().filter((name) => name.startsWith('slow'))).to.have.length(5);
   });
 
-  it('are not kept from others, alone, by a shop that has to wait for its untaken answers', async () => {
+  it('are not kept from others, alone, by a shop that has to wait for its unread answers', async () => {
     open(7);
-    reads.addUntaken(1, 20 * 1_024 * 1_024);
+    reads.addUnread(1, 20 * 1_024 * 1_024);
     void askAlone(1, 'waits');
     void askAlone(2, 'other');
     await turn();

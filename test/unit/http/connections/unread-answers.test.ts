@@ -19,7 +19,7 @@ describe('an answer that its client does not read', () => {
 
   beforeEach(async () => {
     answers = [];
-    // When it is looked what was taken is for the test to say: how soon a client takes anything is not.
+    // When it is looked what was read is for the test to say: how soon a client reads anything is not.
     mock.timers.enable({ apis: ['setInterval'] });
     server = createBareServer((_, res) => answers.push(res), { timeouts: { answerMs, keepAliveMs: 60_000 } });
     port = await server.listen(0, '127.0.0.1');
@@ -39,24 +39,24 @@ describe('an answer that its client does not read', () => {
   }
 
   it('is given up with its connection; one that is read, and one that is still awaited, are not', async () => {
-    const [untaken, taken, awaited] = [await sendOne(), await sendOne(), await sendOne()];
+    const [unread, read, awaited] = [await sendOne(), await sendOne(), await sendOne()];
     try {
-      untaken.answer.end(large);
-      taken.answer.end(large);
-      let takenBytes = 0;
-      taken.socket.on('data', (chunk) => (takenBytes += chunk.length)).resume();
+      unread.answer.end(large);
+      read.answer.end(large);
+      let readBytes = 0;
+      read.socket.on('data', (chunk) => (readBytes += chunk.length)).resume();
       let late = '';
       awaited.socket.on('data', (chunk) => (late += chunk.toString())).resume();
-      const isTaken = () => takenBytes > large.length && taken.answer.writableFinished;
-      await until(isTaken, { deadlineMs: soonMsMax, what: 'the other to be taken' });
+      const isRead = () => readBytes > large.length && read.answer.writableFinished;
+      await until(isRead, { deadlineMs: soonMsMax, what: 'the other to be read' });
       mock.timers.tick(answerMs);
-      expect(untaken.answer.req.socket.destroyed, 'before its time is over').to.equal(false);
+      expect(unread.answer.req.socket.destroyed, 'before its time is over').to.equal(false);
       mock.timers.tick(answerMs);
-      await until(() => untaken.answer.destroyed, { deadlineMs: soonMsMax, what: 'the untaken answer to be given up' });
+      await until(() => unread.answer.destroyed, { deadlineMs: soonMsMax, what: 'the unread answer to be given up' });
       awaited.answer.end('late');
       await until(() => late.endsWith('late'), { deadlineMs: soonMsMax, what: 'the late answer' });
     } finally {
-      for (const { socket } of [untaken, taken, awaited]) socket.destroy();
+      for (const { socket } of [unread, read, awaited]) socket.destroy();
     }
   });
 });

@@ -5,7 +5,7 @@ const lookEveryMs = 1_000;
 
 /**
  * Ends connections whose client does not read. Node's timeouts are only for what arrives, so an answer that nobody
- * takes would keep its connection and its bytes for as long as the client likes (20 pages of 10 MB each: 600 MiB). Of
+ * reads would keep its connection and its bytes for as long as the client likes (20 pages of 10 MB each: 600 MiB). Of
  * each connection only the first answer counts, because the others cannot leave before it. One look at all of them a
  * second replaces a timer for each, and time is counted in looks: a process that stood still must not blame its
  * clients.
@@ -14,7 +14,7 @@ const lookEveryMs = 1_000;
  * @param answerMsMax how long a client may take to read an answer, from when it was written
  * @returns a function that ends the looking
  */
-export function endUntakenAnswers(
+export function endUnreadAnswers(
   connections: ReadonlyMap<Socket, readonly ServerResponse[]>,
   answerMsMax: number,
 ): () => void {

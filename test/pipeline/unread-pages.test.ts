@@ -22,7 +22,7 @@ const page = `${listPath}?pageSize=1000`;
 describe('pages that their clients do not read', () => {
   const http = useHttpService();
 
-  it('hold up the reads of their shop and of no other, until they are taken or given up', async () => {
+  it('hold up the reads of their shop and of no other, until they are read or given up', async () => {
     const [lying, other] = [await createTestShop(http.database), await createTestShop(http.database)];
     await createMaterials(http.database, lying.shopId, materials);
     await http.withApi({}, async ({ baseUrl, port }) => {
@@ -44,7 +44,7 @@ describe('pages that their clients do not read', () => {
       }
       const isServed = async () => (await ask(baseUrl, { path: page, key: lying.readKey })).status === 200;
       await until(isServed, { deadlineMs: soonMsMax, what: 'the shop to be served again' });
-      // Each is taken at once, so that any number of them may follow.
+      // Each is read at once, so that any number of them may follow.
       for (let count = 0; count < 4; count += 1) expect(await isServed()).to.equal(true);
     });
   });

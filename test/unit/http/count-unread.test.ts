@@ -4,13 +4,13 @@ import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import { expect } from 'chai';
 import type { ApiServer } from '../../../api/http/connections/server.js';
-import { countUntaken } from '../../../api/http/count-untaken.js';
+import { countUnread } from '../../../api/http/count-unread.js';
 import { createBareServer } from '../../support/http/bare-server.js';
 import { until } from '../../support/time/until.js';
 
 const soonMsMax = 5_000;
 
-describe('the bytes of answers that clients have not taken', () => {
+describe('the bytes of answers that clients have not read', () => {
   /** More than the kernel takes for a client that does not read. */
   const largest = 32 * 1_048_576;
   let server: ApiServer;
@@ -23,13 +23,13 @@ describe('the bytes of answers that clients have not taken', () => {
 
   beforeEach(async () => {
     counts = [];
-    const addUntaken = (_: number, added: number) => {
+    const addUnread = (_: number, added: number) => {
       const place = counts.push(added) - 1;
       return () => {
         counts[place] = (counts[place] ?? 0) - added;
       };
     };
-    const count = countUntaken({ addUntaken });
+    const count = countUnread({ addUnread });
     server = createBareServer((req, res) => {
       const ctx = { req, res, state: { caller: { shop: { id: 1 } } } } as unknown as Parameters<typeof count>[0];
       return count(ctx, () => Promise.resolve(res.end(Buffer.alloc(sizes.shift() ?? 0))));
@@ -51,7 +51,7 @@ describe('the bytes of answers that clients have not taken', () => {
       await once(answer.resume(), 'end');
     }
     expect(counts).to.have.length(3);
-    await until(none, { deadlineMs: soonMsMax, what: 'the answers to be taken' });
+    await until(none, { deadlineMs: soonMsMax, what: 'the answers to be read' });
     agent.destroy();
     await server.close();
     expect(counts).to.deep.equal([0, 0, 0]);

@@ -35,6 +35,7 @@ export async function applyJobs(deps: LaneDeps, jobs: Job[], limits: CycleLimits
   const groups = groupByMaterial(sound);
   const done = refuse(deps, misdirected);
   addTo(done, await failExhausted(deps, groupByMaterial(exhausted), limits));
+  // As between any two transactions: one has run, and the lane is to stop.
   const isOver = exhausted.length > 0 && limits.isStopping();
   const apply = (part: JobGroup[]) => applyWithRetries(deps, part, limits);
   const fail = (alone: JobGroup, fault: unknown) => failGroup(deps, alone, fault);

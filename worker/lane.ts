@@ -114,6 +114,7 @@ export function startLane(deps: LaneDeps, waker: Waker): Lane {
         deps.faults.waits.failed(error);
         const isTold = isCutOff;
         isCutOff = performance.now() - Math.max(sinceMs, deps.faults.lastCommitMs()) > cutOffAfterMs;
+        // Told again each time, since it lapses; and taken back once another lane has committed.
         if (isCutOff || isTold) await deps.presence.tellCutOff(isCutOff).catch(() => undefined);
         await sleep(faultPauseMs);
       }

@@ -71,17 +71,25 @@ function appliedDelta(delta: Micros, { level, allowNegative }: StockBefore): Mic
   return Math.max(delta, 0 - Math.max(level, 0));
 }
 
+export interface WrittenTotal {
+  target: Micros;
+  /** Of the material, as it is now. */
+  total: Micros;
+  /** Undefined if the shop has none. */
+  defaultLocation: { id: string; level: Micros } | undefined;
+}
+
 /**
  * The row that makes a material's total `target` by setting the level of the shop's default location to what the other
  * levels leave over (contract §4).
  *
  * @returns the absolute row, or why there can be none
  */
-export function rowForTotal(
-  target: Micros,
-  total: Micros,
-  defaultLocation: { id: string; level: Micros } | undefined,
-): { ok: true; row: AdjustmentRow } | { ok: false; message: string } {
+export function rowForTotal({
+  target,
+  total,
+  defaultLocation,
+}: WrittenTotal): { ok: true; row: AdjustmentRow } | { ok: false; message: string } {
   if (defaultLocation === undefined)
     return { ok: false, message: 'The shop has no default location to book a total at.' };
   const others = total - defaultLocation.level;

@@ -118,7 +118,7 @@ function foldTotal(state: MaterialState, operation: Operation, target: number): 
   const id = state.snapshot.defaultLocationId;
   const level = id === null ? undefined : (state.touchedLevels.get(id) ?? state.snapshot.levels.get(id));
   const defaultLocation = id === null || level === undefined ? undefined : { id, level: level.quantity };
-  const wanted = rowForTotal(target, state.total, defaultLocation);
+  const wanted = rowForTotal({ target, total: state.total, defaultLocation });
   const outcome = wanted.ok ? foldRow(state, operation, wanted.row, 0) : wanted;
   if (outcome.ok) return undefined;
   const { message } = outcome;

@@ -97,7 +97,8 @@ type LevelsResult = { ok: true; levels: OpeningLevel[] } | { ok: false; faults: 
 
 /** As a written `inventoryQuantity` is booked everywhere (contract §4). */
 function levelForTotal(target: number, defaultLocationId: string | null): LevelsResult {
-  const row = rowForTotal(target, 0, defaultLocationId === null ? undefined : { id: defaultLocationId, level: 0 });
+  const defaultLocation = defaultLocationId === null ? undefined : { id: defaultLocationId, level: 0 };
+  const row = rowForTotal({ target, total: 0, defaultLocation });
   if (!row.ok) return { ok: false, faults: [`inventoryQuantity: ${row.message}`] };
   return { ok: true, levels: [{ locationId: row.row.locationId, quantity: target }] };
 }

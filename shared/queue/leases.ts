@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import type { Redis } from 'ioredis';
 import { addScript, runScript } from './run-script.js';
-import type { Gathering } from './run-script.js';
+import type { CommandBatch } from './run-script.js';
 import type { WorkerPresence } from './worker-presence.js';
 import { aheadMsMax } from './scripts.js';
 import { startStopwatch } from '../runtime/stopwatch.js';
@@ -84,7 +84,7 @@ export interface SentTake {
  * put them back in line, and take more until the lane holds `max`. `readAdvanced` reads its answer; if there is none,
  * tell the taker (`answerLost`). The time counts from this call, so send the batch at once.
  */
-export function advanceIn(batch: Gathering, taker: Taker, worked: WorkedMaterial[], max: number): SentTake {
+export function advanceIn(batch: CommandBatch, taker: Taker, worked: WorkedMaterial[], max: number): SentTake {
   const token = taker.newToken();
   // First those that got no jobs last time, because there was no room for them in the answer.
   const ordered = worked.toSorted((one, other) => one.finished.length - other.finished.length);
@@ -133,12 +133,12 @@ export async function giveBack(
 }
 
 /** As `giveBack` with `uncounted`, in a batch. */
-export function giveBackUntriedIn(batch: Gathering, held: Lease[], delayMs: number): void {
+export function giveBackUntriedIn(batch: CommandBatch, held: Lease[], delayMs: number): void {
   if (held.length > 0) addScript(batch, 'rmGiveBack', delayMs, 'uncounted', ...pairs(held));
 }
 
 /** Adds to a batch that these jobs are removed, of materials that are then given back. */
-export function dropJobsIn(batch: Gathering, jobs: (Lease & { id: string })[]): void {
+export function dropJobsIn(batch: CommandBatch, jobs: (Lease & { id: string })[]): void {
   if (jobs.length > 0) addScript(batch, 'rmDrop', ...jobs.flatMap(({ queue, token, id }) => [queue, token, id]));
 }
 

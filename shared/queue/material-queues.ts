@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { MaterialRef } from '../domain/operation.js';
 import type { OperationsJob } from './job-format.js';
 import { queueName, queuePrefix } from './names.js';
-import type { Gathering } from './run-script.js';
+import type { CommandBatch } from './run-script.js';
 
 /**
  * BullMQ's queues, one for each material, all on one connection. Whatever depends on BullMQ's internals is in this
@@ -11,7 +11,7 @@ import type { Gathering } from './run-script.js';
  */
 export interface MaterialQueues {
   /** Adds a job, in a transaction on this connection. Adding the same id again changes nothing. */
-  addIn(transaction: Gathering, ref: MaterialRef, id: string, job: OperationsJob): void;
+  addIn(transaction: CommandBatch, ref: MaterialRef, id: string, job: OperationsJob): void;
 }
 
 /**
@@ -45,7 +45,7 @@ export async function createMaterialQueues(redis: Redis, onError: (error: Error)
 
 type Script = (args: unknown[]) => Promise<unknown>;
 
-function scriptsIn(transaction: Gathering) {
+function scriptsIn(transaction: CommandBatch) {
   return {
     runCommand(name: string, args: unknown[]): void {
       transaction.add((redis) => (Reflect.get(redis, name) as Script).call(redis, args));

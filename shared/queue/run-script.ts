@@ -17,12 +17,15 @@ export function runScript(redis: Redis, name: ScriptName, ...args: Argument[]): 
   return (redis as unknown as Commands)[name](...scripts[name].keys, ...args);
 }
 
-/** A `Batch` or `Transaction` of `shared/redis`, which this folder does not import. */
-export interface Gathering {
+/**
+ * What a `Batch` and a `Transaction` of `shared/redis` have in common. It is described here because this folder must not
+ * import that one: the queue is given its connections, and knows only the domain and the runtime.
+ */
+export interface CommandBatch {
   add: (command: (redis: Redis) => Promise<unknown>) => void;
 }
 
 /** Adds a script to a batch or transaction; its answer comes with the others. */
-export function addScript(batch: Gathering, name: ScriptName, ...args: Argument[]): void {
+export function addScript(batch: CommandBatch, name: ScriptName, ...args: Argument[]): void {
   batch.add((redis) => runScript(redis, name, ...args));
 }

@@ -227,22 +227,24 @@ describe('a written total', () => {
   ];
   for (const [title, target, total, level, absolute] of cases) {
     it(title, () => {
-      const wanted = rowForTotal(toMicros(target), toMicros(total), { id: 'home', level: toMicros(level) });
+      const defaultLocation = { id: 'home', level: toMicros(level) };
+      const wanted = rowForTotal({ target: toMicros(target), total: toMicros(total), defaultLocation });
       if (absolute === undefined) expect(wanted).to.have.property('ok', false);
       else expect(wanted).to.deep.equal({ ok: true, row: { locationId: 'home', absolute: toMicros(absolute) } });
     });
   }
 
   it('is refused without a default location, and says why', () => {
-    expect(rowForTotal(1, 0, undefined)).to.deep.equal({
+    expect(rowForTotal({ target: 1, total: 0, defaultLocation: undefined })).to.deep.equal({
       ok: false,
       message: 'The shop has no default location to book a total at.',
     });
-    expect(rowForTotal(toMicros(1), toMicros(3), { id: 'home', level: 0 })).to.deep.equal({
+    const written = { target: toMicros(1), defaultLocation: { id: 'home', level: 0 } };
+    expect(rowForTotal({ ...written, total: toMicros(3) })).to.deep.equal({
       ok: false,
       message: 'The other locations already hold 3, more than the wanted total.',
     });
-    expect(rowForTotal(toMicros(1), -levelMaxMicros, { id: 'home', level: 0 })).to.deep.equal({
+    expect(rowForTotal({ ...written, total: -levelMaxMicros })).to.deep.equal({
       ok: false,
       message: 'The default location would hold more than 8000000000.',
     });

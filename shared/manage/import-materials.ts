@@ -1,9 +1,9 @@
 import { access, constants, stat } from 'node:fs/promises';
 import { lockAbsence } from '../database/absence.js';
 import type { Database } from '../database/connect.js';
-import { decidedTransaction } from '../database/decided-transaction.js';
 import { isDeadlock, violatedConstraint } from '../database/errors.js';
 import { beginImport, insertMaterialsWithStock, insertParameters } from '../database/insert-materials-with-stock.js';
+import { settledTransaction } from '../database/settled-transaction.js';
 import { makeMissingStatistics, refreshStatistics, sortInSearchIndex } from '../database/statistics.js';
 import { reasonOf } from '../domain/reason-of.js';
 import { failed } from '../runtime/outcome.js';
@@ -99,7 +99,7 @@ async function writeAll(
   let readBytes = 0;
   const onRead = (bytes: number) => onBytes('importing', (readBytes = bytes));
   try {
-    await decidedTransaction(database, (transaction) => writeLines({ database, transaction }, task, report, onRead), {
+    await settledTransaction(database, (transaction) => writeLines({ database, transaction }, task, report, onRead), {
       onCommit: () => onBytes('committing', readBytes),
     });
     return { ok: true, value: report };

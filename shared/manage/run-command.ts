@@ -1,9 +1,9 @@
 import { constants } from 'node:os';
 import { connectDatabase } from '../database/connect.js';
 import type { Database } from '../database/connect.js';
-import { decidedTransaction, OpenCommit } from '../database/decided-transaction.js';
 import { isTransient, outageSentence } from '../database/errors.js';
 import { isMissingSchema } from '../database/schema-state.js';
+import { OpenCommit, settledTransaction } from '../database/settled-transaction.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { failed } from '../runtime/outcome.js';
 import type { Failed, Outcome } from '../runtime/outcome.js';
@@ -34,7 +34,7 @@ export type CommandOutcome = { ok: true; value: Answer } | Refused;
 export interface CommandContext {
   database: Database;
   /**
-   * Makes a change in a transaction (`decidedTransaction`). A signal to end that comes during its COMMIT ends the
+   * Makes a change in a transaction (`settledTransaction`). A signal to end that comes during its COMMIT ends the
    * command with the word that the change may be done; one that comes before leaves everything as it was.
    */
   change: <T>(work: (transaction: Database) => Promise<T>) => Promise<T>;
@@ -160,7 +160,7 @@ async function changeOf<T>(
     });
   };
   try {
-    return await decidedTransaction(database, work, { onCommit });
+    return await settledTransaction(database, work, { onCommit });
   } finally {
     isCommitting = false;
   }

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import { connectDatabase } from '../../shared/database/connect.js';
 import type { Database } from '../../shared/database/connect.js';
-import { decidedTransaction } from '../../shared/database/decided-transaction.js';
+import { settledTransaction } from '../../shared/database/settled-transaction.js';
 import { migrateTestDatabase, startTestPostgres } from '../support/processes/servers.js';
 import type { TestServer } from '../support/processes/servers.js';
 import { until } from '../support/time/until.js';
@@ -59,7 +59,7 @@ describe('an operator’s command whose Postgres crashes under its COMMIT', () =
       };
       // One session killed with −9 is a crash of all of Postgres.
       const onCommit = () => process.kill(backend, 'SIGKILL');
-      const told = decidedTransaction(command, work, { onCommit, decidedMsMax: recoveryMsMax }).catch(() => 'not done');
+      const told = settledTransaction(command, work, { onCommit, settledMsMax: recoveryMsMax }).catch(() => 'not done');
       await until(() => backend > 0 && isGone(backend), {
         deadlineMs: recoveryMsMax,
         what: 'Postgres to see the crash',

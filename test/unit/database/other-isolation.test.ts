@@ -5,11 +5,11 @@ import { insertKey, revokeKey, touchKey } from '../../../shared/database/api-key
 import { createBill } from '../../../shared/database/bills.js';
 import type { Database } from '../../../shared/database/connect.js';
 import { createMaterials } from '../../../shared/database/create-materials.js';
-import { decidedTransaction } from '../../../shared/database/decided-transaction.js';
 import { facetsOfVendors } from '../../../shared/database/insert-materials-with-stock.js';
 import { checkLists } from '../../../shared/database/list-check.js';
 import { cancelOperations } from '../../../shared/database/operations.js';
 import { renewSync, takeSync, whileHeld } from '../../../shared/database/platform-syncs.js';
+import { settledTransaction } from '../../../shared/database/settled-transaction.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { mintKey } from '../../../shared/keys/api-key-format.js';
 import { connectForTest } from '../../support/database/database.js';
@@ -62,7 +62,7 @@ for (const isolation of ['repeatable read', 'serializable']) {
 
     it('does not keep a command, as an import, from counting what others have counted meanwhile', async () => {
       await create(database, 'before', 'Acme');
-      await decidedTransaction(database, async (transaction) => {
+      await settledTransaction(database, async (transaction) => {
         await transaction.raw('SELECT 1');
         await create(database, 'meanwhile', 'Acme');
         await create(transaction, 'own', 'Acme');

@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { expect } from 'chai';
-import { OpenCommit } from '../../../shared/database/decided-transaction.js';
+import { OpenCommit } from '../../../shared/database/settled-transaction.js';
 import { createRunCommand } from '../../../shared/manage/run-command.js';
 import type { CommandProcess } from '../../../shared/manage/run-command.js';
 

@@ -12,7 +12,7 @@ export class OpenCommit extends Error {
 }
 
 /** For how long to ask: a session whose client is gone may still commit, and Postgres may be away for a while. */
-const decidedMsMaxDefault = 10_000;
+const settledMsMaxDefault = 10_000;
 const askEveryMs = 200;
 
 /** SQLSTATE of a transaction number that Postgres has not given yet: it has crashed since, and lost the transaction. */
@@ -28,10 +28,10 @@ const unknownTransaction = '22023';
  * @param options.onCommit called before the COMMIT is sent; from then on the process must not end by itself
  * @throws what failed, if nothing was done; `OpenCommit` if it is not known whether anything was
  */
-export async function decidedTransaction<T>(
+export async function settledTransaction<T>(
   database: Database,
   work: (transaction: Database) => Promise<T>,
-  { onCommit, decidedMsMax = decidedMsMaxDefault }: { onCommit?: () => void; decidedMsMax?: number } = {},
+  { onCommit, settledMsMax = settledMsMaxDefault }: { onCommit?: () => void; settledMsMax?: number } = {},
 ): Promise<T> {
   const commandId = uuidv7();
   let committing: { transactionId: string; result: T } | undefined;
@@ -44,20 +44,20 @@ export async function decidedTransaction<T>(
     });
   } catch (error) {
     if (committing === undefined || !isTransient(error)) throw error;
-    const isDone = await isCommitted(database, { commandId, ...committing }, decidedMsMax);
+    const isDone = await isCommitted(database, { commandId, ...committing }, settledMsMax);
     if (isDone === undefined) throw new OpenCommit(error);
     if (!isDone) throw error;
     return committing.result;
   }
 }
 
-/** @returns undefined if it is not decided in time, or Postgres cannot be asked */
+/** @returns undefined if it is not settled in time, or Postgres cannot be asked */
 async function isCommitted(
   database: Database,
   { commandId, transactionId }: { commandId: string; transactionId: string },
-  decidedMsMax: number,
+  settledMsMax: number,
 ): Promise<boolean | undefined> {
-  for (const endMs = performance.now() + decidedMsMax; performance.now() < endMs; await delay(askEveryMs)) {
+  for (const endMs = performance.now() + settledMsMax; performance.now() < endMs; await delay(askEveryMs)) {
     try {
       // In this order: the other way round, it could commit between the two questions.
       if (await isUnderWay(database, transactionId)) continue;

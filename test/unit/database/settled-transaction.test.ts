@@ -2,8 +2,8 @@ import { connect, createServer } from 'node:net';
 import type { AddressInfo, Server, Socket } from 'node:net';
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
-import { decidedTransaction, OpenCommit } from '../../../shared/database/decided-transaction.js';
 import { pruneOperations } from '../../../shared/database/prune-operations.js';
+import { OpenCommit, settledTransaction } from '../../../shared/database/settled-transaction.js';
 import { connectForTest } from '../../support/database/database.js';
 import { holdCommits } from '../../support/database/held-commits.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
@@ -83,8 +83,8 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
       return 'its result';
     };
     // Where somebody can be asked, how soon is for no test to say.
-    const decidedMsMax = what === 'answer lost, and nobody to ask' ? 1_000 : 60_000;
-    return decidedTransaction(through, write, { decidedMsMax }).catch((error: unknown) => error);
+    const settledMsMax = what === 'answer lost, and nobody to ask' ? 1_000 : 60_000;
+    return settledTransaction(through, write, { settledMsMax }).catch((error: unknown) => error);
   }
   const written = async () => (await direct.raw<{ rows: unknown[] }>('SELECT what FROM done')).rows.length;
 
@@ -140,7 +140,7 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
   it('has failed as it did where it never came to its COMMIT', async () => {
     fate = 'passes';
     const fault = new Error('of the work');
-    const ended = decidedTransaction(through, () => Promise.reject(fault)).catch((error: unknown) => error);
+    const ended = settledTransaction(through, () => Promise.reject(fault)).catch((error: unknown) => error);
     expect(await ended).to.equal(fault);
   });
 });

@@ -12,8 +12,9 @@ import { withSessions } from './session-client.js';
 /**
  * A pool, or a transaction on it. How to ask it: `readRows` for what requests and the worker read again and again;
  * `runReadCommitted` for one changing statement that may meet a locked row; a transaction with `raw` for several
- * statements (commands take `settledTransaction`); `pipelinedTransaction` for the apply step alone; `readLong` for what
- * grows with the data. A bare `raw` is for what is seldom asked, as by commands and checks, or meets no locked row.
+ * statements (commands take `settledTransaction`); `pipelinedTransaction` for the apply step alone;
+ * `readWithoutTimeout` for what grows with the data. A bare `raw` is for what is seldom asked, as by commands and
+ * checks, or meets no locked row.
  */
 export type Database = Knex;
 

@@ -6,7 +6,7 @@ import type { ArrayColumn } from './array-columns.js';
 import { decimals, integers, texts, uuids } from './array-literals.js';
 import type { Database } from './connect.js';
 import { fieldColumns } from './field-columns.js';
-import { letLast } from './let-last.js';
+import { liftTimeouts } from './lift-timeouts.js';
 import { runReadCommitted } from './read-committed.js';
 
 /** A virtual material with the stock it begins with, as the rules have decided it (`openStock`). */
@@ -45,7 +45,7 @@ const pendingListKb = 16_384;
 /** Settings for the transaction of an import; they end with it, because of PgBouncer (pipeline §4). */
 export async function beginImport(transaction: Database): Promise<void> {
   // Behind the first bad line of a file its rest is only checked.
-  await letLast(transaction);
+  await liftTimeouts(transaction);
   await transaction.raw(
     `SELECT set_config('gin_pending_list_limit', '${pendingListKb}', true), set_config('work_mem', '65536', true)`,
   );

@@ -2,7 +2,7 @@ import { addMismatches, beforeAllShops, isAfter, materialsPerBatch } from './che
 import type { Database } from './connect.js';
 import { levelMismatches, totalMismatch } from './ledger-mismatch.js';
 import type { ComparedLevel, LedgerMismatch, WrongTotal } from './ledger-mismatch.js';
-import { readLong } from './let-last.js';
+import { readWithoutTimeout } from './lift-timeouts.js';
 
 export interface LedgerCheckProgress {
   levels: number;
@@ -54,7 +54,7 @@ type Note = (found: Partial<LedgerCheckProgress>, mismatches: LedgerMismatch[]) 
 /** Counts levels and totals, as a measure of all the work; never 0. */
 async function countRows(database: Database, shopId: number | undefined): Promise<number> {
   const ofShop = shopId === undefined ? '' : 'WHERE shop_id = :shopId';
-  const [row] = await readLong<{ total: string }>(
+  const [row] = await readWithoutTimeout<{ total: string }>(
     database,
     `SELECT (SELECT count(*) FROM levels ${ofShop}) + (SELECT count(*) FROM stock ${ofShop}) AS total`,
     { shopId: shopId ?? null },
@@ -66,7 +66,7 @@ async function checkLevels(database: Database, only: number | undefined, note: N
   const sql = levelBatch(only);
   let after = { shopId: only ?? beforeAllShops, materialId: '', locationId: '' };
   for (;;) {
-    const rows = await readLong<ComparedLevel>(database, sql, { ...after, limit: levelsPerBatch });
+    const rows = await readWithoutTimeout<ComparedLevel>(database, sql, { ...after, limit: levelsPerBatch });
     const last = rows.at(-1);
     if (last === undefined) return;
     const entries = rows.reduce((sum, row) => sum + Number(row.entries), 0);
@@ -103,7 +103,7 @@ const levelBatch = (only: number | undefined) => `
 async function checkTotals(database: Database, only: number | undefined, note: Note): Promise<void> {
   let after = { shopId: only ?? beforeAllShops, materialId: '' };
   for (;;) {
-    const rows = await readLong<TotalRow>(
+    const rows = await readWithoutTimeout<TotalRow>(
       database,
       `SELECT s.shop_id, s.material_id, s.total_quantity, t.total, m.origin IS NULL AS is_orphan,
               m.origin = 'platform' OR s.total_quantity = t.total AS is_sum
@@ -150,7 +150,7 @@ async function checkOrphans(database: Database, only: number | undefined, note: 
       : 'g.shop_id = walk.shop_id AND g.level_id > walk.level_id';
   let after = { shopId: only ?? beforeAllShops, levelId: '0' };
   for (;;) {
-    const rows = await readLong<{ shop_id: number; level_id: string; exists: boolean }>(
+    const rows = await readWithoutTimeout<{ shop_id: number; level_id: string; exists: boolean }>(
       database,
       `WITH RECURSIVE walk AS (
          (${next(isAfter(only, 'g.shop_id', 'g.level_id', ':levelId'))})

@@ -1,7 +1,7 @@
 import { addMismatches, beforeAllShops, isAfter, materialsPerBatch } from './check-batches.js';
 import type { Database } from './connect.js';
 import type { Mismatch } from './ledger-mismatch.js';
-import { readLong } from './let-last.js';
+import { readWithoutTimeout } from './lift-timeouts.js';
 
 /**
  * A difference between the materials and what lists go by: stock, facets and their counters (migration 0003), which
@@ -53,7 +53,7 @@ async function checkFacets(database: Database, only: number | undefined, note: N
   const sql = facetBatch(only);
   let after = { shopId: only ?? beforeAllShops, materialId: '' };
   for (;;) {
-    const rows = await readLong<FacetRow>(database, sql, { ...after, limit: materialsPerBatch });
+    const rows = await readWithoutTimeout<FacetRow>(database, sql, { ...after, limit: materialsPerBatch });
     const last = rows.at(-1);
     if (last === undefined) return;
     note(rows.flatMap(materialMismatches), rows.length);
@@ -102,7 +102,7 @@ const facetBatch = (only: number | undefined) => `
 
 async function wrongCounts(database: Database, only: number | undefined): Promise<ListMismatch[]> {
   const ofShop = (alias: string) => (only === undefined ? 'true' : `${alias}.shop_id = :shopId`);
-  const rows = await readLong<{ shop_id: number; name: string; counted: string; there: string }>(
+  const rows = await readWithoutTimeout<{ shop_id: number; name: string; counted: string; there: string }>(
     database,
     `SELECT f.shop_id, ${named('f.vendor', 'f.origin', 'f.is_used')} AS name, coalesce(c.counted, 0) AS counted,
             coalesce(m.there, 0) AS there

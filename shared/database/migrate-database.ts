@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { withDatabase } from './connect.js';
 import type { Database } from './connect.js';
 import { codeOf } from './errors.js';
-import { letLast, letLastAndWait } from './let-last.js';
+import { liftTimeouts, liftTimeoutsAndLockTimeout } from './lift-timeouts.js';
 import { elsewhereProblem, newerSchemaProblem, readSchemaState } from './schema-state.js';
 import { readServerFacts } from './server-facts.js';
 
@@ -27,7 +27,7 @@ export async function migrateDatabase(
   return withDatabase({ url, poolMax: 2, applicationName: 'raw-materials-migrate' }, (database) =>
     database.transaction(async (lock) => {
       // It waits for others; then it is idle while the migrations run, or wait for a table, and would lose the lock.
-      await letLastAndWait(lock);
+      await liftTimeoutsAndLockTimeout(lock);
       await lock.raw('SELECT pg_advisory_xact_lock(?)', [lockNumber]);
       const state = await readSchemaState(lock);
       const { pending, unknown, elsewhere } = state;
@@ -63,7 +63,7 @@ async function migrate(database: Database, say: (line: string) => void): Promise
   for (let isFirst = true; ; isFirst = false) {
     try {
       const beforeAll = async (transaction: Database) => {
-        await letLast(transaction);
+        await liftTimeouts(transaction);
         await transaction.raw(`SET LOCAL lock_timeout = ${lockMsMax}`);
       };
       const [, done] = (await database.migrate.latest({ beforeAll })) as [number, string[]];

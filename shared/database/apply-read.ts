@@ -1,5 +1,5 @@
 import type { QueryConfig } from 'pg';
-import type { MaterialRef } from '../domain/operation.js';
+import type { Idempotency, MaterialRef } from '../domain/operation.js';
 import { transactionBounds } from './apply-bounds.js';
 import { integers, refArrays, texts, uuids } from './array-literals.js';
 import { materialFieldsQuery } from './material-rows.js';
@@ -18,11 +18,10 @@ export interface ApplyQuestion {
   updated: number[];
   operationIds: string[];
   /**
-   * Each pair once, in hex. For each scope the newest execution of the last `keyMemoryMs` is read, with its result only
+   * Each pair once, in hex. For each scope the newest execution of the last `memoryMs` is read, with its result only
    * where the hash is that of its request: a result may have a megabyte, and for another request it is of no use.
    */
-  keys: { scope: string; requestHash: string }[];
-  keyMemoryMs: number;
+  keys: (Idempotency & { memoryMs: number })[];
 }
 
 /** Locks the rows of these materials in a table, in a fixed order, and skips those that another session holds. */
@@ -90,11 +89,13 @@ const readState = `
   UNION ALL
   SELECT 'scope', 0, wanted.scope, executed.op_id::text, encode(executed.request_hash, 'hex'),
          CASE WHEN executed.request_hash = decode(wanted.request_hash, 'hex') THEN executed.result::text END
-  FROM (SELECT unnest($6::text[]) AS scope, unnest($7::text[]) AS request_hash) AS wanted
+  FROM (
+    SELECT unnest($6::text[]) AS scope, unnest($7::text[]) AS request_hash, unnest($8::bigint[]) AS memory_ms
+  ) AS wanted
   CROSS JOIN LATERAL (
     SELECT op_id, request_hash, result FROM operations
     WHERE key_scope = decode(wanted.scope, 'hex') AND status = 'executed'
-      AND recorded_at > statement_timestamp() - $8::bigint * interval '1 millisecond'
+      AND recorded_at > statement_timestamp() - wanted.memory_ms * interval '1 millisecond'
     ORDER BY recorded_at DESC LIMIT 1
   ) AS executed`;
 
@@ -117,7 +118,7 @@ export function openingQueries(question: ApplyQuestion): QueryConfig[] {
         uuids(question.operationIds, (id) => id),
         texts(question.keys, ({ scope }) => scope),
         texts(question.keys, ({ requestHash }) => requestHash),
-        question.keyMemoryMs,
+        integers(question.keys, ({ memoryMs }) => memoryMs),
       ],
     },
   ];

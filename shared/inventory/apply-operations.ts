@@ -6,7 +6,7 @@ import { readWithoutMaterial, writingQueries } from '../database/apply-write.js'
 import type { OperationRecord } from '../database/apply-write.js';
 import type { Database } from '../database/connect.js';
 import { pipelinedTransaction } from '../database/pipelined-transaction.js';
-import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
+import type { MaterialRef, Operation, OperationOutcome } from '../domain/operation.js';
 import { decide } from './decide.js';
 import type { OperationGroup } from './decide.js';
 import { keyMemoryMsDefault } from './time-limits.js';
@@ -28,7 +28,7 @@ export interface ApplyReport {
 export interface ApplyOptions {
   /** The time by the clock of `acceptedAtMs`; asked when the operations are decided. */
   nowMs: () => number;
-  /** How long an `Idempotency-Key` is remembered (contract §7). */
+  /** How old an execution may be that answers a repeat of its `Idempotency-Key`, when that is accepted (contract §7). */
   keyMemoryMs?: number;
 }
 
@@ -47,7 +47,10 @@ export async function applyOperations(
   { nowMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
 ): Promise<ApplyReport> {
   if (groups.length === 0) return { outcomes: new Map(), leftOut: [], records: [], clampedRows: 0 };
-  const question = questionOf(groups, keyMemoryMs);
+  const askedMs = nowMs();
+  // A repeat may have waited for minutes since it was accepted, as behind a lock.
+  const memoryMs = ({ acceptedAtMs }: Operation) => keyMemoryMs + Math.max(0, Math.ceil(askedMs - acceptedAtMs));
+  const question = questionOf(groups, memoryMs);
   return pipelinedTransaction(database, openingQueries(question), (answers) => {
     // Operations may have expired while the process stood still, and clients were told that these are never applied.
     const { outcomes, leftOut, absent, writes } = decide(groups, readSnapshot(question, answers), nowMs());
@@ -67,22 +70,30 @@ export async function applyOperations(
   });
 }
 
-/** What has to be read to decide these operations; every level once, however many rows name it. */
-function questionOf(groups: OperationGroup[], keyMemoryMs: number): ApplyQuestion {
+/**
+ * What has to be read to decide these operations; every level once, however many rows name it.
+ *
+ * @param memoryMsOf how old an execution may be that answers an operation with a key
+ */
+function questionOf(groups: OperationGroup[], memoryMsOf: (operation: Operation) => number): ApplyQuestion {
   const question: ApplyQuestion = {
     materials: groups,
     levels: [],
     updated: [],
     operationIds: [],
     keys: [],
-    keyMemoryMs,
   };
   const keys = new Map<string, ApplyQuestion['keys'][number]>();
   groups.forEach(({ operations }, material) => {
     const locationIds = new Set<string | null>();
-    for (const { id, command, idempotency } of operations) {
+    for (const operation of operations) {
+      const { id, command, idempotency } = operation;
       question.operationIds.push(id);
-      if (idempotency !== undefined) keys.set(`${idempotency.scope} ${idempotency.requestHash}`, idempotency);
+      if (idempotency !== undefined) {
+        const pair = `${idempotency.scope} ${idempotency.requestHash}`;
+        const memoryMs = Math.max(memoryMsOf(operation), keys.get(pair)?.memoryMs ?? 0);
+        keys.set(pair, { ...idempotency, memoryMs });
+      }
       if (command.kind === 'adjust') for (const row of command.rows) locationIds.add(row.locationId);
       // A written total is booked at the default location, whichever that is.
       else if (command.changes.inventoryQuantity !== undefined) locationIds.add(null);

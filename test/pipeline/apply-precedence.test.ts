@@ -8,7 +8,7 @@ import { pipelinedTransaction } from '../../shared/database/pipelined-transactio
 import type { Operation, OperationOutcome } from '../../shared/domain/operation.js';
 import { toMicros } from '../../shared/domain/quantity.js';
 import { applyOperations } from '../../shared/inventory/apply-operations.js';
-import { operationExpiryMs } from '../../shared/inventory/time-limits.js';
+import { keyMemoryMsDefault, operationExpiryMs } from '../../shared/inventory/time-limits.js';
 import { totalOf } from '../support/shop/change.js';
 import { useDatabase } from '../support/database/database.js';
 import { racingDatabase, recordCancelled } from '../support/database/racing-database.js';
@@ -38,6 +38,24 @@ describe('what the apply step looks at before the rules', () => {
     expect(await totalOf(postgres.database, shop)).to.equal(3);
   });
 
+  it('is the key for as long as it is remembered when an attempt is accepted, however long that has waited', async () => {
+    const [materialId = ''] = shop.materialIds;
+    const idempotency = { scope: '09', requestHash: 'aa' };
+    const first = book(3, { idempotency });
+    await apply(materialId, first);
+    const age = keyMemoryMsDefault + 60_000;
+    await postgres.database.raw(
+      "UPDATE operations SET recorded_at = recorded_at - ? * interval '1 millisecond' WHERE op_id = ?",
+      [age, first.id],
+    );
+    const waited = book(3, { idempotency, acceptedAtMs: Date.now() - 120_000 });
+    const [late] = await apply(materialId, waited);
+    expect(late).to.deep.include({ status: 'executed', replayed: true });
+    const [afresh] = await apply(materialId, book(3, { idempotency }));
+    expect(afresh).to.deep.include({ status: 'executed', replayed: false });
+    expect(await totalOf(postgres.database, shop)).to.equal(6);
+  });
+
   it('is the key, whatever was asked with it in between, in one cycle', async () => {
     const [materialId = ''] = shop.materialIds;
     const asked = (requestHash: string) => book(3, { idempotency: { scope: 'a1', requestHash } });
@@ -63,8 +81,7 @@ describe('what the apply step looks at before the rules', () => {
         levels: [],
         updated: [],
         operationIds: [],
-        keys: hashes.map((requestHash) => ({ scope: 'a2', requestHash })),
-        keyMemoryMs: 3_600_000,
+        keys: hashes.map((requestHash) => ({ scope: 'a2', requestHash, memoryMs: 3_600_000 })),
       };
       const snapshot = await pipelinedTransaction(postgres.database, openingQueries(question), (answers) => ({
         writing: [],

@@ -39,8 +39,7 @@ function ask(ref: MaterialRef, { id, idempotency }: Operation, locationIds: Set<
     levels: [...locationIds].map((locationId) => ({ material: 0, locationId })),
     updated: [],
     operationIds: [id],
-    keys: idempotency === undefined ? [] : [idempotency],
-    keyMemoryMs: keyMemoryMsDefault,
+    keys: idempotency === undefined ? [] : [{ ...idempotency, memoryMs: keyMemoryMsDefault }],
   };
 }
 

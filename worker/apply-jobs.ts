@@ -1,4 +1,5 @@
 import { recordFailed } from '../shared/database/operations.js';
+import { reasonOf } from '../shared/domain/reason-of.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { jobVersion } from '../shared/queue/job-format.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
@@ -91,14 +92,19 @@ async function failExhausted(
 async function failGroup(deps: LaneDeps, group: OperationGroup, cause: unknown): Promise<AppliedJobs> {
   const { shopId, materialId } = group;
   const operations = group.operations.map(({ id }) => ({ shopId, materialId, id }));
-  deps.logger.error({ err: cause, operations }, 'Operations are recorded as failed.');
   try {
     const { outcomes, leftOut } = await recordFailed(deps.database, operations);
-    deps.metrics.failed(operations.filter(({ id }) => outcomes.get(id)?.status === 'failed').length);
+    const failed = operations.filter(({ id }) => outcomes.get(id)?.status === 'failed');
+    // Only then: while another session holds the material, they are left out, and come again several times a second.
+    if (failed.length > 0) deps.logger.error({ err: cause, operations: failed }, 'Operations are recorded as failed.');
+    deps.metrics.failed(failed.length);
     return { outcomes, leftOut: new Set(leftOut.map(queueName)) };
   } catch (error) {
     if (mayPass(error)) throw error;
-    deps.logger.error({ err: error, operations }, 'Operations could not be recorded as failed.');
+    deps.logger.error(
+      { err: error, cause: reasonOf(cause), operations },
+      'Operations could not be recorded as failed.',
+    );
     return leftOutAll([group]);
   }
 }

@@ -1,7 +1,10 @@
 import { expect } from 'chai';
+import { pino } from 'pino';
 import { cancelOperations } from '../../shared/database/operations.js';
+import { queueName } from '../../shared/queue/names.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
 import { applyAsLane } from '../support/shop/apply-as-lane.js';
+import { withLockedMaterial } from '../support/database/broken-storage.js';
 import { useDatabase } from '../support/database/database.js';
 import { createTestShop, operationOf } from '../support/shop/shop.js';
 
@@ -27,6 +30,27 @@ describe('operations whose deliveries are exhausted', () => {
     expect(outcomes.get(cancelled.id)).to.deep.equal({ status: 'cancelled' });
     expect(outcomes.get(exhausted.id)).to.deep.equal({ status: 'failed' });
     expect(await metrics.registry.metrics()).to.match(/^raw_materials_operations_total\{outcome="failed"\} 1$/m);
+  });
+
+  it('are told once they are recorded, and not while another session holds their material', async () => {
+    const { database } = postgres;
+    const { shopId, materialIds, locationIds } = await createTestShop(database);
+    const ref = { shopId, materialId: materialIds[0] ?? '' };
+    const exhausted = operationOf({ kind: 'adjust', rows: [{ locationId: locationIds[0] ?? '', delta: 1 }] });
+    const told: { msg: string; operations: { id: string }[] }[] = [];
+    const logger = pino(
+      { level: 'error' },
+      { write: (line: string) => told.push(JSON.parse(line) as (typeof told)[0]) },
+    );
+    const apply = () =>
+      applyAsLane(database, [{ ...ref, operations: [exhausted] }], { deliveries: deliveriesMax + 1, logger });
+    const { leftOut } = await withLockedMaterial(database, ref, apply);
+    expect([...leftOut]).to.deep.equal([queueName(ref)]);
+    expect(told).to.deep.equal([]);
+    await apply();
+    expect(told.map(({ msg, operations }) => [msg, operations.map(({ id }) => id)])).to.deep.equal([
+      ['Operations are recorded as failed.', [exhausted.id]],
+    ]);
   });
 
   it('are none of those that come for the last time: these are applied', async () => {

@@ -1,4 +1,5 @@
 import { pino } from 'pino';
+import type { Logger } from 'pino';
 import type { Database } from '../../../shared/database/connect.js';
 import type { MaterialRef, Operation } from '../../../shared/domain/operation.js';
 import { keyMemoryMsDefault } from '../../../shared/inventory/time-limits.js';
@@ -14,15 +15,15 @@ import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
 interface LaneOptions extends Partial<CycleLimits> {
   deliveries?: number;
   metrics?: LaneDeps['metrics'];
+  logger?: Logger;
 }
 
 /** Applies operations as a worker's lane does when it has just taken them: one job for each material, no Redis. */
 export function applyAsLane(
   database: Database,
   materials: readonly (MaterialRef & { operations: Operation[] })[],
-  { deliveries = 1, metrics = createWorkerMetrics(), ...taken }: LaneOptions = {},
+  { deliveries = 1, metrics = createWorkerMetrics(), logger = pino({ level: 'silent' }), ...taken }: LaneOptions = {},
 ) {
-  const logger = pino({ level: 'silent' });
   const ledgerWatch = { changed: () => undefined };
   const faults = createCycleFaults(logger);
   const deps = { database, logger, faults, keyMemoryMs: keyMemoryMsDefault, metrics, ledgerWatch };

@@ -1,8 +1,11 @@
 import type { Redis } from 'ioredis';
 import { keys } from './names.js';
 
-/** Longer than from one cycle that is refused until the next: while there is work, one follows the other. */
-const lastsMs = 2_000;
+/**
+ * Longer than from one cycle that is refused until the next: while there is work, one follows the other. What would last
+ * longer was told before the clock of Redis went back, and counts for nothing: nothing else would take it back.
+ */
+export const refusalLastsMs = 2_000;
 const reasonMax = 300;
 
 /**
@@ -10,5 +13,5 @@ const reasonMax = 300;
  * disk is full answers every question as if it were well.
  */
 export async function tellRefusal(redis: Redis, reason: string): Promise<void> {
-  await redis.set(keys.refusal, reason.slice(0, reasonMax), 'PX', lastsMs);
+  await redis.set(keys.refusal, reason.slice(0, reasonMax), 'PX', refusalLastsMs);
 }

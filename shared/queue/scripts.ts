@@ -1,5 +1,6 @@
 import { advance } from './advance-script.js';
 import { clock, makeReady, manyAtOnce, queueOf, readyMs, returnActive, script, wakeOne } from './lua-parts.js';
+import { refusalLastsMs } from './refusal.js';
 
 /**
  * The scheduling of materials among workers, in Lua (pipeline §2.3–2.9). BullMQ's own script adds the jobs; these
@@ -237,7 +238,7 @@ const status = script(
     if age > oldest then oldest = age end
     if age > tonumber(ARGV[1]) then late[#late + 1] = shop end
   end
-  local reason = redis.call('GET', refusal) or ''
+  local reason = redis.call('PTTL', refusal) <= ${refusalLastsMs} and redis.call('GET', refusal) or ''
   local live = 0
   for _, worker in ipairs(redis.call('ZRANGEBYSCORE', workers, '(' .. now, inMs(${beatAheadMsMax}))) do
     if redis.call('EXISTS', cutOff .. ':' .. worker) == 0 then live = live + 1 end

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Redis } from 'ioredis';
 import { takeMaterials } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
+import { tellRefusal } from '../../shared/queue/refusal.js';
 import { defineScripts, runScript } from '../../shared/queue/run-script.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import type { WorkerPresence } from '../../shared/queue/worker-presence.js';
@@ -99,6 +100,14 @@ describe('the presence of workers', () => {
     expect(await runScript(harness.redis, 'rmBeat', 'alive', 60_000, 'ours')).to.equal('');
     expect(await harness.redis.zrange(keys.workers, '0', '-1')).to.deep.equal(['alive']);
     expect(await harness.redis.zrange(keys.databases, '0', '-1')).to.deep.equal(['ours']);
+  });
+
+  it('is refused by Postgres only as long as that lasts, also where the clock of Redis has gone back', async () => {
+    const refusal = async () => ((await runScript(harness.redis, 'rmStatus', 3_000, 'ours')) as unknown[])[5];
+    await tellRefusal(harness.redis, 'No space left on device');
+    expect(await refusal()).to.equal('No space left on device');
+    await harness.redis.pexpire(keys.refusal, 3_600_000);
+    expect(await refusal()).to.equal('');
   });
 
   it('ends for good also where a beat was under way, and with every beat after it', async () => {

@@ -34,6 +34,7 @@ export const workerSettings = {
     default: 60,
     minimum: 0,
     maximum: 10_080,
-    description: "How often a shop's locations and variants are brought in from its commerce platform; 0: never.",
+    description:
+      "How often a shop's locations and variants are brought in from its commerce platform; 0: never. A run that was cut off is tried again after an hour at the latest.",
   },
 } as const satisfies SettingsDeclaration;

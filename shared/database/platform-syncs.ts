@@ -59,9 +59,15 @@ const lockMsMax = 5_000;
 const resumableMsMax = 24 * 3_600_000;
 
 /**
+ * A run that a problem cut off is due again after this, where the interval is longer. At an interval of a day it would
+ * always begin anew, and a large catalogue might never come in whole.
+ */
+const cutOffRetryMsMax = 3_600_000;
+
+/**
  * Takes the sync of a shop, unless another holds it, or it is not due.
  *
- * @param everyMs how long after the last attempt it is due; 0: at once
+ * @param everyMs how long after the last attempt it is due (`isDue`); 0: at once
  * @returns undefined if it was not taken. `isResumable`: the last run got on not long ago, on this domain, and was cut
  *   off
  * @throws 55P03 (`isServerTimeout`) where another session's transaction holds a row that is needed
@@ -121,7 +127,8 @@ export async function renewSync(database: Database, { shopId, token }: SyncHold)
 
 /**
  * Gives up the hold before the end of the run. The next hold goes on from there, or, with `abandon`, begins anew.
- * Without a problem the run was only interrupted, and is due at once; with a problem it is due at its usual time.
+ * Without a problem the run was only interrupted, and is due at once; with a problem it is due at its usual time, but,
+ * unless it is to begin anew, after an hour at the latest.
  */
 export async function releaseSync(
   database: Database,
@@ -249,13 +256,16 @@ export function toSync(row: SyncRow): PlatformSync {
 
 /**
  * Whether a mirror is due: the interval is over, its last attempt was cut off (nobody has released the hold), its run
- * was interrupted without a problem, or the shop now has another platform.
+ * was interrupted without a problem, or was cut off by one an hour ago, or the shop now has another platform.
  */
 function isDue(domain: string): string {
   return `(p.attempted_at <= now() - ${ms('everyMs')} OR ${isAhead('attempted_at')}
-    OR p.lease_token IS NOT NULL OR (p.phase <> 'idle' AND p.problem IS NULL)
+    OR p.lease_token IS NOT NULL
+    OR (p.phase <> 'idle' AND (p.problem IS NULL OR p.attempted_at <= now() - ${cutOffRetry}))
     OR p.platform_domain IS DISTINCT FROM ${domain})`;
 }
+
+const cutOffRetry = `least(${ms('everyMs')}, interval '${cutOffRetryMsMax} milliseconds')`;
 
 /** A binding in milliseconds as an interval. */
 function ms(binding: string): string {

@@ -121,6 +121,21 @@ describe('when a mirror is due', () => {
     expect(await run(shop)).to.include({ status: 'complete', resumed: true });
   });
 
+  it('is an hour after a run was cut off, where the interval is longer: a week later it would begin anew', async () => {
+    const everyMs = 7 * 86_400_000;
+    const { database } = postgres;
+    const { shop, run } = await cutOffAtV1(database);
+    const isDue = async () => (await findDueShops(database, { everyMs, limit: 100 })).includes(shop.id);
+    expect(await isDue(), 'at once').to.equal(false);
+    for (const column of ['attempted_at', 'page_at']) await hoursAgo(2, column, shop.id);
+    expect(await isDue(), 'two hours later').to.equal(true);
+    onVariants('v1').reply(200, variantsReply([variantNode(2)], 'v2'));
+    onVariants('v2').reply(200, '<html>');
+    expect(await run(shop, { everyMs })).to.include({ status: 'failed', problem: 'invalid-response', resumed: true });
+    await hoursAgo(2, 'attempted_at', shop.id);
+    expect(await isDue(), 'once it is to begin anew').to.equal(false);
+  });
+
   it('begins a run anew whose last page is more than a day old, though it was tried since', async () => {
     const { shop, run } = await cutOffAtV1(postgres.database);
     await hoursAgo(72, 'started_at', shop.id);

@@ -21,7 +21,7 @@ const retriedPerLookMax = 50;
 const sliceMsMax = 120_000;
 
 const givenUp =
-  'A platform mirror begins anew: its last page is a day old, or its platform refuses to go on, or is another.';
+  'A platform mirror begins anew: its last page is a day old, or its platform does not go on there, or is another.';
 
 interface MirrorDeps extends SyncDeps {
   /** How often a shop is due; the first look is at once. */

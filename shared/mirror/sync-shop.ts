@@ -7,7 +7,7 @@ import type { RecordedPage, SyncPosition } from '../database/platform-mirror.js'
 import { releaseSync, renewSync, startSyncRun, syncLeaseMs, takeSync } from '../database/platform-syncs.js';
 import type { PlatformSync, SyncHold } from '../database/platform-syncs.js';
 import type { Shop } from '../database/shops.js';
-import type { CommercePlatform, PlatformShop } from '../platform/commerce-platform.js';
+import type { CommercePlatform, PlatformPage, PlatformResult, PlatformShop } from '../platform/commerce-platform.js';
 import { openPlatformShop } from '../platform/open-platform-shop.js';
 import type { TokenCipher } from '../platform/token-cipher.js';
 import { cleanLocations, cleanVariants } from './mirrored-rows.js';
@@ -103,12 +103,10 @@ async function bringIn(run: Run, platformShop: PlatformShop, isResumable: boolea
     if (run.sync.phase === 'ending') return finish(run);
     if (signal?.aborted === true || performance.now() >= endAtMs) return interrupt(run);
     if (run.sync.pages >= pagesMax) return fail(run, 'too-many-pages');
-    const page = await nextPage(run, platformShop);
+    const page = await nextPage(run, platformShop, run.resumed && isFirst && run.sync.cursor !== null);
     if (page.status === 'given-up') return interrupt(run);
-    if (page.status === 'failed') {
-      // A platform may refuse an old cursor: then the run that went on from it begins anew, once.
-      const isStale = run.resumed && isFirst && page.problem === 'invalid-response' && run.sync.cursor !== null;
-      if (!isStale) return fail(run, page.problem);
+    if (page.status === 'failed') return fail(run, page.problem);
+    if (page.status === 'stale') {
       run.resumed = false;
       if (!(await begin(run))) return lost(run);
       continue;
@@ -123,15 +121,22 @@ async function bringIn(run: Run, platformShop: PlatformShop, isResumable: boolea
 type Page =
   | { status: 'recorded'; recorded: RecordedPage | undefined }
   | { status: 'failed'; problem: SyncProblem }
+  /** The run that went on at this cursor begins anew, once. */
+  | { status: 'stale' }
   | { status: 'given-up' };
 
-/** Brings one page from the platform into the tables: of locations, and after the last of those, of variants. */
-async function nextPage(run: Run, platformShop: PlatformShop): Promise<Page> {
+/**
+ * Brings one page from the platform into the tables: of locations, and after the last of those, of variants.
+ *
+ * @param isInherited whether an earlier call of `syncShop` left the cursor
+ */
+async function nextPage(run: Run, platformShop: PlatformShop, isInherited: boolean): Promise<Page> {
   const { deps, hold, sync, options } = run;
   const { database, platform } = deps;
   try {
     if (sync.phase !== 'variants') {
       const listed = await platform.listLocations(platformShop, sync.cursor, options.signal);
+      if (isInherited && isStale(listed)) return { status: 'stale' };
       if (!listed.ok) return { status: 'failed', problem: listed.error };
       const { items, next } = listed.data;
       const then: SyncPosition = { phase: next === null ? 'variants' : 'locations', cursor: next };
@@ -139,6 +144,7 @@ async function nextPage(run: Run, platformShop: PlatformShop): Promise<Page> {
       return { status: 'recorded', recorded };
     }
     const listed = await platform.listVariants(platformShop, sync.cursor, options.signal);
+    if (isInherited && isStale(listed)) return { status: 'stale' };
     if (!listed.ok) return { status: 'failed', problem: listed.error };
     const { items, next } = listed.data;
     const then: SyncPosition = { phase: next === null ? 'ending' : 'variants', cursor: next };
@@ -148,6 +154,15 @@ async function nextPage(run: Run, platformShop: PlatformShop): Promise<Page> {
     if (options.signal?.aborted === true) return { status: 'given-up' };
     throw error;
   }
+}
+
+/**
+ * A platform may refuse an old cursor. If it lists nothing more there, the shop's token may have lost the right to see
+ * anything, and all that the run has not seen yet would count as gone: only a run from the first page tells.
+ */
+function isStale(listed: PlatformResult<PlatformPage<unknown>>): boolean {
+  if (!listed.ok) return listed.error === 'invalid-response';
+  return listed.data.items.length === 0 && listed.data.next === null;
 }
 
 function remarked<Row>(run: Run, { rows, remarks }: Cleaned<Row>): Row[] {

@@ -85,7 +85,7 @@ describe('a round of mirrors', () => {
     await until(() => told.length === 5, { what: 'three shops to be brought in', deadlineMs: 30_000 });
     await rounds.stop();
     const givenUp =
-      'A platform mirror begins anew: its last page is a day old, or its platform refuses to go on, or is another.';
+      'A platform mirror begins anew: its last page is a day old, or its platform does not go on there, or is another.';
     const mirrored = 'A platform was mirrored.';
     for (const shopId of [old, refused]) {
       expect(told.filter(([id]) => id === shopId)).to.deep.equal([

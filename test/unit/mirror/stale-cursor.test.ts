@@ -41,4 +41,41 @@ describe('a mirror that goes on at a cursor of an earlier run', () => {
     expect(await run(shop)).to.include({ status: 'failed', problem: 'invalid-response', resumed: true });
     expect(nock.isDone()).to.equal(true);
   });
+
+  describe('and at which nothing more is listed', () => {
+    /** Three variants were brought in; then a run was cut off after the first, and goes on at a page that is empty. */
+    async function emptyAtV1() {
+      const shop = await createConnectedShop(postgres.database);
+      const { run } = createSync(postgres.database);
+      expectLocations();
+      onVariants(null).reply(200, variantsReply([variantNode(1), variantNode(2), variantNode(3)]));
+      expect(await run(shop)).to.include({ status: 'complete' });
+      expectLocations();
+      onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
+      onVariants('v1').reply(401, '');
+      expect(await run(shop)).to.include({ status: 'failed', problem: 'unauthorized' });
+      onVariants('v1').reply(200, variantsReply([]));
+      return { shop, run };
+    }
+
+    it('begins anew, so that nothing is removed where a new token may see no variant', async () => {
+      const { shop, run } = await emptyAtV1();
+      expectLocations();
+      onVariants(null).reply(200, variantsReply([]));
+      const outcome = await run(shop, { removeGone: true });
+      expect(outcome).to.include({ status: 'complete', resumed: false, removedCount: 0, goneCount: 3 });
+      expect(await idsOf(shop.id)).to.deep.equal(['1', '2', '3']);
+    });
+
+    it('begins anew once, and removes the others where they were deleted on the platform meanwhile', async () => {
+      const { shop, run } = await emptyAtV1();
+      expectLocations();
+      onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
+      onVariants('v1').reply(200, variantsReply([]));
+      const outcome = await run(shop, { removeGone: true });
+      expect(outcome).to.include({ status: 'complete', resumed: false, removedCount: 2, goneCount: 0 });
+      expect(await idsOf(shop.id)).to.deep.equal(['1']);
+      expect(nock.isDone()).to.equal(true);
+    });
+  });
 });

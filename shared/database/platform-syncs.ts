@@ -95,6 +95,10 @@ export async function takeSync(
   return row && { sync: toSync(row), isResumable: row.is_resumable };
 }
 
+/** What a run at another platform has left says nothing of this one. */
+const ofDomain = (column: string) =>
+  `${column} = CASE WHEN p.platform_domain IS NOT DISTINCT FROM :domain THEN p.${column} END`;
+
 /** Begins a run from the first page. @returns undefined where the hold is lost */
 export async function startSyncRun(
   database: Database,
@@ -106,7 +110,8 @@ export async function startSyncRun(
     `UPDATE platform_syncs AS p
      SET generation = p.generation + 1, phase = 'locations', cursor = NULL, platform_domain = :domain, pages = 0,
          locations_seen = 0, locations_added = 0, locations_changed = 0,
-         variants_seen = 0, variants_added = 0, variants_changed = 0, started_at = now()
+         variants_seen = 0, variants_added = 0, variants_changed = 0, started_at = now(),
+         ${['synced_at', 'problem', 'problem_at'].map(ofDomain).join(', ')}
      WHERE p.shop_id = :shopId AND p.lease_token = :token
      RETURNING ${syncColumns}`,
     { shopId, token, domain },

@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import nock from 'nock';
 import { countOverdueMirrors } from '../../../shared/database/overdue-mirrors.js';
+import { listSyncs } from '../../../shared/database/platform-syncs.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { useDatabase } from '../../support/database/database.js';
 import { scrape } from '../../support/metrics/exposition.js';
@@ -9,11 +11,14 @@ import { startProcess, stopProcess } from '../../support/processes/service-proce
 import type { Env, Proc } from '../../support/processes/service-process.js';
 import { connectPlatform, platformTokenKey } from '../../support/shop/platform.js';
 import { until } from '../../support/time/until.js';
-import { createConnectedShop, domain } from './fixtures.js';
+import { path, shutNetwork } from '../platform/fixtures.js';
+import { onLocations, onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
+import { createConnectedShop, createSync, domain, expectLocations, readShop } from './fixtures.js';
 
 const overdueMs = 2 * 3_600_000;
 
 describe('a mirror is overdue', () => {
+  shutNetwork();
   const postgres = useDatabase();
   // Each test's shop is its own.
   afterEach(() => postgres.database.raw('UPDATE shops SET platform_domain = NULL, platform_token_sealed = NULL'));
@@ -76,6 +81,31 @@ describe('a mirror is overdue', () => {
     const shopId = await oldShop();
     await left(shopId, 'synced_at', 'now()');
     await connectPlatform(postgres.database, shopId, 'else.myshopify.com');
+    expect(await count()).to.equal(1);
+  });
+
+  it('also once that one was tried and refuses: no time and no problem of the former passes as its own', async () => {
+    const { database } = postgres;
+    const shopId = await oldShop();
+    const { run } = createSync(database);
+    const syncOf = async () => (await listSyncs(database)).get(shopId);
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([variantNode(1)]));
+    expect(await run(await readShop(database, shopId))).to.include({ status: 'complete' });
+    onLocations(null).reply(401, '');
+    expect(await run(await readShop(database, shopId))).to.include({ status: 'failed' });
+    expect(await count()).to.equal(0);
+    await connectPlatform(database, shopId, 'else.myshopify.com', 'token');
+    const meanwhile: unknown[] = [];
+    nock('https://else.myshopify.com')
+      .post(path)
+      .reply(async () => {
+        meanwhile.push(await syncOf());
+        return [401, ''];
+      });
+    expect(await run(await readShop(database, shopId))).to.include({ status: 'failed' });
+    expect(meanwhile[0]).to.include({ syncedAt: null, problem: null, problemAt: null });
+    expect(await syncOf()).to.include({ syncedAt: null, problem: 'unauthorized' });
     expect(await count()).to.equal(1);
   });
 });

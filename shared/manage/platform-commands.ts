@@ -43,7 +43,10 @@ export function addPlatformCommands(program: Command, run: RunCommand): void {
         'Brings variants and locations from the platform, going on where a run was cut off. Exit code 1 where a shop is not complete, and 75 where only others that hold it were in the way: run it again.',
       )
       .option('--shop <id>', 'only this shop; without, every shop that has a platform', wholeNumber(1))
-      .option('--remove-gone', 'removes materials that are gone from the platform and that no bill needs'),
+      .option(
+        '--remove-gone',
+        'removes materials that are gone from the platform, unless a bill uses them or they have a level; none where the platform lists no variant at all',
+      ),
   ).action((options: SyncCommandOptions) => run(options, (context) => sync(context, options)));
 }
 
@@ -149,11 +152,24 @@ interface SyncReport {
   goneCount: number;
   gone: Gone[];
   removedCount: number;
+  /** Why nothing was removed, though it was asked for. */
+  removalWithheld: string | null;
   remarkCount: number;
   remarks: Remark[];
 }
 
-const nothing = { resumed: false, goneCount: 0, gone: [], removedCount: 0, remarkCount: 0, remarks: [] };
+const nothing = {
+  resumed: false,
+  goneCount: 0,
+  gone: [],
+  removedCount: 0,
+  removalWithheld: null,
+  remarkCount: 0,
+  remarks: [],
+};
+
+const withheld =
+  'Nothing was removed: the platform listed no variant at all, so the token may lack the right to see them.';
 
 function reportOf({ id: shopId }: Shop, outcome: SyncOutcome | HeldUp): SyncReport {
   if (outcome.status === 'held-up') {
@@ -171,7 +187,7 @@ function reportOf({ id: shopId }: Shop, outcome: SyncOutcome | HeldUp): SyncRepo
   const report = { ...nothing, shopId, status, resumed, problem: null, sync: shown, remarkCount, remarks };
   if (outcome.status === 'complete') {
     const { goneCount, gone, removedCount } = outcome;
-    return { ...report, goneCount, gone, removedCount };
+    return { ...report, goneCount, gone, removedCount, removalWithheld: outcome.removalWithheld ? withheld : null };
   }
   if (outcome.status === 'interrupted') return report;
   const { problem: code } = outcome;
@@ -184,7 +200,8 @@ function describe(reports: readonly SyncReport[]): string {
 }
 
 function describeOne(report: SyncReport): string {
-  const { shopId, status, problem, sync, resumed, goneCount, gone, removedCount, remarkCount, remarks } = report;
+  const { shopId, status, problem, sync, resumed, goneCount, gone, removedCount, removalWithheld } = report;
+  const { remarkCount, remarks } = report;
   const state = problem === null ? status : `${status}: ${problem.message}`;
   const lines = [`Shop ${shopId}: ${state}${resumed ? ' (went on with a run that was cut off)' : ''}`];
   if (sync !== null) {
@@ -192,6 +209,7 @@ function describeOne(report: SyncReport): string {
     const row = (name: string, { seen, added, changed }: PlatformSync['variants']) => [name, seen, added, changed];
     lines.push(formatTable(head, [row('locations', sync.locations), row('variants', sync.variants)]));
   }
+  if (removalWithheld !== null) lines.push(removalWithheld);
   if (removedCount > 0) lines.push(`Gone from the platform, and removed: ${removedCount}`);
   if (goneCount > 0) {
     const rows = gone.map(({ kind, id, name, since, isUsed }) => [kind, id, name, since, isUsed]);

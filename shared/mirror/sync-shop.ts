@@ -37,7 +37,8 @@ export interface SyncOptions {
 }
 
 export type SyncOutcome =
-  | ({ status: 'complete'; resumed: boolean } & Remarks & FinishedSync)
+  /** `removalWithheld`: what is gone was to be removed and was not, because no variant was listed at all. */
+  | ({ status: 'complete'; resumed: boolean; removalWithheld: boolean } & Remarks & FinishedSync)
   | ({ status: 'failed'; problem: SyncProblem; resumed: boolean; sync: PlatformSync } & Remarks)
   /** Its time was over, or the process is to end; the next run goes on where it stands. */
   | ({ status: 'interrupted'; resumed: boolean; sync: PlatformSync } & Remarks)
@@ -180,10 +181,12 @@ async function begin(run: Run): Promise<boolean> {
 }
 
 async function finish(run: Run): Promise<SyncOutcome> {
+  const { removeGone: isAsked = false } = run.options;
   // If no variant is listed at all, we have probably lost the right to see them.
-  const removeGone = run.options.removeGone === true && run.sync.variants.seen > 0;
+  const removalWithheld = isAsked && run.sync.variants.seen === 0;
+  const removeGone = isAsked && !removalWithheld;
   const finished = await finishSync(run.deps.database, run.hold, run.sync, { removeGone });
-  return finished === undefined ? lost(run) : { status: 'complete', ...finished, ...told(run) };
+  return finished === undefined ? lost(run) : { status: 'complete', removalWithheld, ...finished, ...told(run) };
 }
 
 async function fail(run: Run, problem: SyncProblem): Promise<SyncOutcome> {

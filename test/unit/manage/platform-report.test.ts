@@ -12,29 +12,37 @@ describe('what npm run manage -- platform sync tells people', () => {
   let all: GatedPlatform;
   /** The same catalogue later: two are left of five, and one of these was renamed. */
   let fewer: GatedPlatform;
+  /** It again, to a token that may see no variants. */
+  let blind: GatedPlatform;
   let shopId: number;
 
   before(async () => {
     all = await startGatedPlatform(manyVariants(5));
     const left = manyVariants(2).map((variant, index) => (index === 0 ? { ...variant, title: 'Renamed' } : variant));
     fewer = await startGatedPlatform(left);
+    blind = await startGatedPlatform([]);
   });
   after(async () => {
     await all.stop();
     await fewer.stop();
+    await blind.stop();
   });
   beforeEach(async () => {
     shopId = (await createShop(postgres.database, { name: 'CLI', plan: 'enhanced' })).id;
     await connectPlatform(postgres.database, shopId, all.url);
   });
 
-  /** Its lines, each as its cells. */
-  async function syncInText(...more: string[]): Promise<string[][]> {
+  async function sync(...more: string[]): Promise<string> {
     const env = { PLATFORM_TOKEN_KEY: platformTokenKey, PLATFORM_ALLOW_LOOPBACK: 'true' };
     const cli = createCli({ DATABASE_URL: postgres.url, ...env });
     const { code, stdout } = await cli.run(['platform', 'sync', '--shop', String(shopId), ...more]);
     expect(code).to.equal(0);
-    const lines = stdout.trimEnd().split('\n');
+    return stdout;
+  }
+
+  /** Its lines, each as its cells. */
+  async function syncInText(...more: string[]): Promise<string[][]> {
+    const lines = (await sync(...more)).trimEnd().split('\n');
     return lines.map((line) => line.trim().split(/ {2,}/));
   }
 
@@ -71,6 +79,21 @@ describe('what npm run manage -- platform sync tells people', () => {
       head,
       ['variant', '100004', 'Product 4', 'then', 'yes'],
     ]);
+  });
+
+  it('is why --remove-gone removed nothing where no variant was listed, also in the document', async () => {
+    await syncInText();
+    await connectPlatform(postgres.database, shopId, blind.url);
+    const why =
+      'Nothing was removed: the platform listed no variant at all, so the token may lack the right to see them.';
+    expect((await syncInText()).flat(), 'where it was not asked for').to.not.include(why);
+    expect((await syncInText('--remove-gone'))[4]).to.deep.equal([why]);
+    type Document = { shops: { removalWithheld: string | null; removedCount: number; goneCount: number }[] };
+    const told = async (...more: string[]) => (JSON.parse(await sync('--json', ...more)) as Document).shops[0];
+    expect(await told('--remove-gone')).to.include({ removalWithheld: why, removedCount: 0, goneCount: 5 });
+    expect(await told(), 'where it was not asked for').to.include({ removalWithheld: null });
+    await connectPlatform(postgres.database, shopId, fewer.url);
+    expect(await told('--remove-gone')).to.include({ removalWithheld: null, removedCount: 3 });
   });
 });
 

@@ -1,13 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
 import { isDeadlock, isServerTimeout, isTransient, outageSentence } from '../database/errors.js';
-import type { Gone } from '../database/finish-sync.js';
 import { syncLeaseMs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
 import { findShop, listShops } from '../database/shops.js';
 import type { Shop } from '../database/shops.js';
-import type { Remark } from '../mirror/mirrored-rows.js';
-import { syncProblemMessages } from '../mirror/sync-problems.js';
 import { syncShop } from '../mirror/sync-shop.js';
 import type { SyncDeps, SyncOptions, SyncOutcome } from '../mirror/sync-shop.js';
 import { createShopifyPlatform } from '../platform/shopify/shopify-platform.js';
@@ -15,13 +12,14 @@ import { createTokenCipher } from '../platform/token-cipher.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
-import { formatTable } from './format-table.js';
 import { onceASecond } from './once-a-second.js';
 import { wholeNumber } from './option-parsers.js';
 import { sameKey } from './platform-options.js';
 import { requireShop } from './require-shop.js';
 import type { CommandContext, CommandOutcome, Refused, RunCommand } from './run-command.js';
 import { addJsonOption } from './shop-option.js';
+import { describeReports, reportOf } from './sync-report.js';
+import type { HeldUp, SyncReport } from './sync-report.js';
 
 interface SyncCommandOptions {
   json?: true;
@@ -71,13 +69,13 @@ async function sync(context: CommandContext, options: SyncCommandOptions): Promi
     }
   }
   const exitCode = exitCodeOf(reports.filter(({ status }) => status !== 'complete'));
-  return { ok: true, value: { data: { shops: reports }, text: describe(reports), exitCode } };
+  return { ok: true, value: { data: { shops: reports }, text: describeReports(reports), exitCode } };
 }
 
 /** A database that fails us in one shop would in the next. What was done before it, and removed, is said. */
 function endedIn(shopId: number, error: unknown, reports: readonly SyncReport[]): Refused {
   const problem = `${outageSentence(error)} This ended the run in shop ${shopId}.`;
-  const done = reports.length === 0 ? '' : `\n\n${describe(reports)}`;
+  const done = reports.length === 0 ? '' : `\n\n${describeReports(reports)}`;
   return { ok: false, problem: problem + done, data: { shops: reports }, exitCode: exitCodes.unavailable };
 }
 
@@ -124,10 +122,6 @@ async function syncWhenFree(
   }
 }
 
-interface HeldUp {
-  status: 'held-up';
-}
-
 /** A shop in which another session is in the way, or statements take too long, does not keep the others from theirs. */
 function heldUp(error: unknown): HeldUp {
   if (isServerTimeout(error) || isDeadlock(error)) return { status: 'held-up' };
@@ -138,96 +132,4 @@ function tellProgress({ progress }: CommandContext, shop: Shop): (sync: Platform
   const say = onceASecond(progress);
   return ({ pages, locations, variants }) =>
     say(() => `Shop ${shop.id}: ${locations.seen} locations, ${variants.seen} variants, ${pages} pages`);
-}
-
-/** What `--json` prints of a shop. */
-interface SyncReport {
-  shopId: number;
-  status: 'complete' | 'failed' | 'interrupted' | 'busy';
-  /** Whether it went on with a run that was cut off. */
-  resumed: boolean;
-  /** Why it is not complete. */
-  problem: { code: string; message: string } | null;
-  sync: Omit<PlatformSync, 'shopId' | 'generation' | 'cursor' | 'isRunning' | 'problem' | 'problemAt'> | null;
-  goneCount: number;
-  gone: Gone[];
-  removedCount: number;
-  /** Why nothing was removed, though it was asked for. */
-  removalWithheld: string | null;
-  remarkCount: number;
-  remarks: Remark[];
-}
-
-const nothing = {
-  resumed: false,
-  goneCount: 0,
-  gone: [],
-  removedCount: 0,
-  removalWithheld: null,
-  remarkCount: 0,
-  remarks: [],
-};
-
-const withheld =
-  'Nothing was removed: the platform listed no variant at all, so the token may lack the right to see them.';
-
-function reportOf({ id: shopId }: Shop, outcome: SyncOutcome | HeldUp): SyncReport {
-  if (outcome.status === 'held-up') {
-    const message =
-      'Postgres took too long, or found a deadlock, as while another session holds a row of it. Run it again: it goes on where it stands.';
-    return { ...nothing, shopId, status: 'failed', problem: { code: 'held-up', message }, sync: null };
-  }
-  if (outcome.status === 'not-to-be-had') {
-    const problem = { code: 'busy', message: 'Another process is bringing in this shop right now.' };
-    return { ...nothing, shopId, status: 'busy', problem, sync: null };
-  }
-  const { status, resumed, remarkCount, remarks } = outcome;
-  const { phase, pages, locations, variants, startedAt, syncedAt } = outcome.sync;
-  const shown = { phase, pages, locations, variants, startedAt, syncedAt };
-  const report = { ...nothing, shopId, status, resumed, problem: null, sync: shown, remarkCount, remarks };
-  if (outcome.status === 'complete') {
-    const { goneCount, gone, removedCount } = outcome;
-    return { ...report, goneCount, gone, removedCount, removalWithheld: outcome.removalWithheld ? withheld : null };
-  }
-  if (outcome.status === 'interrupted') return report;
-  const { problem: code } = outcome;
-  return { ...report, problem: { code, message: syncProblemMessages[code] } };
-}
-
-function describe(reports: readonly SyncReport[]): string {
-  if (reports.length === 0) return 'No shop is connected to a commerce platform.';
-  return reports.map(describeOne).join('\n\n');
-}
-
-function describeOne(report: SyncReport): string {
-  const { shopId, status, problem, sync, resumed, goneCount, gone, removedCount, removalWithheld } = report;
-  const { remarkCount, remarks } = report;
-  const state = problem === null ? status : `${status}: ${problem.message}`;
-  const lines = [`Shop ${shopId}: ${state}${resumed ? ' (went on with a run that was cut off)' : ''}`];
-  if (sync !== null) {
-    const head = ['', 'listed', 'added', 'changed'];
-    const row = (name: string, { seen, added, changed }: PlatformSync['variants']) => [name, seen, added, changed];
-    lines.push(formatTable(head, [row('locations', sync.locations), row('variants', sync.variants)]));
-  }
-  if (removalWithheld !== null) lines.push(removalWithheld);
-  if (removedCount > 0) lines.push(`Gone from the platform, and removed: ${removedCount}`);
-  if (goneCount > 0) {
-    const rows = gone.map(({ kind, id, name, since, isUsed }) => [kind, id, name, since, isUsed]);
-    lines.push(
-      `Gone from the platform, and kept: ${goneCount}${shownOf(gone.length, goneCount)}`,
-      formatTable(['what', 'id', 'name', 'since', 'used'], rows),
-    );
-  }
-  if (remarkCount > 0) {
-    const rows = remarks.map(({ kind, id, field, what }) => [kind, id, field, what]);
-    lines.push(
-      `Values that could not be taken as they are: ${remarkCount}${shownOf(remarks.length, remarkCount)}`,
-      formatTable(['what', 'id', 'field', 'remark'], rows),
-    );
-  }
-  return lines.join('\n');
-}
-
-function shownOf(shown: number, all: number): string {
-  return shown < all ? ` (the first ${shown})` : '';
 }

@@ -1,6 +1,7 @@
 import type { Database } from './connect.js';
+import { decidedTransaction } from './decided-transaction.js';
 import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
-import type { PlatformSync, RunPlace, SyncHold, SyncRow } from './platform-syncs.js';
+import type { PlatformSync, RunPlace, SyncHold, SyncRow, Transact } from './platform-syncs.js';
 
 /** A location or variant that is in our tables and that the platform does not list any more. */
 export interface Gone {
@@ -35,6 +36,7 @@ const markedPerBatch = 10_000;
  * no bill uses are removed; locations never are.
  *
  * @returns undefined if the hold is lost or the run is not at `place`: then nothing was written
+ * @throws with `removeGone`, `OpenCommit` if it is not known whether anything was written (`decidedTransaction`)
  */
 export async function finishSync(
   database: Database,
@@ -42,7 +44,9 @@ export async function finishSync(
   place: RunPlace,
   { removeGone }: { removeGone: boolean },
 ): Promise<FinishedSync | undefined> {
-  return whileHeld(database, hold, place, async (transaction) => {
+  // No later run tells what this one has removed, so it must know whether it has.
+  const transact: Transact = (held) => (removeGone ? decidedTransaction(database, held) : database.transaction(held));
+  const finish = async (transaction: Database): Promise<FinishedSync> => {
     const { shopId } = hold;
     // Variants that were mirrored before there were sightings, and that no run has seen since.
     await transaction.raw(
@@ -65,7 +69,8 @@ export async function finishSync(
     const [row] = rows;
     if (row === undefined) throw new Error('the row of a sync is gone while it is locked');
     return { sync: toSync(row), removedCount, ...(await readGone(transaction, shopId)) };
-  });
+  };
+  return whileHeld(database, hold, place, finish, transact);
 }
 
 /** In batches, so that no statement reaches its timeout; each begins where the one before it ended. */

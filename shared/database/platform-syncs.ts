@@ -152,6 +152,8 @@ export async function releaseSync(
   );
 }
 
+export type Transact = <T>(held: (transaction: Database) => Promise<T>) => Promise<T>;
+
 /** As `lockMsMax`. */
 const statementTimeoutMs = 5_000;
 
@@ -161,6 +163,7 @@ const statementTimeoutMs = 5_000;
  * to a standby, during the run: the pages that Postgres lost would not be read again, and count as gone from the
  * platform. Settings are LOCAL, because of PgBouncer (pipeline §4).
  *
+ * @param transact how the transaction is made
  * @returns undefined if it is not: then nothing was written
  */
 export async function whileHeld<T>(
@@ -168,8 +171,9 @@ export async function whileHeld<T>(
   { shopId, token }: SyncHold,
   { generation, pages }: RunPlace,
   work: (transaction: Database) => Promise<T>,
+  transact: Transact = (held) => database.transaction(held),
 ): Promise<T | undefined> {
-  return database.transaction(async (transaction) => {
+  return transact(async (transaction) => {
     await transaction.raw(
       `SELECT set_config('statement_timeout', '${statementTimeoutMs}', true),
               set_config('lock_timeout', '${statementTimeoutMs}', true),

@@ -1,5 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
+import { OpenCommit } from '../database/decided-transaction.js';
 import { isDeadlock, isServerTimeout, isTransient, outageSentence } from '../database/errors.js';
 import { syncLeaseMs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';
@@ -12,11 +13,13 @@ import { createTokenCipher } from '../platform/token-cipher.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
+import { counted } from './format-table.js';
 import { onceASecond } from './once-a-second.js';
 import { wholeNumber } from './option-parsers.js';
 import { sameKey } from './platform-options.js';
 import { requireShop } from './require-shop.js';
-import type { CommandContext, CommandOutcome, Refused, RunCommand } from './run-command.js';
+import { exitCodeBy, maybeDone } from './run-command.js';
+import type { Answer, CommandContext, CommandOutcome, Refused, RunCommand } from './run-command.js';
 import { addJsonOption } from './shop-option.js';
 import { describeReports, reportOf } from './sync-report.js';
 import type { HeldUp, SyncReport } from './sync-report.js';
@@ -30,6 +33,8 @@ interface SyncCommandOptions {
 const busyRetryMs = 500;
 /** If a run's process was killed, its lease runs out within this time; a run that is still held then is alive. */
 const busyMsMax = syncLeaseMs + 2_000;
+/** Longer than a statement of a mirror may take, and less than the ten seconds after which a container is killed. */
+const endMsMax = 8_000;
 
 export function addPlatformCommands(program: Command, run: RunCommand): void {
   addJsonOption(
@@ -55,28 +60,108 @@ async function sync(context: CommandContext, options: SyncCommandOptions): Promi
   if (key === undefined) return failed(`PLATFORM_TOKEN_KEY is not set, so no platform token can be opened. ${sameKey}`);
   const platform = createShopifyPlatform({ allowLoopback });
   const deps: SyncDeps = { database, platform, tokenCipher: createTokenCipher(key) };
-  const reports: SyncReport[] = [];
+  const passage: Passage = { removeGone: options.removeGone === true, shopId: 0, reports: [] };
+  const watch = watchSignals(context, passage);
+  try {
+    return await syncAll(context, deps, shops.value, passage, watch.signal);
+  } finally {
+    watch.stop();
+  }
+}
+
+/** The command's way through the shops: at which it is, and what became of those before it. */
+interface Passage {
+  removeGone: boolean;
+  shopId: number;
+  reports: SyncReport[];
+}
+
+async function syncAll(
+  context: CommandContext,
+  deps: SyncDeps,
+  shops: readonly Shop[],
+  passage: Passage,
+  signal: AbortSignal,
+): Promise<CommandOutcome> {
+  const { removeGone, reports } = passage;
   // Of many shops, each done within a second, nothing else would be said for minutes.
   const say = onceASecond(context.progress);
-  for (const [index, { id }] of shops.value.entries()) {
-    say(() => `${index} of ${shops.value.length} shops`);
+  const isEnding = () => signal.aborted;
+  for (const [index, { id }] of shops.entries()) {
+    passage.shopId = id;
+    if (isEnding()) return endedBy(signal, passage);
+    say(() => `${index} of ${shops.length} shops`);
     try {
-      const synced = await syncWhenFree(context, deps, id, { removeGone: options.removeGone === true });
+      const synced = await syncWhenFree(context, deps, id, { removeGone, signal });
       if (synced !== undefined) reports.push(reportOf(synced.shop, synced.outcome));
+      if (isEnding() && synced?.outcome.status !== 'complete') return endedBy(signal, passage);
     } catch (error) {
-      if (!isTransient(error)) throw error;
-      return endedIn(id, error, reports);
+      if (!isTransient(error) && !(error instanceof OpenCommit)) throw error;
+      return endedIn(error, passage);
     }
   }
   const exitCode = exitCodeOf(reports.filter(({ status }) => status !== 'complete'));
-  return { ok: true, value: { data: { shops: reports }, text: describeReports(reports), exitCode } };
+  return {
+    ok: true,
+    value: { data: { shops: reports }, text: describeReports(reports), exitCode, ...unread(reports) },
+  };
 }
 
-/** A database that fails us in one shop would in the next. What was done before it, and removed, is said. */
-function endedIn(shopId: number, error: unknown, reports: readonly SyncReport[]): Refused {
-  const problem = `${outageSentence(error)} This ended the run in shop ${shopId}.`;
+/** What was removed is told by no later run. */
+function unread(reports: readonly SyncReport[]): Pick<Answer, 'unread'> {
+  const removed = reports
+    .filter(({ removedCount }) => removedCount > 0)
+    .map(({ shopId, removedCount }) => `${counted(removedCount, 'material')} of shop ${shopId}`);
+  if (removed.length === 0) return {};
+  return { unread: `Gone from the platform, and removed: ${removed.join(', ')}; only this could not be shown.` };
+}
+
+/** A database that fails us in one shop would in the next. */
+function endedIn(error: unknown, passage: Passage): Refused {
+  const what =
+    error instanceof OpenCommit
+      ? `The database went away while what is gone was being removed: ${maybeDone}`
+      : outageSentence(error);
+  return ended(`${what} This ended the run in shop ${passage.shopId}.`, passage, exitCodes.unavailable);
+}
+
+function endedBy({ reason }: AbortSignal, passage: Passage): Refused {
+  const name = reason as NodeJS.Signals;
+  return ended(`${name} ended the run in shop ${passage.shopId}.`, passage, exitCodeBy(name));
+}
+
+/** What was done before the end, and removed, is said. */
+function ended(problem: string, { reports }: Passage, exitCode: number): Refused {
   const done = reports.length === 0 ? '' : `\n\n${describeReports(reports)}`;
-  return { ok: false, problem: problem + done, data: { shops: reports }, exitCode: exitCodes.unavailable };
+  return { ok: false, problem: problem + done, data: { shops: reports }, exitCode };
+}
+
+interface SignalWatch {
+  signal: AbortSignal;
+  stop: () => void;
+}
+
+/**
+ * A signal gives up the page under way, and ends the command once it is known what became of the shop. Postgres may not
+ * say so, as while a standby is missing: then it is not waited for.
+ */
+function watchSignals({ holdSignals, endBy }: CommandContext, passage: Passage): SignalWatch {
+  const abort = new AbortController();
+  let isOver = false;
+  holdSignals((name) => {
+    // npm passes on what the terminal has sent already.
+    if (isOver || abort.signal.aborted) return;
+    abort.abort(name);
+    const endIfOpen = () => {
+      if (isOver) return;
+      const open = passage.removeGone ? ` If what is gone was being removed, ${maybeDone}` : '';
+      const said = `${name} ended the run in shop ${passage.shopId}, which waits for Postgres.${open}`;
+      const { problem, data } = ended(said, passage, exitCodeBy(name));
+      endBy(name, problem, data);
+    };
+    setTimeout(endIfOpen, endMsMax).unref();
+  });
+  return { signal: abort.signal, stop: () => void (isOver = true) };
 }
 
 /** Where others were in the way of all of these, a later run may bring them in, and nobody has to act. */
@@ -116,7 +201,8 @@ async function syncWhenFree(
     const shop = await findShop(context.database, shopId);
     if (shop === undefined || shop.platform === null) return undefined;
     const outcome = await syncShop(deps, shop, { ...options, onProgress: tellProgress(context, shop) }).catch(heldUp);
-    if (outcome.status !== 'not-to-be-had' || performance.now() >= endAtMs) return { shop, outcome };
+    const isOver = options.signal?.aborted === true || performance.now() >= endAtMs;
+    if (outcome.status !== 'not-to-be-had' || isOver) return { shop, outcome };
     if (isFirst) context.progress(`Shop ${shopId}: another process has the run, or was killed in it; waiting`);
     await delay(busyRetryMs);
   }

@@ -51,8 +51,8 @@ export interface CommandContext {
   terminal: NodeJS.WritableStream | undefined;
   /** From the first call on, a signal to end does not end the command, which hears its name instead. */
   holdSignals: (hear: (name: NodeJS.Signals) => void) => void;
-  /** Ends the process where it stands, as the signal would, but not without a word. */
-  endBy: (name: NodeJS.Signals, problem: string) => void;
+  /** Ends the process where it stands, as the signal would, but not without a word. @param data as of `Refused` */
+  endBy: (name: NodeJS.Signals, problem: string, data?: object) => void;
 }
 
 export type RunCommand = (
@@ -130,6 +130,11 @@ export function createRunCommand(deps: RunCommandDeps): RunCommand {
   };
 }
 
+/** What a shell has as the exit code of a command that the signal ended. */
+export function exitCodeBy(name: NodeJS.Signals): number {
+  return 128 + constants.signals[name];
+}
+
 type Signals = Pick<CommandContext, 'holdSignals' | 'endBy'>;
 
 function signalsOf(process: CommandProcess, json: boolean): Signals {
@@ -138,10 +143,10 @@ function signalsOf(process: CommandProcess, json: boolean): Signals {
       // They stay: npm passes on what the terminal has sent already.
       for (const name of endSignals) process.on(name, () => hear(name));
     },
-    endBy: (name, problem) => {
+    endBy: (name, problem, data) => {
       process.stderr.write(`${problem}\n`);
-      if (json) process.stdout.write(problemDocument(problem));
-      process.exit(128 + constants.signals[name]);
+      if (json) process.stdout.write(problemDocument(problem, data));
+      process.exit(exitCodeBy(name));
     },
   };
 }

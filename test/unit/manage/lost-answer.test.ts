@@ -4,9 +4,10 @@ import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { releaseSync, takeSync } from '../../../shared/database/platform-syncs.js';
-import { connectPlatform } from '../../support/shop/platform.js';
+import { connectPlatform, platformTokenKey } from '../../support/shop/platform.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 import { until } from '../../support/time/until.js';
+import { manyVariants, startGatedPlatform } from '../mirror/gated-platform.js';
 import { openManagedShop, startManage } from './run-manage.js';
 import type { ManagedShop, Run } from './run-manage.js';
 
@@ -96,6 +97,25 @@ if (existsSync(fullDisk)) {
           `The old one, ${old.id}, ${state}; keys issue makes another.`,
         ];
         expect({ code, said: stderr.trimEnd().split('\n').slice(-2) }).to.deep.equal({ code: 1, said });
+      }
+    });
+
+    it('says how many materials that are gone platform sync has removed, which no later run tells', async () => {
+      const { database, shopId, cli } = managed;
+      const [all, fewer] = [await startGatedPlatform(manyVariants(3)), await startGatedPlatform(manyVariants(1))];
+      try {
+        const loopback = { PLATFORM_TOKEN_KEY: platformTokenKey, PLATFORM_ALLOW_LOOPBACK: 'true' };
+        const args = ['platform', 'sync', '--shop', shopId, '--remove-gone'];
+        await connectPlatform(database, Number(shopId), all.url);
+        await cli.answer(args, loopback);
+        await connectPlatform(database, Number(shopId), fewer.url);
+        const { code, stderr } = await startManage(args, { ...env(), ...loopback }, '', { stdout: full }).ended;
+        expect(code, stderr).to.equal(1);
+        const removed = `2 materials of shop ${shopId}`;
+        expect(stderr).to.contain(`Gone from the platform, and removed: ${removed}; only this could not be shown.\n`);
+      } finally {
+        await all.stop();
+        await fewer.stop();
       }
     });
 

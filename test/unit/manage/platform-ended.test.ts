@@ -1,0 +1,190 @@
+import { randomUUID } from 'node:crypto';
+import { connect, createServer } from 'node:net';
+import type { AddressInfo, Socket } from 'node:net';
+import { expect } from 'chai';
+import { listSyncs, releaseSync, takeSync } from '../../../shared/database/platform-syncs.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { useDatabase } from '../../support/database/database.js';
+import { connectPlatform, platformTokenKey } from '../../support/shop/platform.js';
+import { until } from '../../support/time/until.js';
+import { readMirror } from '../mirror/fixtures.js';
+import { manyVariants, startGatedPlatform } from '../mirror/gated-platform.js';
+import type { GatedPlatform } from '../mirror/gated-platform.js';
+import { createCli, startManage } from './run-manage.js';
+
+interface Document {
+  error?: { message: string };
+  shops: { shopId: number; status: string; removedCount: number }[];
+}
+
+const answersMsMax = 20_000;
+const maybe = 'it may be done. Look before you do it again.';
+
+describe('npm run manage -- platform sync --remove-gone, ended before its time', () => {
+  const postgres = useDatabase();
+  let fewer: GatedPlatform;
+  let gated: GatedPlatform;
+  /** Three of the first one's five variants are gone; the second one's platform is behind a gate. */
+  let [first, second] = [0, 0];
+  const env = () => ({
+    DATABASE_URL: postgres.url,
+    PLATFORM_TOKEN_KEY: platformTokenKey,
+    PLATFORM_ALLOW_LOOPBACK: 'true',
+  });
+  before(async () => {
+    fewer = await startGatedPlatform(manyVariants(2));
+    gated = await startGatedPlatform(manyVariants(5));
+  });
+  after(async () => {
+    await fewer.stop();
+    await gated.stop();
+  });
+  beforeEach(async () => {
+    gated.open();
+    await postgres.database.raw('UPDATE shops SET platform_domain = NULL, platform_token_sealed = NULL');
+    [first, second] = [await connectedShop(), await connectedShop()];
+    await createCli(env()).answer(['platform', 'sync', '--shop', String(first)]);
+    await connectPlatform(postgres.database, first, fewer.url);
+  });
+
+  async function connectedShop(): Promise<number> {
+    const { id } = await createShop(postgres.database, { name: 'CLI', plan: 'enhanced' });
+    await connectPlatform(postgres.database, id, gated.url);
+    return id;
+  }
+  const start = (...more: string[]) => startManage(['platform', 'sync', '--remove-gone', ...more], env());
+  const variantsLeft = async () => (await readMirror(postgres.database, first)).materials.length;
+  const syncOf = async (shopId: number) => (await listSyncs(postgres.database)).get(shopId);
+
+  /** Ends it while the second shop's second page is on its way. */
+  async function endAtSecond(name: NodeJS.Signals, ...more: string[]) {
+    const last = gated.requests + 2;
+    gated.shutAt(last);
+    const { child, ended } = start(...more);
+    await until(() => gated.requests >= last, { what: 'the second request', deadlineMs: answersMsMax });
+    child.kill(name);
+    // npm passes on what the terminal has sent already.
+    child.kill(name);
+    return ended;
+  }
+
+  it('by a signal says what became of the shops, in the one document too, and the next run goes on at once', async () => {
+    const { code, stdout, stderr } = await endAtSecond('SIGINT', '--json');
+    const { error, shops } = JSON.parse(stdout) as Document;
+    const message = error?.message.split('\n')[0];
+    expect({ code, message }).to.deep.equal({ code: 130, message: `SIGINT ended the run in shop ${second}.` });
+    expect(shops.map(({ shopId, status, removedCount }) => [shopId, status, removedCount])).to.deep.equal([
+      [first, 'complete', 3],
+      [second, 'interrupted', 0],
+    ]);
+    expect(stderr).to.contain(error?.message);
+    expect(await syncOf(second)).to.include({ phase: 'variants', isRunning: false, problem: null });
+  });
+
+  it('by a signal says so on stderr for people, and nothing on stdout', async () => {
+    const { code, stdout, stderr } = await endAtSecond('SIGTERM');
+    expect({ code, stdout }).to.deep.equal({ code: 143, stdout: '' });
+    expect(stderr).to.contain(`SIGTERM ended the run in shop ${second}.\n\nShop ${first}: complete\n`);
+    expect(stderr).to.contain('Gone from the platform, and removed: 3\n');
+  });
+
+  it('by a signal while another process has the shop does not wait for that one', async () => {
+    const hold = { shopId: first, token: randomUUID() };
+    await takeSync(postgres.database, hold, { domain: fewer.url, everyMs: 0 });
+    const { child, ended } = start('--shop', String(first));
+    let said = '';
+    child.stderr?.on('data', (text: string) => (said += text));
+    await until(() => said.includes('waiting'), { what: 'it to wait', deadlineMs: answersMsMax });
+    child.kill('SIGINT');
+    const { code, stdout, stderr } = await ended;
+    await releaseSync(postgres.database, hold, { problem: null, abandon: true });
+    expect({ code, stdout }).to.deep.equal({ code: 130, stdout: '' });
+    expect(stderr).to.contain(`SIGINT ended the run in shop ${first}.\n`);
+    expect(await variantsLeft()).to.equal(5);
+  });
+
+  it('by a signal, in a COMMIT that is not answered, says that what is gone may have been removed', async () => {
+    const link = await startBrokenLink(postgres.url, 'silent');
+    const args = ['platform', 'sync', '--remove-gone', '--shop', String(first), '--json'];
+    const { child, ended } = startManage(args, { ...env(), DATABASE_URL: link.url });
+    await until(async () => (await variantsLeft()) === 2, { what: 'the COMMIT', deadlineMs: answersMsMax });
+    child.kill('SIGTERM');
+    const { code, stdout, stderr } = await ended.finally(() => link.close());
+    const message = `SIGTERM ended the run in shop ${first}, which waits for Postgres. If what is gone was being removed, ${maybe}`;
+    expect({ code, said: JSON.parse(stdout) as unknown }).to.deep.equal({
+      code: 143,
+      said: { error: { message }, shops: [] },
+    });
+    expect(stderr).to.equal(`${message}\n`);
+  });
+
+  for (const isGone of [false, true]) {
+    const title = isGone ? 'says that what is gone may have been removed' : 'asks what became of it, and goes on';
+    it(`by a connection that is lost in its COMMIT, ${isGone ? 'with Postgres gone, ' : ''}${title}`, async () => {
+      const link = await startBrokenLink(postgres.url, isGone ? 'gone' : 'cut');
+      const cli = createCli({ ...env(), DATABASE_URL: link.url });
+      const { code, stdout } = await cli
+        .run(['platform', 'sync', '--remove-gone', '--json'])
+        .finally(() => link.close());
+      const { error, shops } = JSON.parse(stdout) as Document;
+      expect(await variantsLeft()).to.equal(2);
+      const told = shops.map(({ shopId, status, removedCount }) => [shopId, status, removedCount]);
+      const message = `The database went away while what is gone was being removed: ${maybe} This ended the run in shop ${first}.`;
+      expect({ code, message: error?.message, told }).to.deep.equal(
+        isGone
+          ? { code: 69, message, told: [] }
+          : {
+              code: 0,
+              message: undefined,
+              told: [
+                [first, 'complete', 3],
+                [second, 'complete', 0],
+              ],
+            },
+      );
+    });
+  }
+});
+
+/**
+ * A way to Postgres that loses the answer to the COMMIT of a removal. Whoever asked hears no more (`silent`), or is cut
+ * off: from that connection alone, or from Postgres for good (`gone`).
+ */
+async function startBrokenLink(databaseUrl: string, fate: 'silent' | 'cut' | 'gone') {
+  const url = new URL(databaseUrl);
+  const port = Number(url.port);
+  const sockets = new Set<Socket>();
+  let isLost = false;
+  const server = createServer((client) => {
+    const upstream = connect({ port, host: '127.0.0.1' });
+    const end = () => {
+      client.destroy();
+      upstream.destroy();
+    };
+    for (const socket of [client, upstream]) {
+      sockets.add(socket);
+      socket.on('error', end).on('close', end);
+    }
+    if (isLost && fate === 'gone') return end();
+    let isRemoving = false;
+    let isCommitting = false;
+    client.on('data', (bytes) => {
+      isRemoving ||= bytes.includes('DELETE FROM platform_sightings');
+      if (isRemoving && bytes.includes('COMMIT')) isLost = isCommitting = true;
+      upstream.write(bytes);
+    });
+    upstream.on('data', (bytes) => {
+      if (!isCommitting) client.write(bytes);
+      else if (fate !== 'silent') end();
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  url.port = String((server.address() as AddressInfo).port);
+  return {
+    url: url.href,
+    close: () => {
+      for (const socket of sockets) socket.destroy();
+      server.close();
+    },
+  };
+}

@@ -218,9 +218,9 @@ export async function listSyncs(database: Database): Promise<Map<number, Platfor
  * shop whose mirror was tried while the clock was a day ahead could not be mirrored for a day, not even by an operator.
  */
 const aheadMsMax = 2 * syncLeaseMs;
-const isAhead = (column: string) => `p.${column} > now() + interval '${aheadMsMax} milliseconds'`;
+export const isAhead = (time: string) => `${time} > now() + interval '${aheadMsMax} milliseconds'`;
 
-const isFree = `(p.lease_until IS NULL OR p.lease_until <= now() OR ${isAhead('lease_until')})`;
+const isFree = `(p.lease_until IS NULL OR p.lease_until <= now() OR ${isAhead('p.lease_until')})`;
 
 /** Of `platform_syncs p`; read by `toSync`. */
 export const syncColumns = `p.shop_id, p.generation, p.phase, p.cursor, p.pages, p.locations_seen, p.locations_added,
@@ -268,7 +268,7 @@ export function toSync(row: SyncRow): PlatformSync {
  * was interrupted without a problem, or was cut off by one an hour ago, or the shop now has another platform.
  */
 function isDue(domain: string): string {
-  return `(p.attempted_at <= now() - ${ms('everyMs')} OR ${isAhead('attempted_at')}
+  return `(p.attempted_at <= now() - ${ms('everyMs')} OR ${isAhead('p.attempted_at')}
     OR p.lease_token IS NOT NULL
     OR (p.phase <> 'idle' AND (p.problem IS NULL OR p.attempted_at <= now() - ${cutOffRetry}))
     OR p.platform_domain IS DISTINCT FROM ${domain})`;

@@ -60,6 +60,13 @@ describe('a mirror is overdue', () => {
   const cases: [what: string, columns: string, values: string, overdue: number][] = [
     ['not where it was brought in lately', 'synced_at', ago(1), 0],
     ['where it was brought in long ago', 'synced_at', ago(3), 1],
+    [
+      'where each try fails, though the clock was ahead when it was brought in',
+      'synced_at, problem, problem_at',
+      `${ago(-720)}, 'unauthorized', now()`,
+      1,
+    ],
+    ['where its run began while the clock was ahead', 'started_at, phase', `${ago(-720)}, 'variants'`, 1],
     ['where each try fails', 'synced_at, problem, problem_at', `${ago(3)}, 'unauthorized', now()`, 1],
     ['not while its run gets on', 'synced_at, started_at, phase', `${ago(3)}, ${ago(1)}, 'variants'`, 0],
     ['where its run takes too long', 'synced_at, started_at, phase', `${ago(4)}, ${ago(3)}, 'variants'`, 1],
@@ -76,6 +83,12 @@ describe('a mirror is overdue', () => {
       expect(await count()).to.equal(overdue);
     });
   }
+
+  it('where it was created while the clock was ahead, and nobody ever brings it in', async () => {
+    const { id } = await createConnectedShop(postgres.database);
+    await createdHoursAgo(id, -720);
+    expect(await count()).to.equal(1);
+  });
 
   it('where what was brought in lately is from another platform', async () => {
     const shopId = await oldShop();

@@ -33,7 +33,8 @@ interface MirrorDeps extends SyncDeps {
 /**
  * Keeps the mirrors of the shops' platforms fresh (contract §8): looks every minute which shops are due and brings them
  * in, one after the other; a shop is brought in by one worker at a time. Uses a pool of its own, so that the lanes
- * never wait for it. A stop gives up the page under way, and so takes no longer than a statement of Postgres.
+ * never wait for it. A stop gives up the page under way, or the end of a run, and so takes no longer than a statement
+ * of Postgres.
  */
 export function startMirrorRounds(deps: MirrorDeps): Rounds {
   const { lookEveryMs = lookEveryMsDefault } = deps;

@@ -23,6 +23,9 @@ export interface FinishedSync {
   removedCount: number;
 }
 
+/** The caller's signal came between two batches, so all of it was taken back: the run has yet to be finished. */
+export class GivenUp extends Error {}
+
 const goneShownMax = 100;
 const removedPerBatch = 500;
 /**
@@ -36,13 +39,14 @@ const markedPerBatch = 10_000;
  * no bill uses are removed; locations never are.
  *
  * @returns undefined if the hold is lost or the run is not at `place`: then nothing was written
- * @throws with `removeGone`, `OpenCommit` if it is not known whether anything was written (`decidedTransaction`)
+ * @throws GivenUp after `signal`; with `removeGone`, `OpenCommit` if it is not known whether anything was written
+ *   (`decidedTransaction`)
  */
 export async function finishSync(
   database: Database,
   hold: SyncHold,
   place: RunPlace,
-  { removeGone }: { removeGone: boolean },
+  { removeGone, signal }: { removeGone: boolean; signal?: AbortSignal | undefined },
 ): Promise<FinishedSync | undefined> {
   // No later run tells what this one has removed, so it must know whether it has.
   const transact: Transact = (held) => (removeGone ? decidedTransaction(database, held) : database.transaction(held));
@@ -57,8 +61,8 @@ export async function finishSync(
        ORDER BY m.id ON CONFLICT DO NOTHING`,
       { shopId },
     );
-    await markGone(transaction, shopId, place.generation);
-    const removedCount = removeGone ? await removeUnused(transaction, shopId) : 0;
+    await markGone(transaction, shopId, place.generation, signal);
+    const removedCount = removeGone ? await removeUnused(transaction, shopId, signal) : 0;
     const { rows } = await transaction.raw<{ rows: SyncRow[] }>(
       `UPDATE platform_syncs AS p
        SET phase = 'idle', cursor = NULL, synced_at = now(), problem = NULL, problem_at = NULL, lease_token = NULL,
@@ -74,7 +78,12 @@ export async function finishSync(
 }
 
 /** In batches, so that no statement reaches its timeout; each begins where the one before it ended. */
-async function markGone(transaction: Database, shopId: number, generation: number): Promise<void> {
+async function markGone(
+  transaction: Database,
+  shopId: number,
+  generation: number,
+  signal: AbortSignal | undefined,
+): Promise<void> {
   let [afterKind, afterId] = ['', ''];
   for (;;) {
     const asked = { shopId, generation, afterKind, afterId, limit: markedPerBatch };
@@ -82,6 +91,7 @@ async function markGone(transaction: Database, shopId: number, generation: numbe
     const [last] = rows;
     if (last === undefined) return;
     [afterKind, afterId] = [last.kind, last.id];
+    if (signal?.aborted === true) throw new GivenUp();
   }
 }
 
@@ -100,7 +110,7 @@ const markBatch = `
   SELECT kind, id FROM unseen ORDER BY kind DESC, id DESC LIMIT 1`;
 
 /** In batches like `markGone`, so that no statement reaches its timeout, yet in one transaction: all, or none. */
-async function removeUnused(transaction: Database, shopId: number): Promise<number> {
+async function removeUnused(transaction: Database, shopId: number, signal: AbortSignal | undefined): Promise<number> {
   let removedCount = 0;
   let afterId = '';
   for (;;) {
@@ -113,6 +123,7 @@ async function removeUnused(transaction: Database, shopId: number): Promise<numb
     removedCount += rows[0]?.count ?? 0;
     if (ids.length < removedPerBatch) return removedCount;
     afterId = ids.at(-1) ?? '';
+    if (signal?.aborted === true) throw new GivenUp();
   }
 }
 

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../database/connect.js';
-import { finishSync } from '../database/finish-sync.js';
+import { finishSync, GivenUp } from '../database/finish-sync.js';
 import type { FinishedSync } from '../database/finish-sync.js';
 import { recordLocations, recordVariants } from '../database/platform-mirror.js';
 import type { RecordedPage, SyncPosition } from '../database/platform-mirror.js';
@@ -181,12 +181,17 @@ async function begin(run: Run): Promise<boolean> {
 }
 
 async function finish(run: Run): Promise<SyncOutcome> {
-  const { removeGone: isAsked = false } = run.options;
+  const { removeGone: isAsked = false, signal } = run.options;
   // If no variant is listed at all, we have probably lost the right to see them.
   const removalWithheld = isAsked && run.sync.variants.seen === 0;
   const removeGone = isAsked && !removalWithheld;
-  const finished = await finishSync(run.deps.database, run.hold, run.sync, { removeGone });
-  return finished === undefined ? lost(run) : { status: 'complete', removalWithheld, ...finished, ...told(run) };
+  try {
+    const finished = await finishSync(run.deps.database, run.hold, run.sync, { removeGone, signal });
+    return finished === undefined ? lost(run) : { status: 'complete', removalWithheld, ...finished, ...told(run) };
+  } catch (error) {
+    if (error instanceof GivenUp) return interrupt(run);
+    throw error;
+  }
 }
 
 async function fail(run: Run, problem: SyncProblem): Promise<SyncOutcome> {

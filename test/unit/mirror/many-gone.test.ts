@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
+import { listSyncs } from '../../../shared/database/platform-syncs.js';
 import { useDatabase } from '../../support/database/database.js';
+import { until } from '../../support/time/until.js';
 import { createSync, createConnectedShop, expectLocations } from './fixtures.js';
 import { shutNetwork } from '../platform/fixtures.js';
 import { onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
@@ -10,7 +12,17 @@ describe('the mirror of a platform that was left by very many', () => {
   const postgres = useDatabase();
   const onOneConnection = useDatabase({ poolMax: 1 });
 
-  it('comes to its end, though to mark them all takes longer than a statement may', async () => {
+  // 6 s in all, more than a statement has (5 s), but 1 s for each batch, which leaves time if the host takes the CPU.
+  before(() =>
+    postgres.database.raw(`
+      CREATE FUNCTION mark_slowly() RETURNS trigger LANGUAGE plpgsql AS $$
+      BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
+      CREATE TRIGGER slow BEFORE UPDATE ON platform_sightings
+      FOR EACH ROW WHEN (NEW.id LIKE '%000') EXECUTE FUNCTION mark_slowly()`),
+  );
+
+  /** A shop of whose 60,000 variants the platform is about to list none. */
+  async function leftShop() {
     const { database } = postgres;
     const shop = await createConnectedShop(database);
     await database.raw(
@@ -18,16 +30,47 @@ describe('the mirror of a platform that was left by very many', () => {
        SELECT ?, 'variant', CAST(number AS text), 0 FROM generate_series(100001, 160000) AS number`,
       [shop.id],
     );
-    // 6 s in all, more than a statement has (5 s), but 1 s for each batch, which leaves time if the host takes the CPU.
-    await database.raw(`
-      CREATE FUNCTION mark_slowly() RETURNS trigger LANGUAGE plpgsql AS $$
-      BEGIN PERFORM pg_sleep(0.1); RETURN NEW; END $$;
-      CREATE TRIGGER slow BEFORE UPDATE ON platform_sightings
-      FOR EACH ROW WHEN (NEW.id LIKE '%000') EXECUTE FUNCTION mark_slowly()`);
     expectLocations();
     onVariants(null).reply(200, variantsReply([variantNode(1)]));
+    return shop;
+  }
+
+  it('comes to its end, though to mark them all takes longer than a statement may', async () => {
+    const { database } = postgres;
+    const shop = await leftShop();
     const outcome = await createSync(database).run(shop);
     expect(outcome).to.include({ status: 'complete', goneCount: 60_000 });
+  });
+
+  it('gives up after a batch where its process is to end, with nothing marked, and ends when run again', async () => {
+    const { database } = postgres;
+    const shop = await leftShop();
+    const { run } = createSync(database);
+    const abort = new AbortController();
+    const running = run(shop, { signal: abort.signal });
+    await until(() => isMarking(database), { what: 'the first batch', deadlineMs: 20_000 });
+    abort.abort('SIGTERM');
+    expect(await running).to.include({ status: 'interrupted' });
+    const sync = (await listSyncs(database)).get(shop.id);
+    expect(sync).to.include({ phase: 'ending', problem: null, isRunning: false });
+    expect(await database('platform_sightings').where({ shop_id: shop.id }).whereNotNull('gone_since')).to.deep.equal(
+      [],
+    );
+    expect(await run(shop)).to.include({ status: 'complete', resumed: true, goneCount: 60_000 });
+  });
+
+  it('removes none where its process is to end between two batches, and all when run again', async () => {
+    const { database } = postgres;
+    const shop = await createConnectedShop(database);
+    await addVariants(database, shop.id, { from: 10_001, to: 10_600, generation: 0 });
+    const { run } = createSync(database);
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([variantNode(1)]));
+    expect(await run(shop)).to.include({ status: 'complete', goneCount: 600 });
+    await database('platform_syncs').where({ shop_id: shop.id }).update({ phase: 'ending' });
+    expect(await run(shop, { removeGone: true, signal: AbortSignal.abort() })).to.include({ status: 'interrupted' });
+    expect(await database('materials').where({ shop_id: shop.id })).to.have.lengthOf(601);
+    expect(await run(shop, { removeGone: true })).to.include({ status: 'complete', removedCount: 600, goneCount: 0 });
   });
 
   it('removes them in a time that grows with their number alone, whatever else the shop has', async () => {
@@ -52,6 +95,15 @@ describe('the mirror of a platform that was left by very many', () => {
     expect((await sightingsRead(database)) - readBefore).to.be.below(8 * 15_000);
   });
 });
+
+async function isMarking(database: Database): Promise<boolean> {
+  const { rows } = await database.raw<{ rows: object[] }>(
+    `SELECT 1 FROM pg_stat_activity
+     WHERE datname = current_database() AND state = 'active' AND pid <> pg_backend_pid()
+       AND query LIKE '%SET gone_since = now()%'`,
+  );
+  return rows.length > 0;
+}
 
 /** Platform materials as a run of this generation has brought them in. */
 async function addVariants(

@@ -1,5 +1,5 @@
 import type { Database } from './connect.js';
-import { decidedTransaction } from './decided-transaction.js';
+import { settledTransaction } from './settled-transaction.js';
 import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
 import type { PlatformSync, RunPlace, SyncHold, SyncRow, Transact } from './platform-syncs.js';
 
@@ -40,7 +40,7 @@ const markedPerBatch = 10_000;
  *
  * @returns undefined if the hold is lost or the run is not at `place`: then nothing was written
  * @throws GivenUp after `signal`; with `removeGone`, `OpenCommit` if it is not known whether anything was written
- *   (`decidedTransaction`)
+ *   (`settledTransaction`)
  */
 export async function finishSync(
   database: Database,
@@ -49,7 +49,7 @@ export async function finishSync(
   { removeGone, signal }: { removeGone: boolean; signal?: AbortSignal | undefined },
 ): Promise<FinishedSync | undefined> {
   // No later run tells what this one has removed, so it must know whether it has.
-  const transact: Transact = (held) => (removeGone ? decidedTransaction(database, held) : database.transaction(held));
+  const transact: Transact = (held) => (removeGone ? settledTransaction(database, held) : database.transaction(held));
   const finish = async (transaction: Database): Promise<FinishedSync> => {
     const { shopId } = hold;
     // Variants that were mirrored before there were sightings, and that no run has seen since.

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Command } from 'commander';
-import { OpenCommit } from '../database/decided-transaction.js';
+import { OpenCommit } from '../database/settled-transaction.js';
 import { isDeadlock, isServerTimeout, isTransient, outageSentence } from '../database/errors.js';
 import { syncLeaseMs } from '../database/platform-syncs.js';
 import type { PlatformSync } from '../database/platform-syncs.js';

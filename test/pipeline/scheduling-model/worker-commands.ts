@@ -105,7 +105,9 @@ export async function advanceAs(world: World, worker: Worker, { done, max, leftO
     for (const [error] of answers) expect(error).to.equal(null);
     const { materials, lost } = readAdvanced(sent, worked, answers.at(-1)?.[1]);
     const givenBack = leaveOut(world, before, leftOut);
-    const next = judgeAdvanced(world, worker, before, { worked, materials, lost, max });
+    // As in `leaveOut`: after a loss, one of these may stand in line, and be taken in this step.
+    const seen = world.model.isOrderly ? before : withoutLeases(before, givenBack.touched);
+    const next = judgeAdvanced(world, worker, seen, { worked, materials, lost, max });
     worker.held = materials;
     return {
       touched: [...givenBack.touched, ...next.touched],
@@ -145,8 +147,7 @@ function judgeAdvanced(world: World, worker: Worker, before: Look, { worked, mat
   else expect(materials.flatMap(({ jobs }) => jobs)).to.deep.equal([]);
   const takenNames = taken.map(({ queue }) => queue);
   if (room > 0) expectTurns(model, lines, takenNames, room);
-  const seen = { ...before, leases: new Map([...before.leases].filter(([queue]) => !back.includes(queue))) };
-  const judge = judgeTaken(world, seen, lines, taken, Math.max(0, room));
+  const judge = judgeTaken(world, withoutLeases(before, back), lines, taken, Math.max(0, room));
   return {
     touched: [...own.map(({ queue }) => queue), ...takenNames],
     judge(after) {
@@ -157,6 +158,12 @@ function judgeAdvanced(world: World, worker: Worker, before: Look, { worked, mat
       for (const queue of back) expect(after.scheduled.has(queue), `${queue} is back in line`).to.equal(true);
     },
   };
+}
+
+function withoutLeases(before: Look, released: Iterable<string>): Look {
+  const leases = new Map(before.leases);
+  for (const queue of released) leases.delete(queue);
+  return { ...before, leases };
 }
 
 function withInLine(lines: ReadonlyMap<string, string[]>, back: string[]): Map<string, string[]> {

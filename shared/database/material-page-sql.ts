@@ -197,42 +197,39 @@ const vendorBound = (which: 'min' | 'max') =>
   `(SELECT ${which}(lower(v)) FROM unnest(CAST(:vendorFilter AS text[])) AS v)`;
 
 const skipped = 'CAST(:skipped AS integer)';
-/** How many rows there are from the first to the end of the page. */
-const toPageEnd = `${skipped} + CAST(:pageSize AS integer)`;
 
 /**
  * A page in descending order: keys from the largest, nulls last, ties by id from the smallest.
  *
  * Read backwards, an index gives ties by id in descending order, and nulls first. So a walk backwards only finds with
  * which keys the page begins and ends. The rows of the page are then: those of the first key (without those on earlier
- * pages) and of the last one, read forwards; those of the keys in between, in any order, since all of them are on the
- * page; and nulls, if the page goes beyond the keys. A second, descending index for each key would cost each adjustment
- * two more entries.
+ * pages: as many as are skipped and have no larger key) and of the last one, read forwards; those of the keys in
+ * between, in any order, since all of them are on the page; and nulls, if the page goes beyond the keys. No walk keeps
+ * its rows: for the last page of a million that would be more than memory allows. A second, descending index for each
+ * key would cost each adjustment two more entries.
  */
 function descendingSql(walk: Walk, { key, isNullable }: { key: string; isNullable: boolean }): string {
   const [first, last] = ['(SELECT first_key FROM edge)', '(SELECT last_key FROM edge)'];
+  const withKeys = walk(isNullable ? `${key} IS NOT NULL` : '', 'key DESC');
+  const larger = walk(`${key} > ${first}`, 'key DESC');
   const parts = [
-    `${walk(`${key} = ${first}`, 'id')} LIMIT :pageSize OFFSET (SELECT ${skipped} - before FROM edge)`,
+    `${walk(`${key} = ${first}`, 'id')} LIMIT :pageSize OFFSET ${skipped} - (SELECT count(*) FROM (${larger}) larger)`,
     `${walk(`${key} < ${first} AND ${key} > ${last}`, 'key DESC')} LIMIT :pageSize`,
     `${walk(`${key} = ${last} AND (SELECT last_key < first_key FROM edge)`, 'id')} LIMIT :pageSize`,
   ];
   if (isNullable) {
-    const places = '(SELECT places FROM edge)';
+    const found = '(SELECT found FROM edge)';
     // Without the limit of 0, nulls that the page does not need would be searched for.
-    const size = `LIMIT CASE WHEN ${places} < ${toPageEnd} THEN CAST(:pageSize AS integer) ELSE 0 END`;
-    parts.push(`${walk(`${key} IS NULL`, 'key, id')} ${size} OFFSET greatest(0, ${skipped} - ${places})`);
+    const size = `LIMIT CASE WHEN ${found} < :pageSize THEN CAST(:pageSize AS integer) ELSE 0 END`;
+    const nullsBefore = `${skipped} - (SELECT count(*) FROM (${withKeys}) keys)`;
+    parts.push(
+      `${walk(`${key} IS NULL`, 'key, id')} ${size} OFFSET CASE ${found} WHEN 0 THEN ${nullsBefore} ELSE 0 END`,
+    );
   }
   return `
-    WITH seen AS MATERIALIZED (
-      SELECT key FROM (${walk(isNullable ? `${key} IS NOT NULL` : '', 'key DESC')} LIMIT ${toPageEnd}) walked
-    ),
-    keys AS MATERIALIZED (
-      SELECT count(*) AS places, min(key) AS last_key,
-             (SELECT key FROM seen ORDER BY key DESC LIMIT 1 OFFSET ${skipped}) AS first_key
-      FROM seen
-    ),
-    edge AS MATERIALIZED (
-      SELECT keys.*, (SELECT count(*) FROM seen WHERE seen.key > keys.first_key) AS before FROM keys
+    WITH edge AS MATERIALIZED (
+      SELECT count(*) AS found, max(key) AS first_key, min(key) AS last_key
+      FROM (${withKeys} LIMIT :pageSize OFFSET :skipped) walked
     )
     SELECT id, key FROM (${parts.map((part) => `(${part})`).join(' UNION ALL ')}) parts
     ORDER BY key DESC NULLS LAST, id LIMIT :pageSize`;

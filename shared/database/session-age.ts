@@ -19,8 +19,8 @@ const pauseMs = 1_000;
 /**
  * The pool closes an old session before it opens the next, and first goes on to its other free ones: one request could
  * close them all. While others have taken all connections of Postgres there would be no next one, and where a login
- * takes long, the request would pay for one after the other. So one is given up at a time, and only where Postgres has
- * a connection at that moment; otherwise its time begins anew.
+ * takes long, the request would pay for one after the other. So one is given up at a time, and none while Postgres has
+ * no connection left: then its time begins anew.
  *
  * @param isServerFull whether the server at our address has no connection left
  */

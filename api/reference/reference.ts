@@ -12,13 +12,13 @@ import type { DocumentedRoute } from './document.js';
  * `/openapi.json`, `/docs` and its parts (contract §1), outside of `/v1` and its envelope. The document is made once,
  * here, from the routes; the page's parts are read when they are first asked for.
  */
-export function createReference(routes: readonly DocumentedRoute[]): PublicFiles {
+export function createReference(routes: readonly DocumentedRoute[], parts = docsFiles): PublicFiles {
   const document = Buffer.from(JSON.stringify(openApiDocument(routes)));
   const files: [string, PublicFile][] = [
     ['/openapi.json', publicFile('application/json; charset=utf-8', () => document)],
     ['/docs', publicFile('text/html; charset=utf-8', () => Buffer.from(docsPage), docsHeaders)],
   ];
-  for (const [name, { type, read }] of docsFiles) files.push([`/docs/${name}`, publicFile(type, read)]);
+  for (const [name, { type, read }] of parts) files.push([`/docs/${name}`, publicFile(type, read)]);
   return new Map(files);
 }
 
@@ -31,7 +31,8 @@ function publicFile(type: string, read: DocsFile['read'], headers: Readonly<Reco
       kept ??= load(read).catch((error: unknown) => {
         // So that the next request tries again.
         kept = undefined;
-        throw error;
+        // Ours has no code, by which a lack of files (EMFILE) would be taken for a Postgres that is away.
+        throw new Error('a public file cannot be read', { cause: error });
       });
       return kept;
     },

@@ -74,7 +74,8 @@ export function openApiDocument(routes: readonly DocumentedRoute[]): OpenApiDocu
       description: introduction,
       license: { name: 'MIT', identifier: 'MIT' },
     },
-    servers: [{ url: '/', description: 'The service that this document comes from.' }],
+    // Relative to the document, so that it works behind a proxy that serves it under a prefix.
+    servers: [{ url: '.', description: 'The service that this document comes from.' }],
     tags,
     security: [{ apiKey: [] }],
     paths,

@@ -11,20 +11,19 @@ const linkBytesMax = 3_072;
 const { maximum: pageMax } = listQuerySchema.properties.page;
 
 /**
- * The `Link` header with `first`, `prev`, `next` and `last` (RFC 8288). They have no host, because the client may see
- * that of a proxy. On a page past the end, `prev` is the last page there is. No link leads to a page that would be
- * refused.
+ * The `Link` header with `first`, `prev`, `next` and `last` (RFC 8288). They have no host and no path, because the
+ * client may see those of a proxy: a query alone keeps the path of the address that was asked (RFC 3986 §5.3). On a
+ * page past the end, `prev` is the last page there is. No link leads to a page that would be refused.
  *
  * @returns only `prev` and `next` if all four would be too long; undefined if even those are, or if there are none
  */
 export function pageLinks(
-  path: string,
   query: QueryParameters,
   { page, totalPages }: { page: number; totalPages: number },
 ): string | undefined {
   const last = Math.max(1, totalPages);
   const rest = otherParameters(query);
-  const link = (rel: string, target: number) => `<${path}?page=${target}${rest}>; rel="${rel}"`;
+  const link = (rel: string, target: number) => `<?page=${target}${rest}>; rel="${rel}"`;
   const near = [
     ...(page > 1 ? [link('prev', Math.min(page - 1, last))] : []),
     ...(page < Math.min(totalPages, pageMax) ? [link('next', page + 1)] : []),

@@ -179,7 +179,7 @@ describe('the OpenAPI document', () => {
     const text = JSON.stringify(document);
     expect(text.match(/https?:\/\/[\w.-]+/g) ?? []).to.deep.equal([]);
     expect(document['servers']).to.have.length(1);
-    expect(document).to.have.nested.property('servers[0].url', '/');
+    expect(document).to.have.nested.property('servers[0].url', '.');
   });
 
   it("is clean by the strict rules of Redocly's linter", async () => {

@@ -4,6 +4,7 @@ import { findChromium, startChromium } from '../../support/browser.js';
 import { useHttpService } from '../../support/http/http-service.js';
 import { request } from '../../support/http/http.js';
 import { inventoryPath } from '../../support/http/material-paths.js';
+import { startPrefixProxy } from '../../support/http/prefix-proxy.js';
 import { createReferenceShop, waxBlendId } from '../../support/http/reference-shop.js';
 
 const stepMsMax = 30_000;
@@ -15,7 +16,7 @@ interface Seen {
   errors: string[];
 }
 
-async function openDocs(browser: Browser, origin: string): Promise<{ page: Page; seen: Seen }> {
+async function openDocs(browser: Browser, address: string): Promise<{ page: Page; seen: Seen }> {
   const page = await browser.newPage({ viewport: { width: 1280, height: 1600 } });
   page.setDefaultTimeout(stepMsMax);
   const seen: Seen = { hosts: new Set(), errors: [] };
@@ -26,7 +27,7 @@ async function openDocs(browser: Browser, origin: string): Promise<{ page: Page;
     if (message.type() === 'error') seen.errors.push(message.text());
   });
   page.on('pageerror', (error) => seen.errors.push(error.message));
-  await page.goto(`${origin}/docs`);
+  await page.goto(`${address}/docs`);
   return { page, seen };
 }
 
@@ -53,16 +54,29 @@ async function tryBatch(page: Page, key: string, body: object): Promise<{ status
 describe('/docs in a browser', () => {
   const http = useHttpService();
 
-  it('takes a key, sends a PATCH and shows the results of its rows, and calls no other host', async () => {
+  const whatItDoes = 'takes a key, sends a PATCH and shows the results of its rows, and calls no other host';
+
+  it(whatItDoes, () => tryDocs(new URL(http.baseUrl).origin));
+
+  it(`${whatItDoes}, also behind a proxy that serves it under a prefix`, async () => {
+    const proxy = await startPrefixProxy(http.port, '/rm');
+    try {
+      await tryDocs(proxy.url);
+    } finally {
+      await proxy.close();
+    }
+  });
+
+  async function tryDocs(address: string): Promise<void> {
     if (chromium === undefined) {
       console.log('      not run: no Chromium on this machine (PATH, CHROMIUM_PATH)');
       return;
     }
     const { writeKey } = await createReferenceShop(http.database);
-    const { origin } = new URL(http.baseUrl);
+    const { origin } = new URL(address);
     const browser = await startChromium(chromium);
     try {
-      const { page, seen } = await openDocs(browser, origin);
+      const { page, seen } = await openDocs(browser, address);
       const updates = [
         { locationId: '70001', delta: 7.5 },
         { locationId: '99', delta: 1 },
@@ -80,5 +94,5 @@ describe('/docs in a browser', () => {
     } finally {
       await browser.close();
     }
-  });
+  }
 });

@@ -165,7 +165,11 @@ const makeFacets = `
     ORDER BY vendor, is_used
   ) AS wanted`;
 
-/** The row of stock is also written if only the fields changed, since it says when the material last changed. */
+/**
+ * The row of stock is also written if only the fields changed, since it says when the material last changed. A known
+ * variant comes with the facet that it has: without one, the trigger of an INSERT would first draw a facet of unused
+ * materials, though the row is there and is updated.
+ */
 const writeVariants = `
   WITH given AS (
     SELECT * FROM jsonb_to_recordset(CAST(:given AS jsonb)) AS r (
@@ -173,11 +177,12 @@ const writeVariants = `
       image_url text, total_quantity numeric)
   ),
   ${markSeen('variant')},
-  known AS (SELECT m.id FROM materials m JOIN given USING (id) WHERE m.shop_id = :shopId),
+  known AS (SELECT m.id, m.facet_id FROM materials m JOIN given USING (id) WHERE m.shop_id = :shopId),
   written AS (
-    INSERT INTO materials AS m (shop_id, id, origin, product_name, variant_name, sku, vendor, unit_price, unit_cost, image_url)
-    SELECT :shopId, id, 'platform', product_name, variant_name, sku, vendor, unit_price, unit_cost, image_url
-    FROM given ORDER BY id
+    INSERT INTO materials AS m (shop_id, id, origin, facet_id, product_name, variant_name, sku, vendor, unit_price,
+                                unit_cost, image_url)
+    SELECT :shopId, id, 'platform', facet_id, product_name, variant_name, sku, vendor, unit_price, unit_cost, image_url
+    FROM given LEFT JOIN known USING (id) ORDER BY id
     ON CONFLICT (shop_id, id) DO UPDATE
     SET product_name = excluded.product_name, variant_name = excluded.variant_name, sku = excluded.sku,
         vendor = excluded.vendor, unit_price = excluded.unit_price, unit_cost = excluded.unit_cost,

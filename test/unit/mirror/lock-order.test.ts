@@ -79,6 +79,18 @@ describe('a mirror beside others who write', () => {
     await expectTrue();
   });
 
+  it('draws no facet of unused materials for what it knows and a bill uses', async () => {
+    await record([variant('11', 'Acme', 1)]);
+    await bill('b', ['11']);
+    for (const quantity of [1, 2]) await record([variant('11', 'Zeta', quantity)]);
+    const { rows } = await postgres.database.raw<{ rows: object[] }>(
+      `SELECT is_used, origin FROM facets WHERE shop_id = ? AND vendor = 'Zeta'`,
+      [shop.shopId],
+    );
+    expect(rows).to.deep.equal([{ is_used: true, origin: 'platform' }]);
+    await expectTrue();
+  });
+
   describe('that removes what is gone', () => {
     beforeEach(async () => {
       for (const id of ['11', '12'])

@@ -112,6 +112,12 @@ function giveUpWithSession(connection: RawConnection): void {
   });
 }
 
+/**
+ * The driver takes a name in the address over `application_name`. By ours `doctor` and operators tell our sessions from
+ * those of others.
+ */
+const namedProgram = /(?<=[?&])application_name=[^&#]*/g;
+
 /** For knexfile.ts and tests, which need the configuration alone; others open a pool with `connectDatabase`. */
 export function knexConfig(
   { url, poolMax, applicationName, pipeline, answerMsMax }: ConnectOptions,
@@ -121,7 +127,7 @@ export function knexConfig(
   return {
     client: 'pg',
     connection: {
-      connectionString: url,
+      connectionString: url.replaceAll(namedProgram, ''),
       application_name: applicationName,
       connectionTimeoutMillis: connectTimeoutMs,
       keepAlive: true,

@@ -40,3 +40,23 @@ describe('a session that was ended', () => {
     expect(timers()).to.equal(before);
   });
 });
+
+describe('a session whose address names a program', () => {
+  for (const parameters of [
+    'application_name=theirs',
+    'application_name=theirs&options=-c%20work_mem%3D5MB',
+    'options=-c%20work_mem%3D5MB&application_name=theirs&application_name=another',
+  ]) {
+    it(`has our name, by which it is known as ours, and all else of the address: ${parameters}`, async () => {
+      const { url } = await testPostgres();
+      const database = connectForTest(`${url}?${parameters}`, { poolMax: 1, applicationName: 'raw-materials-test' });
+      const { rows } = await database.raw<{ rows: object[] }>(
+        `SELECT application_name AS name, current_setting('work_mem') AS memory FROM pg_stat_activity
+         WHERE pid = pg_backend_pid()`,
+      );
+      await database.destroy();
+      const memory = parameters.includes('work_mem') ? '5MB' : '4MB';
+      expect(rows).to.deep.equal([{ name: 'raw-materials-test', memory }]);
+    });
+  }
+});

@@ -72,7 +72,8 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
       if (name === 'SIGQUIT') void shutdown.run(name);
     });
   }
-  shutdown.listen();
+  // A statement that waits for another session cannot be taken back, and would keep the process open.
+  shutdown.listen({ untilStarted: true });
   whenNpmEnds(() => {
     terminal.say('npm has ended: stopping everything');
     abort.abort();
@@ -98,6 +99,7 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
     starting = pending;
     const stack = await pending;
     if (abort.signal.aborted) return;
+    shutdown.started();
     if (stack.ok) return announce(terminal, dataFolder, stack.value);
     terminal.complain(stack.problem);
     process.exitCode = exitCodes.config;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { withDatabase } from '../database/connect.js';
-import { reasonWithoutStatement } from '../database/errors.js';
+import { isServerTimeout, reasonWithoutStatement } from '../database/errors.js';
 import { migrateDatabase } from '../database/migrate-database.js';
 import { readServerFacts } from '../database/server-facts.js';
 import { failed } from '../runtime/outcome.js';
@@ -11,6 +11,7 @@ import type { Outcome } from '../runtime/outcome.js';
 import type { Shutdown } from '../runtime/shutdown.js';
 import { keepPlatformTokenKey } from './data-folder.js';
 import { seedDemo } from './demo-data.js';
+import type { DemoAccess, DemoOptions } from './demo-data.js';
 import type { Demo, DemoAddresses } from './demo-file.js';
 import { checkGivenPostgres, identityOf } from './given-postgres.js';
 import { checkWorkers } from './given-redis.js';
@@ -36,7 +37,10 @@ export interface StackDeps {
   shutdown: Shutdown;
   /** Called for each process that was started, with what ends it at once when this one must exit without waiting. */
   onProcess: (endNow: () => void) => void;
-  /** Ends the start where it stands: between two steps, and within a download. */
+  /**
+   * Ends the start where it stands: between two steps, within a download, and while Postgres works. A statement that is
+   * under way there then goes on until this process ends.
+   */
   abort: AbortSignal;
 }
 
@@ -44,6 +48,7 @@ const workerCount = 2;
 const readyMsMax = 30_000;
 const readyPollMs = 50;
 const requestMsMax = 2_000;
+const endedMeanwhile = 'It was told to end.';
 
 /**
  * Starts everything, and registers each thing for closing as soon as it is open: Postgres and Redis, the schema, the
@@ -59,7 +64,8 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   if (!database.ok) return database;
   if (!redis.ok) return redis;
 
-  const migrated = await migrate(database.value, deps.databaseUrl !== undefined, terminal.say);
+  const migrating = migrate(database.value, deps.databaseUrl !== undefined, terminal.say);
+  const migrated = await orAbort(migrating, abort, endedMeanwhile);
   if (!migrated.ok) return migrated;
   abort.throwIfAborted();
 
@@ -73,18 +79,19 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   terminal.say(`Commerce platform: a stand-in for the demo shop on ${platform.url}`);
 
   const platformTokenKey = keepPlatformTokenKey(deps.dataFolder);
-  const access = await seedDemo({
+  const seeding = seed({
     databaseUrl: database.value,
     dataFolder: deps.dataFolder,
     platformUrl: platform.url,
     platformTokenKey,
   });
+  const access = await orAbort(seeding, abort, endedMeanwhile);
+  if (!access.ok) return access;
   terminal.say('Demo data: there');
-  abort.throwIfAborted();
 
   const urls = { DATABASE_URL: database.value, REDIS_URL: redis.value, PLATFORM_TOKEN_KEY: platformTokenKey };
   const served = await startProcesses(deps, urls);
-  return served.ok ? { ok: true, value: { ...served.value, ...access } } : served;
+  return served.ok ? { ok: true, value: { ...served.value, ...access.value } } : served;
 }
 
 async function openDatabase(deps: StackDeps): Promise<Outcome<string>> {
@@ -167,6 +174,19 @@ async function migrate(databaseUrl: string, isGiven: boolean, say: (line: string
   }
 }
 
+async function seed(options: DemoOptions): Promise<Outcome<DemoAccess>> {
+  try {
+    return { ok: true, value: await seedDemo(options) };
+  } catch (error) {
+    if (!isServerTimeout(error)) throw error;
+    return failed(
+      `The demo data cannot be written: ${reasonWithoutStatement(error)}.\n` +
+        "Another session seems to hold rows of the demo's shops, or a table (npm run doctor names it): end it, then " +
+        'start again.',
+    );
+  }
+}
+
 async function startProcesses(deps: StackDeps, urls: Record<string, string>): Promise<Outcome<DemoAddresses>> {
   const { terminal, shutdown, abort } = deps;
   const port = await portOrFree(deps.port);
@@ -222,7 +242,8 @@ async function allServe(
   abort: AbortSignal,
 ): Promise<Pick<DemoAddresses, 'baseUrl' | 'docsUrl' | 'mcpUrl'>> {
   const late = AbortSignal.any([abort, AbortSignal.timeout(readyMsMax)]);
-  const [report] = await orAbort(Promise.all([api.ready, ...workers.map((worker) => worker.ready)]), late);
+  const allReady = Promise.all([api.ready, ...workers.map((worker) => worker.ready)]);
+  const [report] = await orAbort(allReady, late, 'The API and the workers do not all serve in time.');
   const port = report.port ?? wantedPort;
   const origin = `http://127.0.0.1:${port}`;
   while (!(await isReady(`${origin}/readyz`))) {
@@ -246,9 +267,10 @@ async function isReady(url: string): Promise<boolean> {
   }
 }
 
-function orAbort<T>(promise: Promise<T>, signal: AbortSignal): Promise<T> {
+/** @throws an error that says `why`, once the signal is aborted; what becomes of the promise then is heard by nobody */
+function orAbort<T>(promise: Promise<T>, signal: AbortSignal, why: string): Promise<T> {
   return new Promise((resolve, reject) => {
-    const onAbort = () => reject(new Error('The API and the workers do not all serve in time.'));
+    const onAbort = () => reject(new Error(why));
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort, { once: true });
     promise.then(resolve, reject).finally(() => signal.removeEventListener('abort', onAbort));

@@ -17,7 +17,7 @@ const lockNumber = 7_261_977;
  * A database that a newer version has migrated is left as it is. Knex would refuse it as well, but would call the
  * migrations "corrupt".
  *
- * @param say told each migration that was run, a line each
+ * @param say told what it waits for, and each migration that was run, a line each
  * @returns a problem, for a person, where the schema is newer than this version, or new tables would come into another
  */
 export async function migrateDatabase(
@@ -28,7 +28,7 @@ export async function migrateDatabase(
     database.transaction(async (lock) => {
       // It waits for others; then it is idle while the migrations run, or wait for a table, and would lose the lock.
       await liftTimeoutsAndLockTimeout(lock);
-      await lock.raw('SELECT pg_advisory_xact_lock(?)', [lockNumber]);
+      await takeTurn(lock, say);
       const state = await readSchemaState(lock);
       const { pending, unknown, elsewhere } = state;
       if (unknown.length > 0) return { ok: false, problem: newerSchemaProblem(state) };
@@ -45,6 +45,15 @@ export async function migrateDatabase(
       return { ok: true };
     }),
   );
+}
+
+async function takeTurn(lock: Database, say: (line: string) => void): Promise<void> {
+  const { rows } = await lock.raw<{ rows: { granted: boolean }[] }>('SELECT pg_try_advisory_xact_lock(?) AS granted', [
+    lockNumber,
+  ]);
+  if (rows[0]?.granted === true) return;
+  say('Another process is migrating; waiting for it.');
+  await lock.raw('SELECT pg_advisory_xact_lock(?)', [lockNumber]);
 }
 
 /** SQLSTATE of a lock that was not granted in time, and of a deadlock: its holder waits for a lock of ours. */

@@ -129,12 +129,13 @@ const loadShop: DemoShop = {
 };
 
 /**
- * A demo shop is known by its first material, not by its name alone: in a database of one's own (DATABASE_URL) another
- * shop may be called "Demo". It comes whole, with its stock, or not at all.
+ * A demo shop is known by its first material, whose id nobody else makes, and not by its name: people may change that,
+ * and in a database of one's own (DATABASE_URL) another shop may be called "Demo". It comes whole, with its stock, or
+ * not at all.
  */
 async function ensureShop(transaction: Database, shops: readonly Shop[], demo: DemoShop): Promise<Shop> {
   const marker = demo.materials[0]?.id ?? '';
-  for (const shop of shops.filter(({ name }) => name === demo.shop.name)) {
+  for (const shop of shops) {
     if ((await findMaterial(transaction, shop.id, marker)) !== undefined) return shop;
   }
   const { id } = await createShop(transaction, demo.shop);

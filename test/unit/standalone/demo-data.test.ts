@@ -126,11 +126,13 @@ describe('the demo data', () => {
     expect(await stateOf(demo.shopId)).to.deep.equal(before);
   });
 
-  it('leaves what people changed in it', async () => {
-    await updateShop(database, demo.shopId, { name: 'Demo', allowNegativeInventory: true, defaultLocationId: null });
-    await seed();
-    const shop = await findShop(database, demo.shopId);
-    expect(shop).to.include({ allowNegativeInventory: true, defaultLocationId: null });
+  it('leaves what people changed in it, and knows its shop by another name', async () => {
+    const changed = { name: 'Our workshop', allowNegativeInventory: true, defaultLocationId: null };
+    await updateShop(database, demo.shopId, changed);
+    const shops = await listShops(database);
+    expect(await seed()).to.deep.equal(demo);
+    expect(await findShop(database, demo.shopId)).to.include(changed);
+    expect(await listShops(database)).to.deep.equal(shops);
   });
 
   it('takes no other shop for its own, only since it has the name', async () => {

@@ -1,4 +1,5 @@
 import { keys } from '../queue/names.js';
+import { refusalLastsMs } from '../queue/refusal.js';
 import { beatAheadMsMax } from '../queue/scripts.js';
 import type { OwnIdentity } from './cluster-identity.js';
 import { bad, good, note } from './finding.js';
@@ -20,7 +21,7 @@ export async function checkGivenRedis(url: string): Promise<Finding> {
 
 /**
  * Whether any worker beats: without one, or with those of another database, the API refuses every write. `npm start`
- * brings its own.
+ * brings its own, so beside it what keeps those of our database from working is only noted.
  *
  * @param own which database ours is; its value is undefined where that is not to be compared
  */
@@ -37,7 +38,7 @@ export async function checkWorkers(
       workers: workers.length,
       cutOff: workers.length > 0 ? await redis.exists(workers.map((worker) => `${keys.cutOff}:${worker}`)) : 0,
       databases: await redis.zrangebyscore(keys.databases, ...alive),
-      refusal: await redis.get(keys.refusal),
+      refusal: (await redis.pttl(keys.refusal)) <= refusalLastsMs ? await redis.get(keys.refusal) : null,
     };
   });
   if (!live.ok) return bad('unknown: Redis cannot be asked');
@@ -55,12 +56,17 @@ export async function checkWorkers(
         'Give each installation a Redis of its own, or another number of its databases (REDIS_URL).',
     );
   }
-  if (refusal !== null) return bad(`${workers} alive, and Postgres refuses what they write: ${refusal}. See its log.`);
-  if (workers > 0 && cutOff === workers) {
+  if (workers === 0) {
+    if (isForStart) return good('none is alive; npm start brings its own');
+    return bad('none is alive, so the API refuses every write. Run: npm run worker');
+  }
+  if (refusal !== null) {
+    const text = `${workers} alive, and Postgres refuses what they write: ${refusal}. See its log.`;
+    return isForStart ? note(text) : bad(text);
+  }
+  if (cutOff === workers && !isForStart) {
     return bad(`${workers} alive, and none can use Postgres, so the API refuses every write. See their logs.`);
   }
   if (cutOff > 0) return note(`${workers} alive, of which ${cutOff} cannot use Postgres: see their logs`);
-  if (workers > 0) return good(`${workers} alive`);
-  if (isForStart) return good('none is alive; npm start brings its own');
-  return bad('none is alive, so the API refuses every write. Run: npm run worker');
+  return good(`${workers} alive`);
 }

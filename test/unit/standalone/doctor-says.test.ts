@@ -127,6 +127,13 @@ describe('what npm run doctor says', () => {
       expect(await said()).to.equal(
         'NO 1 alive, and Postgres refuses what they write: No space left on device. See its log.',
       );
+      // As a Redis whose clock was ahead leaves it.
+      await redis.set(keys.refusal, 'No space left on device', 'PX', 3_600_000);
+      expect(await said()).to.equal('ok 1 alive');
+      // As the last worker leaves it for a moment.
+      await redis.set(keys.refusal, 'No space left on device');
+      await redis.zrem(keys.workers, 'alive');
+      expect(await said()).to.match(/^NO none is alive, /);
       await redis.del(keys.refusal);
       await redis.set(`${keys.cutOff}:alive`, '');
       await alive('alive', own);
@@ -183,6 +190,17 @@ describe('what npm run doctor says', () => {
       const theirs = await doctor(start);
       expect(theirs.lines.get('Workers')).to.equal('ok 1 alive');
       expect(theirs.code).to.equal(0);
+      // npm start brings workers of its own, whatever is wrong with these.
+      await redis.set(`${keys.cutOff}:${own}`, '');
+      await alive([own]);
+      expect((await doctor(start)).lines.get('Workers')).to.equal(
+        'but 1 alive, of which 1 cannot use Postgres: see their logs',
+      );
+      await redis.set(keys.refusal, 'No space left on device');
+      await alive([own]);
+      expect((await doctor(start)).lines.get('Workers')).to.equal(
+        'but 1 alive, and Postgres refuses what they write: No space left on device. See its log.',
+      );
       await alive([own, 'another']);
       expect((await doctor(start)).lines.get('Workers')).to.match(/^NO 2 alive, writing to another database, /);
     } finally {

@@ -45,6 +45,18 @@ export async function findVersionedMaterial(
   return row && toVersionedMaterial(row);
 }
 
+/** The shops that have a material of this id, for one that nobody else makes: the demo's are found by it. */
+export async function findShopsWith(database: Database, materialId: string): Promise<number[]> {
+  const rows = await readRows<{ id: number }>(
+    database,
+    `SELECT s.id FROM shops s
+     WHERE EXISTS (SELECT FROM materials m WHERE m.shop_id = s.id AND m.id = :materialId)
+     ORDER BY s.id`,
+    { materialId },
+  );
+  return rows.map(({ id }) => id);
+}
+
 /**
  * What uses a material (contract §1 `includeConnections`), sorted by name, then id; also empty if there is no such one.
  */

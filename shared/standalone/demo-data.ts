@@ -10,7 +10,7 @@ import {
 } from '../database/insert-materials-with-stock.js';
 import { addLocations } from '../database/locations.js';
 import type { NewLocation } from '../database/locations.js';
-import { findMaterial } from '../database/materials.js';
+import { findShopsWith } from '../database/materials.js';
 import { createShop, listShops, updateShop } from '../database/shops.js';
 import type { NewShop, Shop } from '../database/shops.js';
 import { makeMissingStatistics } from '../database/statistics.js';
@@ -134,10 +134,9 @@ const loadShop: DemoShop = {
  * not at all.
  */
 async function ensureShop(transaction: Database, shops: readonly Shop[], demo: DemoShop): Promise<Shop> {
-  const marker = demo.materials[0]?.id ?? '';
-  for (const shop of shops) {
-    if ((await findMaterial(transaction, shop.id, marker)) !== undefined) return shop;
-  }
+  const [known] = await findShopsWith(transaction, demo.materials[0]?.id ?? '');
+  const found = shops.find((shop) => shop.id === known);
+  if (found !== undefined) return found;
   const { id } = await createShop(transaction, demo.shop);
   await addLocations(transaction, id, demo.locations);
   await addVirtual(transaction, id, demo);

@@ -56,7 +56,7 @@ export const responseHeaders = {
       'and the filters of the request. Where that would be longer than 3 KiB only prev and next, and where those are too ' +
       'it is left out: page, and totalPages of the body, say the same.',
     schema: { type: 'string' },
-    example: '<?page=1>; rel="first", <?page=2>; rel="last"',
+    example: '<raw-materials?page=1>; rel="first", <raw-materials?page=2>; rel="last"',
   },
   'Idempotency-Replayed': {
     description: 'Only on an answer that an earlier request with the same Idempotency-Key was given.',

@@ -11,9 +11,10 @@ const linkBytesMax = 3_072;
 const { maximum: pageMax } = listQuerySchema.properties.page;
 
 /**
- * The `Link` header with `first`, `prev`, `next` and `last` (RFC 8288). They have no host and no path, because the
- * client may see those of a proxy: a query alone keeps the path of the address that was asked (RFC 3986 §5.3). On a
- * page past the end, `prev` is the last page there is. No link leads to a page that would be refused.
+ * The `Link` header with `first`, `prev`, `next` and `last` (RFC 8288). They have no host, and of the path only its
+ * last part, because the client may see the rest of a proxy. A query alone would do by RFC 3986, but by RFC 2396 before
+ * it, and so for java.net.URI, it loses that part. On a page past the end, `prev` is the last page there is. No link
+ * leads to a page that would be refused.
  *
  * @returns only `prev` and `next` if all four would be too long; undefined if even those are, or if there are none
  */
@@ -23,7 +24,7 @@ export function pageLinks(
 ): string | undefined {
   const last = Math.max(1, totalPages);
   const rest = otherParameters(query);
-  const link = (rel: string, target: number) => `<?page=${target}${rest}>; rel="${rel}"`;
+  const link = (rel: string, target: number) => `<raw-materials?page=${target}${rest}>; rel="${rel}"`;
   const near = [
     ...(page > 1 ? [link('prev', Math.min(page - 1, last))] : []),
     ...(page < Math.min(totalPages, pageMax) ? [link('next', page + 1)] : []),

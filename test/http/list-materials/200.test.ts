@@ -120,8 +120,8 @@ describe('GET /v1/raw-materials: 200', () => {
     const { headers } = await http.ask({ path: `${path}?search=material&page=2&pageSize=2`, key: shop.readKey });
     const rest = '&search=material&pageSize=2';
     expect(headers['link']).to.equal(
-      [`<?page=1${rest}>; rel="first"`, `<?page=1${rest}>; rel="prev"`]
-        .concat(`<?page=3${rest}>; rel="next"`, `<?page=3${rest}>; rel="last"`)
+      [`<raw-materials?page=1${rest}>; rel="first"`, `<raw-materials?page=1${rest}>; rel="prev"`]
+        .concat(`<raw-materials?page=3${rest}>; rel="next"`, `<raw-materials?page=3${rest}>; rel="last"`)
         .join(', '),
     );
   });

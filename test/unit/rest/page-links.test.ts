@@ -14,21 +14,21 @@ describe('the links of a page', () => {
     ]);
     const rest = 'vendorFilter=a+b&vendorFilter=%C3%A9';
     expect(relations(pageLinks(query, { page: 2, totalPages: 3 }))).to.deep.equal({
-      first: `?page=1&${rest}`,
-      prev: `?page=1&${rest}`,
-      next: `?page=3&${rest}`,
-      last: `?page=3&${rest}`,
+      first: `raw-materials?page=1&${rest}`,
+      prev: `raw-materials?page=1&${rest}`,
+      next: `raw-materials?page=3&${rest}`,
+      last: `raw-materials?page=3&${rest}`,
     });
   });
 
   it('leave out what is not there', () => {
-    const only = { first: '?page=1', last: '?page=1' };
+    const only = { first: 'raw-materials?page=1', last: 'raw-materials?page=1' };
     expect(relations(pageLinks(new Map(), { page: 1, totalPages: 1 }))).to.deep.equal(only);
     expect(relations(pageLinks(new Map(), { page: 1, totalPages: 0 }))).to.deep.equal(only);
     expect(relations(pageLinks(new Map(), { page: 9, totalPages: 2 }))).to.deep.equal({
-      first: '?page=1',
-      prev: '?page=2',
-      last: '?page=2',
+      first: 'raw-materials?page=1',
+      prev: 'raw-materials?page=2',
+      last: 'raw-materials?page=2',
     });
   });
 
@@ -37,7 +37,7 @@ describe('the links of a page', () => {
     expect(relationsAt(999_999)).to.deep.equal(['first', 'prev', 'next']);
     expect(relationsAt(1_000_000)).to.deep.equal(['first', 'prev']);
     const atMost = { page: 999_999, totalPages: 1_000_000 };
-    expect(relations(pageLinks(new Map(), atMost))).to.include({ last: '?page=1000000' });
+    expect(relations(pageLinks(new Map(), atMost))).to.include({ last: 'raw-materials?page=1000000' });
   });
 
   it('are only those of the pages beside it where all would be longer than 3 KiB, and none where those are too', () => {

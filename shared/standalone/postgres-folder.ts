@@ -5,6 +5,7 @@ import {
   existsSync,
   mkdirSync,
   mkdtempSync,
+  readdirSync,
   readFileSync,
   renameSync,
   rmSync,
@@ -34,19 +35,28 @@ export const urlOf = ({ password, port }: { password: string; port: number }) =>
   `postgres://postgres:${password}@127.0.0.1:${port}/postgres`;
 
 const initMsMax = 60_000;
+const partialPrefix = 'cluster.partial';
 const elsewhereRoot = '/var/lib/raw-materials';
 
-/**
- * Makes the folder of a Postgres, and in it, the first time, the cluster: UTF-8 with the builtin C.UTF-8 collation
- * (the same on every machine, so an index never depends on the C library), a random password in a file of mode 0600.
- */
-export async function preparePostgresFolder(deps: {
+interface FolderDeps {
   dataDir: string;
   user: ServerUser | undefined;
   binaries: PostgresBinaries;
   env: NodeJS.ProcessEnv;
   say: (line: string) => void;
-}): Promise<Outcome<PostgresFolder>> {
+  /** Ends the making of the cluster. */
+  signal?: AbortSignal;
+  /** Told what makes the cluster, as soon as it is there. */
+  onSpawn?: (pid: number) => void;
+}
+
+/**
+ * Makes the folder of a Postgres, and in it, the first time, the cluster: UTF-8 with the builtin C.UTF-8 collation
+ * (the same on every machine, so an index never depends on the C library), a random password in a file of mode 0600.
+ *
+ * @throws the reason of `signal`, where it ended the making of the cluster
+ */
+export async function preparePostgresFolder(deps: FolderDeps): Promise<Outcome<PostgresFolder>> {
   const placed = placeFolder(deps.dataDir, deps.user, deps.say);
   if (!placed.ok) return placed;
   const path = placed.value;
@@ -131,17 +141,21 @@ function writePassword(file: string, deps: { dataDir: string; user: ServerUser |
   }
 }
 
-/** Makes the cluster under another name first, so that a start that is killed half-way leaves no half cluster. */
+/**
+ * Makes the cluster under another name first, so that a start that is killed half-way leaves no half cluster. The name
+ * is another one each time, since its initdb may still be at work.
+ */
 async function initialise(
-  { binaries, user, env }: { binaries: PostgresBinaries; user: ServerUser | undefined; env: NodeJS.ProcessEnv },
+  { binaries, user, env, signal, onSpawn }: FolderDeps,
   { path, cluster, passwordFile }: { path: string; cluster: string; passwordFile: string },
 ): Promise<Outcome<void>> {
-  const partial = `${cluster}.partial`;
   // C.UTF-8 decides what counts as a letter outside ASCII (pg_trgm). macOS before 15 does not know it by this name.
   const locales = [['--locale=C.UTF-8'], ['--locale=C', '--builtin-locale=C.UTF-8']];
   let output = '';
+  removePartial(path);
   for (const locale of locales) {
-    rmSync(partial, { recursive: true, force: true });
+    signal?.throwIfAborted();
+    const partial = makeOwned(mkdtempSync(join(path, partialPrefix)), user);
     const result = await runCommand({
       file: binaries.initdb,
       args: [
@@ -157,15 +171,29 @@ async function initialise(
       cwd: path,
       env: postgresEnv(env),
       ...runAs(user),
+      signal,
+      onSpawn,
     });
     output = result.output;
     if (result.code === 0) {
       renameSync(partial, cluster);
       return { ok: true, value: undefined };
     }
+    removePartial(path);
   }
-  rmSync(partial, { recursive: true, force: true });
+  signal?.throwIfAborted();
   return failed(`Postgres could not make its database cluster in ${path}:\n${output}`);
+}
+
+/** Removes half clusters, as far as that succeeds. */
+function removePartial(path: string): void {
+  for (const name of readdirSync(path).filter((entry) => entry.startsWith(partialPrefix))) {
+    try {
+      rmSync(join(path, name), { recursive: true, force: true });
+    } catch {
+      // Its initdb still writes into it. It stands in nobody's way, and goes the next time.
+    }
+  }
 }
 
 /** Only what it needs: a PGPORT or PGDATA of the user must not reach it, and its messages are to be in English. */

@@ -110,6 +110,8 @@ export interface Command {
   uid?: number;
   gid?: number;
   signal?: AbortSignal | undefined;
+  /** Told its pid at once, for where this process must exit without waiting for it. */
+  onSpawn?: ((pid: number) => void) | undefined;
 }
 
 /**
@@ -117,7 +119,7 @@ export interface Command {
  * process group, and the group is ended with it: apt-get's helpers would otherwise live on and hold its output open.
  */
 export async function runCommand(command: Command): Promise<{ code: number | null; output: string }> {
-  const { file, args, msMax, signal: abort, ...options } = command;
+  const { file, args, msMax, signal: abort, onSpawn, ...options } = command;
   const child = spawn(file, args, { ...options, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const chunks: string[] = [];
   const endGroup = (why: string) => {
@@ -131,6 +133,7 @@ export async function runCommand(command: Command): Promise<{ code: number | nul
     stream.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
   }
   child.once('error', (error) => chunks.push(error.message));
+  if (child.pid !== undefined) onSpawn?.(child.pid);
   const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
   clearTimeout(timer);
   abort?.removeEventListener('abort', onAbort);

@@ -1,7 +1,8 @@
-import { chmod, chown, mkdir } from 'node:fs/promises';
+import { chmod, chown, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { preparePostgresFolder } from '../../../shared/standalone/postgres-folder.js';
+import { isAlive } from '../../../shared/standalone/processes.js';
 import { findServerUser } from '../../../shared/standalone/server-user.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
 
@@ -26,6 +27,46 @@ describe('the folder of the embedded Postgres', () => {
         `Postgres cannot keep its data in ${dataDir}: ${closed} is closed to postgres (chmod o+x would open it).\n` +
         'Set DATA_DIR to a folder that postgres can get to and write to.',
     });
+  });
+
+  /** One that does this instead of making a cluster. */
+  async function withInitdb(body: string) {
+    const initdb = join(folder.path, 'initdb');
+    await writeFile(initdb, `#!/bin/sh\n${body}\n`);
+    await chmod(initdb, 0o755);
+    const dataDir = join(folder.path, 'postgres');
+    const binaries = { initdb, postgres: '/nowhere' };
+    return { dataDir, user: undefined, binaries, env: process.env, say: () => undefined };
+  }
+
+  it('is made in another place each time, which the initdb of a start that was killed does not share', async () => {
+    const places = join(folder.path, 'places');
+    const deps = await withInitdb(`echo "$1" >> '${places}'; exit 1`);
+    for (const leftover of ['cluster.partial', 'cluster.partial-killed'])
+      await mkdir(join(deps.dataDir, leftover, 'global'), { recursive: true });
+    for (let count = 0; count < 2; count += 1)
+      expect(await preparePostgresFolder(deps))
+        .to.have.property('problem')
+        .that.includes('could not make its');
+    const made = (await readFile(places, 'utf8')).trim().split('\n');
+    expect(new Set(made), made.join(' ')).to.have.property('size', 4);
+    expect(await readdir(deps.dataDir)).to.deep.equal(['password']);
+  });
+
+  it('is not made any further once its start is ended, which leaves nothing half made', async () => {
+    const deps = await withInitdb('exec sleep 300');
+    const abort = new AbortController();
+    const spawned: number[] = [];
+    const onSpawn = (pid: number) => {
+      spawned.push(pid);
+      abort.abort();
+    };
+    const ended = await preparePostgresFolder({ ...deps, signal: abort.signal, onSpawn }).catch(
+      (error: unknown) => error,
+    );
+    expect(ended).to.equal(abort.signal.reason);
+    expect(spawned.map(isAlive)).to.deep.equal([false]);
+    expect(await readdir(deps.dataDir)).to.deep.equal(['password']);
   });
 
   if (process.getuid?.() === 0) {

@@ -25,9 +25,9 @@ import type { OwnIdentity } from './cluster-identity.js';
 import { bad, good, note } from './finding.js';
 import type { Finding } from './finding.js';
 
-/** What everything here was run on. Others from `postgresMin` on lack nothing that we know of, but were not tried. */
-const postgresTried = 18;
-/** The first minor version of `postgresTried` without the flaws that were found in earlier ones. */
+/** What the tests run on. Others from `postgresMin` on lack nothing that we know of; some were tried by hand. */
+const postgresTested = 18;
+/** The first minor version of `postgresTested` without the flaws that were found in earlier ones. */
 const postgresMendedMinor = 6;
 /** Migration 0003 needs UNIQUE NULLS NOT DISTINCT. */
 const postgresMin = 15;
@@ -125,9 +125,9 @@ export function judgePostgres(facts: ServerFacts, url: string, ofOthers: readonl
 }
 
 function noteOnVersion({ major, minor }: ServerFacts): string[] {
-  if (major !== postgresTried) return [`this version was not tried, ${postgresTried} was`];
+  if (major !== postgresTested) return [`the tests ran on ${postgresTested}, not on this version`];
   if (minor >= postgresMendedMinor) return [];
-  const mended = `${postgresTried}.${postgresMendedMinor}`;
+  const mended = `${postgresTested}.${postgresMendedMinor}`;
   return [`${mended} mends security flaws of this version: upgrade, at the latest before other machines can reach it`];
 }
 

@@ -43,6 +43,12 @@ describe('the judgement of a Postgres that is given', () => {
     });
   }
 
+  it('tells of another version what the tests ran on', () => {
+    expect(judge({ version: '15.20', major: 15, minor: 20 }).text).to.equal(
+      '15.20, database x on 127.0.0.1:1 (DATABASE_URL); the tests ran on 18, not on this version',
+    );
+  });
+
   it('is "bad" of one that is too old to be asked all, for its age', async () => {
     const { ordersOtherwise, ...told } = { ...facts, version: '14.20', major: 14, minor: 20 };
     const raw = (sql: string) =>

@@ -22,11 +22,11 @@ const pauseMs = 1_000;
  * takes long, the request would pay for one after the other. So one is given up at a time, and none while Postgres has
  * no connection left: then its time begins anew.
  *
- * @param isServerFull whether the server at our address has no connection left
+ * @param isServerFull whether the server at our address has no connection left; never rejects
  */
 export function createSessionAge(isServerFull: () => Promise<boolean>): SessionAge {
   const endsAtMs = new WeakMap<RawConnection, number>();
-  let askedMs = -Infinity;
+  let nextMs = -Infinity;
   const begin = (session: RawConnection) => {
     endsAtMs.set(session, performance.now() + sessionMsMax + Math.random() * sessionMsSpread);
   };
@@ -34,9 +34,12 @@ export function createSessionAge(isServerFull: () => Promise<boolean>): SessionA
     opened: begin,
     async isOver(session) {
       const nowMs = performance.now();
-      if (nowMs <= (endsAtMs.get(session) ?? Infinity) || nowMs < askedMs + pauseMs) return false;
-      askedMs = nowMs;
-      if (!(await isServerFull())) return true;
+      if (nowMs <= (endsAtMs.get(session) ?? Infinity) || nowMs < nextMs) return false;
+      // Nobody else asks meanwhile, and the pause begins only then: to ask takes as long as a log-in.
+      nextMs = Infinity;
+      const isFull = await isServerFull();
+      nextMs = performance.now() + pauseMs;
+      if (!isFull) return true;
       begin(session);
       return false;
     },

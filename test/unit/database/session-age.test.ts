@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import { connectDatabase } from '../../../shared/database/connect.js';
 import type { Database } from '../../../shared/database/connect.js';
+import type { RawConnection } from '../../../shared/database/raw-connection.js';
+import { createSessionAge } from '../../../shared/database/session-age.js';
 import { useDatabase } from '../../support/database/database.js';
 
 /** By then, the longest term is over: a minute, and half a minute at most. */
@@ -9,6 +11,31 @@ const minuteMs = 60_000;
 /** Longer than between two sessions that are given up. */
 const pauseMs = 2_000;
 const sessionsMax = 5;
+
+describe('the age of sessions', () => {
+  const now = performance.now.bind(performance);
+  afterEach(() => (performance.now = now));
+
+  it('is over for one at a time, and for the next a second after that is known, however long that took', async () => {
+    let atMs = 0;
+    performance.now = () => atMs;
+    let answer: (isFull: boolean) => void = () => undefined;
+    const age = createSessionAge(() => new Promise((resolve) => (answer = resolve)));
+    const [one, other] = [{}, {}] as unknown as [RawConnection, RawConnection];
+    for (const session of [one, other]) age.opened(session);
+    atMs = termMsMax;
+    const first = age.isOver(one);
+    atMs += 1_200;
+    expect(await age.isOver(other), 'while it is asked').to.equal(false);
+    answer(false);
+    expect(await first).to.equal(true);
+    expect(await age.isOver(other), 'right after it').to.equal(false);
+    atMs += 1_000;
+    const second = age.isOver(other);
+    answer(false);
+    expect(await second).to.equal(true);
+  });
+});
 
 describe('a pool whose sessions have become old', () => {
   const tested = useDatabase({ poolMax: 1 });
@@ -67,7 +94,8 @@ describe('a pool whose sessions have become old', () => {
 
   it('replaces one at a time: no request waits for the log-ins of all', async () => {
     const first = await askIn(sessionsMax);
-    pass(termMsMax);
+    const at = now() + termMsMax;
+    performance.now = () => at;
     await askIn(1);
     const then = await askIn(sessionsMax);
     expect(then.filter((pid) => first.includes(pid))).to.have.length(sessionsMax - 1);

@@ -18,10 +18,12 @@ export interface ApplyQuestion {
   updated: number[];
   operationIds: string[];
   /**
-   * Each pair once, in hex. For each scope the newest execution of the last `memoryMs` is read, with its result only
-   * where the hash is that of its request: a result may have a megabyte, and for another request it is of no use.
+   * Each pair once, in hex. For each scope the newest execution that is not older than `keyAgeMsMax` is read, with its
+   * result only where the hash is that of its request: a result may have a megabyte, and for another request it is of no
+   * use.
    */
-  keys: (Idempotency & { memoryMs: number })[];
+  keys: Idempotency[];
+  keyAgeMsMax: number;
 }
 
 /** Locks the rows of these materials in a table, in a fixed order, and skips those that another session holds. */
@@ -52,7 +54,7 @@ const lockFields = lockRows('materials', 'id');
  * of all shops take too long.
  */
 const readState = `
-  SELECT 'clock' AS kind, 0 AS ordinal, (extract(epoch FROM statement_timestamp()) * 1000)::bigint::text AS a,
+  SELECT 'clock' AS kind, 0 AS number, (extract(epoch FROM statement_timestamp()) * 1000)::bigint::text AS a,
          NULL::text AS b, NULL::text AS c, NULL::text AS d
   UNION ALL
   SELECT 'material', wanted.ordinal::int, found.total_quantity::text, shops.allow_negative_inventory::text,
@@ -87,15 +89,13 @@ const readState = `
   JOIN operations USING (op_id)
   LEFT JOIN operations AS original ON original.op_id = operations.replay_of
   UNION ALL
-  SELECT 'scope', 0, wanted.scope, executed.op_id::text, encode(executed.request_hash, 'hex'),
+  SELECT 'scope', (extract(epoch FROM statement_timestamp() - executed.recorded_at) * 1000)::int, wanted.scope, executed.op_id::text, encode(executed.request_hash, 'hex'),
          CASE WHEN executed.request_hash = decode(wanted.request_hash, 'hex') THEN executed.result::text END
-  FROM (
-    SELECT unnest($6::text[]) AS scope, unnest($7::text[]) AS request_hash, unnest($8::bigint[]) AS memory_ms
-  ) AS wanted
+  FROM (SELECT unnest($6::text[]) AS scope, unnest($7::text[]) AS request_hash) AS wanted
   CROSS JOIN LATERAL (
-    SELECT op_id, request_hash, result FROM operations
+    SELECT op_id, request_hash, result, recorded_at FROM operations
     WHERE key_scope = decode(wanted.scope, 'hex') AND status = 'executed'
-      AND recorded_at > statement_timestamp() - wanted.memory_ms * interval '1 millisecond'
+      AND recorded_at > statement_timestamp() - $8::bigint * interval '1 millisecond'
     ORDER BY recorded_at DESC LIMIT 1
   ) AS executed`;
 
@@ -118,7 +118,7 @@ export function openingQueries(question: ApplyQuestion): QueryConfig[] {
         uuids(question.operationIds, (id) => id),
         texts(question.keys, ({ scope }) => scope),
         texts(question.keys, ({ requestHash }) => requestHash),
-        integers(question.keys, ({ memoryMs }) => memoryMs),
+        question.keyAgeMsMax,
       ],
     },
   ];
@@ -133,20 +133,20 @@ export function materialAt({ materials }: ApplyQuestion, index: number): Materia
 }
 
 /**
- * A row of `readState`. What its columns hold, by `kind`; `ordinal` is the material's place in the question, from 1.
+ * A row of `readState`. What its columns hold, by `kind`:
  *
- * | kind      | ordinal        | a         | b                | c                | d                     |
- * | --------- | -------------- | --------- | ---------------- | ---------------- | --------------------- |
- * | clock     | –              | now in ms | –                | –                | –                     |
- * | material  | its own        | total     | negative allowed | default location | ms of its last change |
- * | level     | its material's | location  | id               | quantity ¹       | sequence ¹            |
- * | operation | –              | id        | status           | own result ²     | result it replays ²   |
- * | scope     | –              | scope     | operation id     | request hash     | result ³              |
+ * | kind      | number            | a         | b                | c                | d                     |
+ * | --------- | ----------------- | --------- | ---------------- | ---------------- | --------------------- |
+ * | clock     | –                 | now in ms | –                | –                | –                     |
+ * | material  | its place, from 1 | total     | negative allowed | default location | ms of its last change |
+ * | level     | its material's    | location  | id               | quantity ¹       | sequence ¹            |
+ * | operation | –                 | id        | status           | own result ²     | result it replays ²   |
+ * | scope     | its age in ms     | scope     | operation id     | request hash     | result ³              |
  *
  * ¹ Where the level has no row yet, the quantity is null, and the sequence 0, or null if another session holds its
  * location. ² At most one of them is there. ³ Null if another hash was asked with; a scope comes once for each hash.
  */
-export type StateRow = { ordinal: number; a: string } & (
+export type StateRow = { number: number; a: string } & (
   | { kind: 'clock' }
   | { kind: 'material'; b: string; c: string | null; d: string }
   | ({ kind: 'level'; b: string } & ({ c: string; d: string } | { c: null; d: '0' | null }))

@@ -51,6 +51,7 @@ export interface ApplySnapshot {
 export interface ExecutedRecord {
   operationId: string;
   requestHash: string;
+  ageMs: number;
   /** Absent if it was read, and nobody asked with its request's hash. */
   result: OperationResult | undefined;
 }
@@ -96,14 +97,14 @@ function readFields(question: ApplyQuestion, snapshot: ApplySnapshot, { rows }: 
 }
 
 function readRow(snapshot: ApplySnapshot, row: StateRow, locked: Set<number>): void {
-  const { ordinal, a } = row;
+  const { number, a } = row;
   switch (row.kind) {
     case 'clock':
       snapshot.atMs = Number(a);
       return;
     case 'material': {
-      snapshot.materials[ordinal - 1] = {
-        isOurs: locked.has(ordinal),
+      snapshot.materials[number - 1] = {
+        isOurs: locked.has(number),
         atMs: Math.max(snapshot.atMs, Number(row.d) + 1),
         total: fromDecimal(a),
         allowNegative: row.b === 'true',
@@ -114,7 +115,7 @@ function readRow(snapshot: ApplySnapshot, row: StateRow, locked: Set<number>): v
       return;
     }
     case 'level': {
-      const material = snapshot.materials[ordinal - 1];
+      const material = snapshot.materials[number - 1];
       if (material === undefined) return;
       if (row.d === null) material.isOurs = false;
       const state =
@@ -133,6 +134,7 @@ function readRow(snapshot: ApplySnapshot, row: StateRow, locked: Set<number>): v
       snapshot.executedByScope.set(a, {
         operationId: row.b,
         requestHash: row.c,
+        ageMs: number,
         result: row.d === null ? undefined : toResult(row.d),
       });
       return;

@@ -6,10 +6,10 @@ import { readWithoutMaterial, writingQueries } from '../database/apply-write.js'
 import type { OperationRecord } from '../database/apply-write.js';
 import type { Database } from '../database/connect.js';
 import { pipelinedTransaction } from '../database/pipelined-transaction.js';
-import type { MaterialRef, Operation, OperationOutcome } from '../domain/operation.js';
+import type { MaterialRef, OperationOutcome } from '../domain/operation.js';
 import { decide } from './decide.js';
 import type { OperationGroup } from './decide.js';
-import { keyMemoryMsDefault } from './time-limits.js';
+import { keyMemoryMsDefault, operationExpiryMs } from './time-limits.js';
 
 export interface ApplyReport {
   /** By operation id; without the operations of materials that were left out. */
@@ -47,13 +47,14 @@ export async function applyOperations(
   { nowMs, keyMemoryMs = keyMemoryMsDefault }: ApplyOptions,
 ): Promise<ApplyReport> {
   if (groups.length === 0) return { outcomes: new Map(), leftOut: [], records: [], clampedRows: 0 };
-  const askedMs = nowMs();
-  // A repeat may have waited for minutes since it was accepted, as behind a lock.
-  const memoryMs = ({ acceptedAtMs }: Operation) => keyMemoryMs + Math.max(0, Math.ceil(askedMs - acceptedAtMs));
-  const question = questionOf(groups, memoryMs);
+  // A repeat may have waited since it was accepted, as behind a lock, but not for longer.
+  const question = questionOf(groups, keyMemoryMs + operationExpiryMs);
   return pipelinedTransaction(database, openingQueries(question), (answers) => {
     // Operations may have expired while the process stood still, and clients were told that these are never applied.
-    const { outcomes, leftOut, absent, writes } = decide(groups, readSnapshot(question, answers), nowMs());
+    const { outcomes, leftOut, absent, writes } = decide(groups, readSnapshot(question, answers), {
+      nowMs: nowMs(),
+      keyMemoryMs,
+    });
     return {
       confirmation: absent.length > 0 ? confirmAbsence(absent) : undefined,
       writing: writingQueries(writes),
@@ -70,30 +71,22 @@ export async function applyOperations(
   });
 }
 
-/**
- * What has to be read to decide these operations; every level once, however many rows name it.
- *
- * @param memoryMsOf how old an execution may be that answers an operation with a key
- */
-function questionOf(groups: OperationGroup[], memoryMsOf: (operation: Operation) => number): ApplyQuestion {
+/** What has to be read to decide these operations; every level once, however many rows name it. */
+function questionOf(groups: OperationGroup[], keyAgeMsMax: number): ApplyQuestion {
   const question: ApplyQuestion = {
     materials: groups,
     levels: [],
     updated: [],
     operationIds: [],
     keys: [],
+    keyAgeMsMax,
   };
   const keys = new Map<string, ApplyQuestion['keys'][number]>();
   groups.forEach(({ operations }, material) => {
     const locationIds = new Set<string | null>();
-    for (const operation of operations) {
-      const { id, command, idempotency } = operation;
+    for (const { id, command, idempotency } of operations) {
       question.operationIds.push(id);
-      if (idempotency !== undefined) {
-        const pair = `${idempotency.scope} ${idempotency.requestHash}`;
-        const memoryMs = Math.max(memoryMsOf(operation), keys.get(pair)?.memoryMs ?? 0);
-        keys.set(pair, { ...idempotency, memoryMs });
-      }
+      if (idempotency !== undefined) keys.set(`${idempotency.scope} ${idempotency.requestHash}`, idempotency);
       if (command.kind === 'adjust') for (const row of command.rows) locationIds.add(row.locationId);
       // A written total is booked at the default location, whichever that is.
       else if (command.changes.inventoryQuantity !== undefined) locationIds.add(null);

@@ -23,10 +23,11 @@ export interface Decision {
  * Decides every operation of a transaction, in order, from what was read under the locks (pipeline §2.6): it is already
  * on record, a request with its key was executed before, it has expired, or else it runs.
  *
- * @param nowMs by the clock of `acceptedAtMs`, which is that of Redis
+ * @param time `nowMs` by the clock of `acceptedAtMs`, which is that of Redis; `keyMemoryMs` is how long after its
+ *   execution an `Idempotency-Key` is known
  */
-export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs: number): Decision {
-  const soFar: DecidedSoFar = { snapshot, nowMs, outcomes: new Map(), executed: new Map(snapshot.executedByScope) };
+export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, time: DecisionTime): Decision {
+  const soFar: DecidedSoFar = { snapshot, ...time, outcomes: new Map(), executed: new Map(snapshot.executedByScope) };
   const leftOut: MaterialRef[] = [];
   const absent: MaterialRef[] = [];
   const writes: ApplyWrites = emptyWrites(snapshot.atMs);
@@ -50,10 +51,14 @@ export function decide(groups: OperationGroup[], snapshot: ApplySnapshot, nowMs:
   return { outcomes: soFar.outcomes, leftOut, absent, writes };
 }
 
-/** What was read, and what has been decided so far: an operation sees those before it. */
-interface DecidedSoFar {
-  snapshot: ApplySnapshot;
+interface DecisionTime {
   nowMs: number;
+  keyMemoryMs: number;
+}
+
+/** What was read, and what has been decided so far: an operation sees those before it. */
+interface DecidedSoFar extends DecisionTime {
+  snapshot: ApplySnapshot;
   outcomes: Map<string, OperationOutcome>;
   /** By key scope: the executions on record and those of this transaction. */
   executed: Map<string, ExecutedRecord>;
@@ -83,7 +88,7 @@ function decideOperation(
 ): { outcome: OperationOutcome; replayOf: string | null } {
   const key = operation.idempotency;
   const earlier = key && soFar.executed.get(key.scope);
-  if (earlier !== undefined) {
+  if (earlier !== undefined && wasKnown(soFar, earlier, operation)) {
     const result = earlier.requestHash === key?.requestHash ? earlier.result : undefined;
     if (result === undefined) return { outcome: { status: 'key-reused' }, replayOf: null };
     return { outcome: { status: 'executed', result, replayed: true }, replayOf: earlier.operationId };
@@ -94,9 +99,18 @@ function decideOperation(
   const result = execute(operation, state);
   // fail-point: mid-fold!sync
   if (key !== undefined) {
-    soFar.executed.set(key.scope, { operationId: operation.id, requestHash: key.requestHash, result });
+    soFar.executed.set(key.scope, { operationId: operation.id, requestHash: key.requestHash, ageMs: 0, result });
   }
   return { outcome: { status: 'executed', result, replayed: false }, replayOf: null };
+}
+
+/** Whether the key was still remembered when the operation was accepted: it may have waited for minutes since. */
+function wasKnown(
+  { nowMs, keyMemoryMs }: DecisionTime,
+  { ageMs }: ExecutedRecord,
+  { acceptedAtMs }: Operation,
+): boolean {
+  return ageMs - Math.max(0, nowMs - acceptedAtMs) < keyMemoryMs;
 }
 
 /**

@@ -49,11 +49,27 @@ describe('what the apply step looks at before the rules', () => {
       [age, first.id],
     );
     const waited = book(3, { idempotency, acceptedAtMs: Date.now() - 120_000 });
-    const [late] = await apply(materialId, waited);
+    const [late, afresh] = await apply(materialId, waited, book(3, { idempotency }));
     expect(late).to.deep.include({ status: 'executed', replayed: true });
-    const [afresh] = await apply(materialId, book(3, { idempotency }));
-    expect(afresh).to.deep.include({ status: 'executed', replayed: false });
+    expect(afresh, 'decided with the other').to.deep.include({ status: 'executed', replayed: false });
     expect(await totalOf(postgres.database, shop)).to.equal(6);
+  });
+
+  it('is the key also where the worker itself has waited meanwhile, as for a connection', async () => {
+    const [materialId = ''] = shop.materialIds;
+    const idempotency = { scope: '10', requestHash: 'aa' };
+    const first = book(3, { idempotency });
+    await apply(materialId, first);
+    const repeat = book(3, { idempotency, acceptedAtMs: Date.now() });
+    await postgres.database.raw(
+      "UPDATE operations SET recorded_at = now() - (? - 1000) * interval '1 millisecond' WHERE op_id = ?",
+      [keyMemoryMsDefault, first.id],
+    );
+    const held = [1, 2].map(() => postgres.database.raw('SELECT pg_sleep(2)'));
+    const [replayed] = await apply(materialId, repeat);
+    expect(replayed).to.deep.include({ status: 'executed', replayed: true });
+    await Promise.all(held);
+    expect(await totalOf(postgres.database, shop)).to.equal(3);
   });
 
   it('is the key, whatever was asked with it in between, in one cycle', async () => {
@@ -81,13 +97,16 @@ describe('what the apply step looks at before the rules', () => {
         levels: [],
         updated: [],
         operationIds: [],
-        keys: hashes.map((requestHash) => ({ scope: 'a2', requestHash, memoryMs: 3_600_000 })),
+        keys: hashes.map((requestHash) => ({ scope: 'a2', requestHash })),
+        keyAgeMsMax: 3_600_000,
       };
       const snapshot = await pipelinedTransaction(postgres.database, openingQueries(question), (answers) => ({
         writing: [],
         conclude: () => readSnapshot(question, answers),
       }));
-      return snapshot.executedByScope.get('a2');
+      const { ageMs, ...executed } = snapshot.executedByScope.get('a2') ?? expect.fail('it was not found');
+      expect(ageMs).to.be.within(0, 3_600_000);
+      return executed;
     };
     const result = outcome?.status === 'executed' ? outcome.result : expect.fail('it was not executed');
     const found = { operationId: first.id, requestHash: 'aa' };

@@ -22,7 +22,10 @@ export const setBased: Strategy = {
     const groups = [{ ...ref, operations: [operation] }];
     const question = ask(ref, operation, new Set(rowsOf(request).map(({ locationId }) => locationId)));
     const outcomes = await pipelinedTransaction(database, waiting(openingQueries(question)), (answers) => {
-      const decision = decide(groups, readSnapshot(question, answers), operation.acceptedAtMs);
+      const decision = decide(groups, readSnapshot(question, answers), {
+        nowMs: operation.acceptedAtMs,
+        keyMemoryMs: keyMemoryMsDefault,
+      });
       return {
         writing: writingQueries(decision.writes),
         conclude: (written): Map<string, OperationOutcome> =>
@@ -39,7 +42,8 @@ function ask(ref: MaterialRef, { id, idempotency }: Operation, locationIds: Set<
     levels: [...locationIds].map((locationId) => ({ material: 0, locationId })),
     updated: [],
     operationIds: [id],
-    keys: idempotency === undefined ? [] : [{ ...idempotency, memoryMs: keyMemoryMsDefault }],
+    keys: idempotency === undefined ? [] : [idempotency],
+    keyAgeMsMax: keyMemoryMsDefault,
   };
 }
 

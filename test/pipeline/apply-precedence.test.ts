@@ -65,7 +65,7 @@ describe('what the apply step looks at before the rules', () => {
       "UPDATE operations SET recorded_at = now() - (? - 1000) * interval '1 millisecond' WHERE op_id = ?",
       [keyMemoryMsDefault, first.id],
     );
-    const held = [1, 2].map(() => postgres.database.raw('SELECT pg_sleep(2)'));
+    const held = [1, 2].map(() => postgres.database.raw('SELECT pg_sleep(2)').then(() => undefined));
     const [replayed] = await apply(materialId, repeat);
     expect(replayed).to.deep.include({ status: 'executed', replayed: true });
     await Promise.all(held);

@@ -182,6 +182,20 @@ describe('the plans of the list', () => {
     }
   });
 
+  it('a page in descending order keeps and sorts no more rows than its own, however many are before it', async () => {
+    for (const shape of shapes.filter(({ sortOrder }) => sortOrder === 'desc')) {
+      const sql = walkSql({ ...shape, byFacet: false, byVendor: false }, 1_024);
+      const [statement] = await sentDuring(database, () => readRows(database, sql, bindings()));
+      const plan = await planOf(database, statement ?? expect.fail('nothing was sent'), { isRun: true });
+      const kept = nodesOf(plan).filter(({ 'Node Type': type }) => /Sort|CTE|Materialize|WindowAgg/.test(type));
+      expect(kept, shape.sortBy).to.not.be.empty;
+      for (const node of kept) {
+        const rows = (node['Actual Rows'] ?? 0) * (node['Actual Loops'] ?? 1);
+        expect(rows, `${shape.sortBy}: ${node['Node Type']}`).to.be.at.most(4 * bindings().pageSize);
+      }
+    }
+  });
+
   it('what is gathered by filters is read from the index of its facets and sort key, and no table', async () => {
     const ofVendor = { usageFilter: 'all', originFilter: 'all', vendorFilter: ['Vendor 7'] } as const;
     const { ids } = await readFacets(database, shopId, ofVendor);
@@ -228,6 +242,10 @@ describe('the plans of the list', () => {
     });
   }
 });
+
+function nodesOf(node: PlanNode): PlanNode[] {
+  return [node, ...(node.Plans ?? []).flatMap(nodesOf)];
+}
 
 /** Every node that reads a table or an index. */
 function scans(node: PlanNode): Scan[] {

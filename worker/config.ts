@@ -35,6 +35,6 @@ export const workerSettings = {
     minimum: 0,
     maximum: 10_080,
     description:
-      "How often a shop's locations and variants are brought in from its commerce platform; 0: never. A run that was cut off is tried again after an hour at the latest.",
+      "How often a shop's locations and variants are brought in from its commerce platform; 0: never. A run that can go on where it was cut off is tried again after an hour at the latest.",
   },
 } as const satisfies SettingsDeclaration;

@@ -96,8 +96,10 @@ async function syncAll(
       if (synced !== undefined) reports.push(reportOf(synced.shop, synced.outcome));
       if (isEnding() && synced?.outcome.status !== 'complete') return endedBy(signal, passage);
     } catch (error) {
-      if (!isTransient(error) && !(error instanceof OpenCommit)) throw error;
-      return endedIn(error, passage);
+      if (isTransient(error) || error instanceof OpenCommit) return endedIn(error, passage);
+      // The fault is rethrown with its stack, but what was removed before it is told by no later run.
+      if (reports.some(({ removedCount }) => removedCount > 0)) context.progress(describeReports(reports));
+      throw error;
     }
   }
   const exitCode = exitCodeOf(reports.filter(({ status }) => status !== 'complete'));

@@ -103,6 +103,19 @@ describe('npm run manage -- platform sync --remove-gone, ended before its time',
     expect(await variantsLeft()).to.equal(5);
   });
 
+  it('by a fault that nobody foresaw, says what was removed before it', async () => {
+    await postgres.database.raw(`
+      CREATE FUNCTION fail_for_test() RETURNS trigger LANGUAGE plpgsql AS
+        $$ BEGIN RAISE EXCEPTION 'not today'; END $$;
+      CREATE TRIGGER fail_for_test BEFORE INSERT ON locations
+        FOR EACH ROW WHEN (NEW.shop_id = ${String(second)}) EXECUTE FUNCTION fail_for_test()`);
+    const { code, stdout, stderr } = await start().ended;
+    await postgres.database.raw('DROP FUNCTION fail_for_test CASCADE');
+    expect({ code, stdout }).to.deep.equal({ code: 1, stdout: '' });
+    expect(stderr).to.contain(`Shop ${first}: complete\n`).and.contain('Gone from the platform, and removed: 3\n');
+    expect(stderr).to.contain('not today');
+  });
+
   it('by a signal, in a COMMIT that is not answered, says that what is gone may have been removed', async () => {
     const link = await startBrokenLink(postgres.url, 'silent');
     const args = ['platform', 'sync', '--remove-gone', '--shop', String(first), '--json'];

@@ -88,13 +88,14 @@ async function syncAll(
   const say = onceASecond(context.progress);
   const isEnding = () => signal.aborted;
   for (const [index, { id }] of shops.entries()) {
+    // The signal came while the shop before was completed; this one was not begun.
+    if (isEnding()) return endedBy(signal, passage, 'after');
     passage.shopId = id;
-    if (isEnding()) return endedBy(signal, passage);
     say(() => `${index} of ${shops.length} shops`);
     try {
       const synced = await syncWhenFree(context, deps, id, { removeGone, signal });
       if (synced !== undefined) reports.push(reportOf(synced.shop, synced.outcome));
-      if (isEnding() && synced?.outcome.status !== 'complete') return endedBy(signal, passage);
+      if (isEnding() && synced?.outcome.status !== 'complete') return endedBy(signal, passage, 'in');
     } catch (error) {
       if (isTransient(error) || error instanceof OpenCommit) return endedIn(error, passage);
       // The fault is rethrown with its stack, but what was removed before it is told by no later run.
@@ -127,9 +128,9 @@ function endedIn(error: unknown, passage: Passage): Refused {
   return ended(`${what} This ended the run in shop ${passage.shopId}.`, passage, exitCodes.unavailable);
 }
 
-function endedBy({ reason }: AbortSignal, passage: Passage): Refused {
+function endedBy({ reason }: AbortSignal, passage: Passage, where: 'in' | 'after'): Refused {
   const name = reason as NodeJS.Signals;
-  return ended(`${name} ended the run in shop ${passage.shopId}.`, passage, exitCodeBy(name));
+  return ended(`${name} ended the run ${where} shop ${passage.shopId}.`, passage, exitCodeBy(name));
 }
 
 /** What was done before the end, and removed, is said. */

@@ -56,6 +56,14 @@ describe('npm run manage -- platform sync --remove-gone, ended before its time',
   const variantsLeft = async () => (await readMirror(postgres.database, first)).materials.length;
   const syncOf = async (shopId: number) => (await listSyncs(postgres.database)).get(shopId);
 
+  async function isWaiting(): Promise<boolean> {
+    const { rows } = await postgres.database.raw<{ rows: unknown[] }>(
+      `SELECT 1 FROM pg_stat_activity
+       WHERE datname = current_database() AND application_name = 'raw-materials-manage' AND wait_event_type = 'Lock'`,
+    );
+    return rows.length > 0;
+  }
+
   /** Ends it while the second shop's second page is on its way. */
   async function endAtSecond(name: NodeJS.Signals, ...more: string[]) {
     const last = gated.requests + 2;
@@ -86,6 +94,22 @@ describe('npm run manage -- platform sync --remove-gone, ended before its time',
     expect({ code, stdout }).to.deep.equal({ code: 143, stdout: '' });
     expect(stderr).to.contain(`SIGTERM ended the run in shop ${second}.\n\nShop ${first}: complete\n`);
     expect(stderr).to.contain('Gone from the platform, and removed: 3\n');
+  });
+
+  it('by a signal while a shop is completed does not speak of the next one, which was never begun', async () => {
+    const { ended } = await postgres.database.transaction(async (other) => {
+      // One that is gone, so that the removal waits for it.
+      await other.raw('SELECT 1 FROM materials WHERE shop_id = ? ORDER BY id DESC LIMIT 1 FOR UPDATE', [first]);
+      const started = start();
+      await until(isWaiting, { what: 'the removal to wait', deadlineMs: answersMsMax });
+      started.child.kill('SIGINT');
+      return started;
+    });
+    const { code, stdout, stderr } = await ended;
+    expect({ code, stdout }).to.deep.equal({ code: 130, stdout: '' });
+    expect(stderr).to.contain(`SIGINT ended the run after shop ${first}.\n\nShop ${first}: complete\n`);
+    expect(stderr).to.contain('Gone from the platform, and removed: 3\n');
+    expect(await syncOf(second)).to.equal(undefined);
   });
 
   it('by a signal while another process has the shop does not wait for that one', async () => {

@@ -71,11 +71,8 @@ const againMs = 3_000;
 async function migrate(database: Database, say: (line: string) => void): Promise<string[]> {
   for (let isFirst = true; ; isFirst = false) {
     try {
-      const beforeAll = async (transaction: Database) => {
-        await liftTimeouts(transaction);
-        await transaction.raw(`SET LOCAL lock_timeout = ${lockMsMax}`);
-      };
-      const [, done] = (await database.migrate.latest({ beforeAll })) as [number, string[]];
+      await database.transaction(awaitKnexRow);
+      const [, done] = (await database.migrate.latest({ beforeAll: boundLocksAlone })) as [number, string[]];
       return done;
     } catch (error) {
       if (!lockFaults.has(codeOf(error) ?? '')) throw error;
@@ -83,4 +80,24 @@ async function migrate(database: Database, say: (line: string) => void): Promise
       await sleep(againMs);
     }
   }
+}
+
+async function boundLocksAlone(transaction: Database): Promise<void> {
+  await liftTimeouts(transaction);
+  await transaction.raw(`SET LOCAL lock_timeout = ${lockMsMax}`);
+}
+
+/**
+ * Waits for the row that Knex locks before it does anything. A migration that was killed keeps it until Postgres is
+ * through with its statement. Knex would wait for it without a word, or fail after the server's `lock_timeout`.
+ *
+ * @throws 55P03 after as long as for any other lock
+ */
+async function awaitKnexRow(transaction: Database): Promise<void> {
+  await boundLocksAlone(transaction);
+  const { rows } = await transaction.raw<{ rows: { found: boolean }[] }>(
+    `SELECT to_regclass('knex_migrations_lock') IS NOT NULL AS found`,
+  );
+  // An empty database has no such table yet.
+  if (rows[0]?.found === true) await transaction.raw('SELECT 1 FROM knex_migrations_lock FOR UPDATE');
 }

@@ -45,14 +45,18 @@ export async function findVersionedMaterial(
   return row && toVersionedMaterial(row);
 }
 
-/** The shops that have a material of this id, for one that nobody else makes: the demo's are found by it. */
-export async function findShopsWith(database: Database, materialId: string): Promise<number[]> {
+/** The shops that have a material of this id and all of these locations, oldest first: the demo's are found so. */
+export async function findShopsWith(
+  database: Database,
+  { materialId, locationIds }: { materialId: string; locationIds: readonly string[] },
+): Promise<number[]> {
   const rows = await readRows<{ id: number }>(
     database,
     `SELECT s.id FROM shops s
      WHERE EXISTS (SELECT FROM materials m WHERE m.shop_id = s.id AND m.id = :materialId)
+       AND CAST(:locationIds AS text[]) <@ ARRAY (SELECT l.id FROM locations l WHERE l.shop_id = s.id)
      ORDER BY s.id`,
-    { materialId },
+    { materialId, locationIds },
   );
   return rows.map(({ id }) => id);
 }

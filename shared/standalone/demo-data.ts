@@ -18,6 +18,7 @@ import type { Origin } from '../domain/material.js';
 import { toMicros } from '../domain/quantity.js';
 import { openStock } from '../inventory/opening-stock.js';
 import type { OpenedStock } from '../inventory/opening-stock.js';
+import { isLoopback } from '../platform/shopify/shop-endpoint.js';
 import { createTokenCipher } from '../platform/token-cipher.js';
 import {
   basicLocations,
@@ -129,12 +130,16 @@ const loadShop: DemoShop = {
 };
 
 /**
- * A demo shop is known by its first material, whose id nobody else makes, and not by its name: people may change that,
- * and in a database of one's own (DATABASE_URL) another shop may be called "Demo". It comes whole, with its stock, or
- * not at all.
+ * A demo shop is known by its first material and all its locations, and not by its name: people may change that, and
+ * in a database of one's own (DATABASE_URL) another shop may be called "Demo". The material alone would not do, since
+ * an import takes ids from a file, nor with one location: the README's 70001 for a real shop is also the demo's first.
+ * A demo shop comes whole, with its stock, or not at all.
  */
 async function ensureShop(transaction: Database, shops: readonly Shop[], demo: DemoShop): Promise<Shop> {
-  const [known] = await findShopsWith(transaction, demo.materials[0]?.id ?? '');
+  const [known] = await findShopsWith(transaction, {
+    materialId: demo.materials[0]?.id ?? '',
+    locationIds: demo.locations.map(({ id }) => id),
+  });
   const found = shops.find((shop) => shop.id === known);
   if (found !== undefined) return found;
   const { id } = await createShop(transaction, demo.shop);
@@ -176,14 +181,18 @@ function openingStockOf({ id, openingStock = [] }: DemoMaterial, locations: read
   return opened.stock;
 }
 
-/** Seals the token anew only if it must: the stand-in has another port, or there is another key. */
+/**
+ * Seals the token anew only if it must: the stand-in has another port, or there is another key. A real platform that
+ * somebody has connected the shop to stays.
+ */
 async function connectPlatform(
   transaction: Database,
   shop: Shop,
   { platformUrl: domain, platformTokenKey }: DemoOptions,
 ): Promise<void> {
-  const cipher = createTokenCipher(platformTokenKey);
   const { platform } = shop;
+  if (platform !== null && !isLoopback(platform.domain)) return;
+  const cipher = createTokenCipher(platformTokenKey);
   if (platform?.domain === domain && cipher.open(platform.tokenSealed, shop.id) === standInAccessToken) return;
   const tokenSealed = cipher.seal(standInAccessToken, shop.id);
   await updateShop(transaction, shop.id, { platform: { domain, tokenSealed } });

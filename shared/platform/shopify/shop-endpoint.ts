@@ -12,9 +12,14 @@ export const shopifyApiVersion = '2026-10';
 export function shopEndpoint(domain: string, options: { allowLoopback: boolean }): string | undefined {
   const path = `/admin/api/${shopifyApiVersion}/graphql.json`;
   if (shopDomain.test(domain)) return `https://${domain}${path}`;
-  const port = loopbackOrigin.exec(domain)?.[1];
-  if (options.allowLoopback && port !== undefined && Number(port) <= portMax) return `${domain}${path}`;
+  if (options.allowLoopback && isLoopback(domain)) return `${domain}${path}`;
   return undefined;
+}
+
+/** Whether a domain is a server on 127.0.0.1, as the demo's stand-in is, and so nobody's real shop. */
+export function isLoopback(domain: string): boolean {
+  const port = loopbackOrigin.exec(domain)?.[1];
+  return port !== undefined && Number(port) <= portMax;
 }
 
 const shopDomain = /^[a-z0-9][a-z0-9-]{0,62}\.myshopify\.com$/;

@@ -4,14 +4,16 @@ import { join } from 'node:path';
 import { expect } from 'chai';
 import { findKeyWithShop, listKeys } from '../../../shared/database/api-keys.js';
 import type { Database } from '../../../shared/database/connect.js';
+import { createMaterials } from '../../../shared/database/create-materials.js';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
 import { findLevels } from '../../../shared/database/levels.js';
-import { listLocations } from '../../../shared/database/locations.js';
+import { addLocation, listLocations } from '../../../shared/database/locations.js';
 import { findMaterialPage } from '../../../shared/database/material-list.js';
 import { findConnections, findMaterial } from '../../../shared/database/materials.js';
 import { createShop, findShop, listShops, updateShop } from '../../../shared/database/shops.js';
 import { parseKey } from '../../../shared/keys/api-key-format.js';
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
+import { demoVirtualMaterials } from '../../../shared/standalone/demo-catalogue.js';
 import { seedDemo } from '../../../shared/standalone/demo-data.js';
 import type { DemoAccess, DemoOptions } from '../../../shared/standalone/demo-data.js';
 import { standInAccessToken, standInVariants } from '../../../shared/standalone/stand-in-platform.js';
@@ -21,6 +23,7 @@ import { createTestDatabase } from '../../support/processes/servers.js';
 import type { TestDatabase } from '../../support/processes/servers.js';
 
 const platformTokenKey = 'ab'.repeat(32);
+const realPlatform = { domain: 'real.myshopify.com', tokenSealed: Buffer.from('sealed with another key') };
 
 describe('the demo data', () => {
   let testDatabase: TestDatabase;
@@ -135,15 +138,19 @@ describe('the demo data', () => {
     expect(await listShops(database)).to.deep.equal(shops);
   });
 
-  it('takes no other shop for its own, only since it has the name', async () => {
+  it('takes no other shop for its own, only since it has the name, a location and imported materials', async () => {
     const empty = await createTestDatabase();
     const other = connectForTest(empty.url, { poolMax: 1 });
     try {
-      const theirs = await createShop(other, { name: 'Demo', plan: 'basic' });
+      const { id } = await createShop(other, { name: 'Demo', plan: 'basic' });
+      await addLocation(other, id, { id: demo.locationIds[0]!, name: 'Workshop' });
+      await createMaterials(other, id, demoVirtualMaterials);
+      await updateShop(other, id, { platform: realPlatform });
+      const theirs = await findShop(other, id);
       const folder = await mkdtemp(join(dataFolder, 'other-'));
       const ofThese = { databaseUrl: empty.url, dataFolder: folder };
-      expect((await seed(ofThese)).shopId).to.not.equal(theirs.id);
-      expect(await findShop(other, theirs.id)).to.deep.equal(theirs);
+      expect((await seed(ofThese)).shopId).to.not.equal(id);
+      expect(await findShop(other, id)).to.deep.equal(theirs);
     } finally {
       await other.destroy();
       await empty.drop();
@@ -210,5 +217,11 @@ describe('the demo data', () => {
     expect(platform?.domain).to.equal('http://127.0.0.1:40002');
     const opened = createTokenCipher(key).open(platform!.tokenSealed, demo.shopId);
     expect(opened).to.equal(standInAccessToken);
+  });
+
+  it('stays with a real platform that somebody has connected its shop to', async () => {
+    await updateShop(database, demo.shopId, { platform: realPlatform });
+    expect(await seed()).to.deep.equal(demo);
+    expect((await findShop(database, demo.shopId))?.platform).to.deep.equal(realPlatform);
   });
 });

@@ -62,6 +62,7 @@ export async function preparePostgresFolder(deps: FolderDeps): Promise<Outcome<P
   const path = placed.value;
   const cluster = clusterIn(path);
   const passwordFile = passwordFileIn(path);
+  removePartial(path);
   if (!existsSync(cluster)) {
     // Always anew: a start that was cut off, or a full disk, leaves a file that is empty or root's.
     const written = writePassword(passwordFile, deps);
@@ -152,7 +153,6 @@ async function initialise(
   // C.UTF-8 decides what counts as a letter outside ASCII (pg_trgm). macOS before 15 does not know it by this name.
   const locales = [['--locale=C.UTF-8'], ['--locale=C', '--builtin-locale=C.UTF-8']];
   let output = '';
-  removePartial(path);
   for (const locale of locales) {
     signal?.throwIfAborted();
     const partial = makeOwned(mkdtempSync(join(path, partialPrefix)), user);
@@ -191,7 +191,7 @@ function removePartial(path: string): void {
     try {
       rmSync(join(path, name), { recursive: true, force: true });
     } catch {
-      // Its initdb still writes into it. It stands in nobody's way, and goes the next time.
+      // Its initdb still writes into it. It stands in nobody's way, and goes at the next start.
     }
   }
 }

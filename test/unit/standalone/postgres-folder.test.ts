@@ -53,6 +53,16 @@ describe('the folder of the embedded Postgres', () => {
     expect(await readdir(deps.dataDir)).to.deep.equal(['password']);
   });
 
+  it('is rid of the half clusters of earlier starts, also where there is a whole one by now', async () => {
+    const deps = await withInitdb('exit 1');
+    for (const made of ['cluster', 'cluster.partial-killed'])
+      await mkdir(join(deps.dataDir, made, 'global'), { recursive: true });
+    await writeFile(join(deps.dataDir, 'password'), 'secret\n');
+    expect(await preparePostgresFolder(deps)).to.have.property('ok', true);
+    expect(await readdir(deps.dataDir)).to.have.members(['cluster', 'password']);
+    expect(await readdir(join(deps.dataDir, 'cluster'))).to.deep.equal(['global']);
+  });
+
   it('is not made any further once its start is ended, which leaves nothing half made', async () => {
     const deps = await withInitdb('exec sleep 300');
     const abort = new AbortController();

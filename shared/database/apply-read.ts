@@ -19,8 +19,7 @@ export interface ApplyQuestion {
   operationIds: string[];
   /**
    * Each pair once, in hex. For each scope the newest execution that is not older than `keyAgeMsMax` is read, with its
-   * result only where the hash is that of its request: a result may have a megabyte, and for another request it is of no
-   * use.
+   * result only where the hash is that of its request: a result may have a megabyte, and is of no use for another.
    */
   keys: Idempotency[];
   keyAgeMsMax: number;
@@ -89,7 +88,8 @@ const readState = `
   JOIN operations USING (op_id)
   LEFT JOIN operations AS original ON original.op_id = operations.replay_of
   UNION ALL
-  SELECT 'scope', (extract(epoch FROM statement_timestamp() - executed.recorded_at) * 1000)::int, wanted.scope, executed.op_id::text, encode(executed.request_hash, 'hex'),
+  SELECT 'scope', greatest(0, extract(epoch FROM statement_timestamp() - executed.recorded_at) * 1000)::int,
+         wanted.scope, executed.op_id::text, encode(executed.request_hash, 'hex'),
          CASE WHEN executed.request_hash = decode(wanted.request_hash, 'hex') THEN executed.result::text END
   FROM (SELECT unnest($6::text[]) AS scope, unnest($7::text[]) AS request_hash) AS wanted
   CROSS JOIN LATERAL (
@@ -141,10 +141,11 @@ export function materialAt({ materials }: ApplyQuestion, index: number): Materia
  * | material  | its place, from 1 | total     | negative allowed | default location | ms of its last change |
  * | level     | its material's    | location  | id               | quantity ¹       | sequence ¹            |
  * | operation | –                 | id        | status           | own result ²     | result it replays ²   |
- * | scope     | its age in ms     | scope     | operation id     | request hash     | result ³              |
+ * | scope     | its age in ms ⁴   | scope     | operation id     | request hash     | result ³              |
  *
  * ¹ Where the level has no row yet, the quantity is null, and the sequence 0, or null if another session holds its
  * location. ² At most one of them is there. ³ Null if another hash was asked with; a scope comes once for each hash.
+ * ⁴ 0 if it was executed while the clock was ahead: by weeks, it would not fit.
  */
 export type StateRow = { number: number; a: string } & (
   | { kind: 'clock' }

@@ -38,7 +38,9 @@ export async function migrateDatabase(
       }
       // Knex looks for its table where new ones come, and would make everything once more there.
       if (elsewhere !== undefined) return { ok: false, problem: elsewhereProblem(elsewhere) };
-      say(`Migrated: ${(await migrate(database, say)).join(', ')}.`);
+      const done = await migrate(database, say);
+      // None, where a killed migration came to its end while this one waited for it.
+      say(done.length > 0 ? `Migrated: ${done.join(', ')}.` : 'The schema is up to date.');
       // While nothing is in it, another can still be made.
       const { foldsCase } = await readServerFacts(lock);
       if (!foldsCase) say('Texts are searched and sorted wrongly here: see npm run doctor.');

@@ -55,6 +55,17 @@ describe('what the apply step looks at before the rules', () => {
     expect(await totalOf(postgres.database, shop)).to.equal(6);
   });
 
+  it('is the key also of what was executed while the clock of Postgres was months ahead', async () => {
+    const [materialId = ''] = shop.materialIds;
+    const idempotency = { scope: '11', requestHash: 'aa' };
+    const first = book(3, { idempotency });
+    await apply(materialId, first);
+    const ahead = "UPDATE operations SET recorded_at = now() + interval '60 days' WHERE op_id = ?";
+    await postgres.database.raw(ahead, [first.id]);
+    const [replayed] = await apply(materialId, book(3, { idempotency }));
+    expect(replayed).to.deep.include({ status: 'executed', replayed: true });
+  });
+
   it('is the key also where the worker itself has waited meanwhile, as for a connection', async () => {
     const [materialId = ''] = shop.materialIds;
     const idempotency = { scope: '10', requestHash: 'aa' };

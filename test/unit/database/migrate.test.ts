@@ -132,24 +132,32 @@ describe('npm run migrate', () => {
     await testDatabase.drop();
   });
 
-  it('waits likewise for a migration that was killed, and whose session goes on in Postgres', async () => {
-    const testDatabase = await createTestDatabase();
-    const database = connectForTest(testDatabase.url, { poolMax: 2 });
-    await database.raw(`DELETE FROM knex_migrations WHERE name = '0007-cheaper-id-form'`);
-    const killed = await database.transaction();
-    await killed.raw('UPDATE knex_migrations_lock SET is_locked = 1');
-    await boundAll(database, ['lock_timeout', 'statement_timeout']);
-    const migrated = runMigrate(testDatabase.url);
-    await until(() => isWaiting(database), { deadlineMs: 20_000, what: 'the migration to wait' });
-    // Longer than it waits at a time.
-    await killed.raw('SELECT pg_sleep(2.5)');
-    await killed.rollback();
-    const { code, stdout, stderr } = await migrated;
-    expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
-    expect(stdout).to.match(/^A table is in use.*\nMigrated: 0007-cheaper-id-form\.\n$/);
-    await database.destroy();
-    await testDatabase.drop();
-  });
+  const again = `INSERT INTO knex_migrations (name, batch, migration_time) VALUES ('0007-cheaper-id-form', 1, now())`;
+  for (const [end, statements, said] of [
+    ['fails', ['ROLLBACK'], 'Migrated: 0007-cheaper-id-form.'],
+    ['commits', [again, 'UPDATE knex_migrations_lock SET is_locked = 0', 'COMMIT'], 'The schema is up to date.'],
+  ] as const)
+    it(`waits likewise for a migration that was killed, and whose session goes on in Postgres and ${end}`, async () => {
+      const testDatabase = await createTestDatabase();
+      const database = connectForTest(testDatabase.url, { poolMax: 2 });
+      await database.raw(`DELETE FROM knex_migrations WHERE name = '0007-cheaper-id-form'`);
+      const killed = await database.transaction();
+      await killed.raw('UPDATE knex_migrations_lock SET is_locked = 1');
+      await boundAll(database, ['lock_timeout', 'statement_timeout']);
+      const migrated = runMigrate(testDatabase.url);
+      await until(() => isWaiting(database), { deadlineMs: 20_000, what: 'the migration to wait' });
+      // Longer than it waits at a time.
+      await killed.raw('SELECT pg_sleep(2.5)');
+      for (const statement of statements) await killed.raw(statement);
+      const { code, stdout, stderr } = await migrated;
+      expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+      const [waiting, ...rest] = stdout.split('\n');
+      expect(waiting).to.match(/^A table is in use/);
+      expect(rest).to.deep.equal([said, '']);
+      await killed.rollback();
+      await database.destroy();
+      await testDatabase.drop();
+    });
 
   it('ends with 78 where DATABASE_URL is missing', async () => {
     const { code, stderr } = await runMigrate(undefined);

@@ -5,7 +5,7 @@ import { runMigrate } from '../support/processes/run-migrate.js';
 import { createEmptyDatabase, startTestRedis } from '../support/processes/servers.js';
 import type { TestDatabase, TestRedis } from '../support/processes/servers.js';
 import { startProcess, stopProcess } from '../support/processes/service-process.js';
-import { startService } from '../support/processes/service.js';
+import { startService, untilServing } from '../support/processes/service.js';
 import { addOne, totalOf } from '../support/shop/change.js';
 import { createTestShop } from '../support/shop/shop.js';
 import { connectForTest } from '../support/database/database.js';
@@ -61,6 +61,8 @@ describe('a service that is started before its database is migrated', () => {
     );
     await client.raw('ALTER TABLE ledger RENAME COLUMN reason TO reason_to_come');
     const worker = await service.startWorker();
+    // The API may have missed a worker meanwhile, and asks ten times a second whether one is back.
+    await untilServing(service);
     const waiting = addOne(service.baseUrls[0] ?? '', shop, { deadlineMs: 60_000 });
     const isTold = () => /The database lacks a migration.*Nothing is taken until/.test(worker.logs().join('\n'));
     await until(isTold, { deadlineMs: soonMsMax, what: 'the worker to say what it waits for' });

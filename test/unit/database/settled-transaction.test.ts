@@ -1,10 +1,9 @@
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Server, Socket } from 'node:net';
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { pruneOperations } from '../../../shared/database/prune-operations.js';
 import { OpenCommit, settledTransaction } from '../../../shared/database/settled-transaction.js';
 import { connectForTest } from '../../support/database/database.js';
+import { openPassage } from '../../support/database/open-passage.js';
 import { holdCommits } from '../../support/database/held-commits.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
 import type { TestDatabase } from '../../support/processes/servers.js';
@@ -17,29 +16,23 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
   let testDatabase: TestDatabase;
   let direct: Database;
   let through: Database;
-  let proxy: Server;
+  let passage: Awaited<ReturnType<typeof openPassage>>;
   let fate: Fate;
   let isStruck: boolean;
   /** Runs before the question is passed on whether the transaction is under way; with how often that was asked. */
   let beforeAsked: (times: number) => Promise<void>;
   let askedCount: number;
-  const sockets = new Set<Socket>();
 
   before(async () => {
     testDatabase = await createTestDatabase();
     direct = connectForTest(testDatabase.url, { poolMax: 1 });
     await direct.raw('CREATE TABLE done (what text)');
-    const url = new URL(testDatabase.url);
-    const port = Number(url.port);
-    proxy = createServer((client) => pass(client, port));
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
-    url.port = String((proxy.address() as AddressInfo).port);
-    through = connectForTest(url.href);
+    passage = await openPassage(testDatabase.url, pass);
+    through = connectForTest(passage.url);
   });
   after(async () => {
     await through.destroy();
-    for (const socket of sockets) socket.destroy();
-    proxy.close();
+    passage.close();
     await direct.destroy();
     await testDatabase.drop();
   });
@@ -48,16 +41,7 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
     await direct.raw('TRUNCATE done');
   });
 
-  function pass(client: Socket, port: number): void {
-    const server = connect({ port, host: '127.0.0.1' });
-    const end = () => {
-      client.destroy();
-      server.destroy();
-    };
-    for (const socket of [client, server]) {
-      sockets.add(socket);
-      socket.on('error', end).on('close', end);
-    }
+  const pass: Parameters<typeof openPassage>[1] = ({ client, server, end }) => {
     if (isStruck && fate === 'answer lost, and nobody to ask') end();
     let isLost = false;
     client.on('data', (bytes) => {
@@ -72,7 +56,7 @@ describe('a transaction whose COMMIT meets a broken connection', () => {
       if (isLost) end();
       else client.write(bytes);
     });
-  }
+  };
 
   async function run(what: Fate): Promise<unknown> {
     fate = what;

@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
-import { connect, createServer } from 'node:net';
-import type { AddressInfo, Socket } from 'node:net';
 import { expect } from 'chai';
 import { listSyncs, releaseSync, takeSync } from '../../../shared/database/platform-syncs.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { useDatabase } from '../../support/database/database.js';
+import { openPassage } from '../../support/database/open-passage.js';
+import { untilWaiting } from '../../support/database/waiting-sessions.js';
 import { connectPlatform, platformTokenKey } from '../../support/shop/platform.js';
 import { until } from '../../support/time/until.js';
 import { readMirror } from '../mirror/fixtures.js';
@@ -56,14 +56,6 @@ describe('npm run manage -- platform sync --remove-gone, ended before its time',
   const variantsLeft = async () => (await readMirror(postgres.database, first)).materials.length;
   const syncOf = async (shopId: number) => (await listSyncs(postgres.database)).get(shopId);
 
-  async function isWaiting(): Promise<boolean> {
-    const { rows } = await postgres.database.raw<{ rows: unknown[] }>(
-      `SELECT 1 FROM pg_stat_activity
-       WHERE datname = current_database() AND application_name = 'raw-materials-manage' AND wait_event_type = 'Lock'`,
-    );
-    return rows.length > 0;
-  }
-
   /** Ends it while the second shop's second page is on its way. */
   async function endAtSecond(name: NodeJS.Signals, ...more: string[]) {
     const last = gated.requests + 2;
@@ -101,7 +93,7 @@ describe('npm run manage -- platform sync --remove-gone, ended before its time',
       // One that is gone, so that the removal waits for it.
       await other.raw('SELECT 1 FROM materials WHERE shop_id = ? ORDER BY id DESC LIMIT 1 FOR UPDATE', [first]);
       const started = start();
-      await until(isWaiting, { what: 'the removal to wait', deadlineMs: answersMsMax });
+      await untilWaiting(postgres.database, 1);
       started.child.kill('SIGINT');
       return started;
     });
@@ -187,41 +179,20 @@ describe('npm run manage -- platform sync --remove-gone, ended before its time',
  * A way to Postgres that loses the answer to the COMMIT of a removal. Whoever asked hears no more (`silent`), or is cut
  * off: from that connection alone, or from Postgres for good (`gone`).
  */
-async function startBrokenLink(databaseUrl: string, fate: 'silent' | 'cut' | 'gone') {
-  const url = new URL(databaseUrl);
-  const port = Number(url.port);
-  const sockets = new Set<Socket>();
+function startBrokenLink(databaseUrl: string, fate: 'silent' | 'cut' | 'gone') {
   let isLost = false;
-  const server = createServer((client) => {
-    const upstream = connect({ port, host: '127.0.0.1' });
-    const end = () => {
-      client.destroy();
-      upstream.destroy();
-    };
-    for (const socket of [client, upstream]) {
-      sockets.add(socket);
-      socket.on('error', end).on('close', end);
-    }
+  return openPassage(databaseUrl, ({ client, server, end }) => {
     if (isLost && fate === 'gone') return end();
     let isRemoving = false;
     let isCommitting = false;
     client.on('data', (bytes) => {
       isRemoving ||= bytes.includes('DELETE FROM platform_sightings');
       if (isRemoving && bytes.includes('COMMIT')) isLost = isCommitting = true;
-      upstream.write(bytes);
+      server.write(bytes);
     });
-    upstream.on('data', (bytes) => {
+    server.on('data', (bytes) => {
       if (!isCommitting) client.write(bytes);
       else if (fate !== 'silent') end();
     });
   });
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
-  url.port = String((server.address() as AddressInfo).port);
-  return {
-    url: url.href,
-    close: () => {
-      for (const socket of sockets) socket.destroy();
-      server.close();
-    },
-  };
 }

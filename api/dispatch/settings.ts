@@ -30,7 +30,7 @@ export const dispatchSettings = {
     type: 'integer',
     default: 3_000,
     minimum: 1,
-    description: 'Writes that one API process holds at once; above it: 503.',
+    description: 'Writes that one API process holds at once; above it, or with more than 64 MiB of them: 503.',
   },
 } as const satisfies SettingsDeclaration;
 

@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs';
 import { expect } from 'chai';
 import pg from 'pg';
 import type { Database } from '../../shared/database/connect.js';
+import { request } from '../support/http/http.js';
 import type { Answer } from '../support/http/http.js';
 import { useService } from '../support/processes/use-service.js';
 import type { Service } from '../support/processes/service.js';
@@ -50,5 +51,26 @@ describe('the request id of an answer', () => {
     const [replays, nothing] = await lookUp(replayed);
     expect(replays?.[0]).to.include({ ...about, status: 'replayed', replay_of: first });
     expect(nothing).to.deep.equal([]);
+  });
+
+  it('leads to a dry run, and to a refusal that the worker found, as executed without an entry', async () => {
+    const shop = await createTestShop(database);
+    const [locationId = ''] = shop.locationIds;
+    const send = (query: string, row: Record<string, unknown>) =>
+      request(service.baseUrls[0] ?? '', {
+        method: 'PATCH',
+        path: `/v1/raw-materials/${shop.materialIds[0] ?? ''}/inventory${query}`,
+        key: shop.writeKey,
+        body: { updates: [{ locationId, delta: 1, ...row }] },
+      });
+
+    const [dryRun, noEntry] = await lookUp(idOf(await send('?dryRun=true', {})));
+    expect(dryRun?.[0]).to.include({ status: 'executed', replay_of: null });
+    expect(noEntry).to.deep.equal([]);
+
+    const [refused, noEntryEither] = await lookUp(idOf(await send('', { expected: 5 })));
+    expect(refused?.[0]).to.include({ status: 'executed' });
+    expect(JSON.stringify(refused?.[0]?.['result'])).to.contain('"CONFLICT"');
+    expect(noEntryEither).to.deep.equal([]);
   });
 });

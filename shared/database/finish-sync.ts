@@ -52,15 +52,7 @@ export async function finishSync(
   const transact: Transact = (held) => (removeGone ? settledTransaction(database, held) : database.transaction(held));
   const finish = async (transaction: Database): Promise<FinishedSync> => {
     const { shopId } = hold;
-    // Variants that were mirrored before there were sightings, and that no run has seen since.
-    await transaction.raw(
-      `INSERT INTO platform_sightings (shop_id, kind, id, generation, gone_since)
-       SELECT m.shop_id, 'variant', m.id, 0, now() FROM materials m
-       WHERE m.shop_id = :shopId AND m.origin = 'platform' AND NOT EXISTS (
-         SELECT 1 FROM platform_sightings s WHERE s.shop_id = m.shop_id AND s.kind = 'variant' AND s.id = m.id)
-       ORDER BY m.id ON CONFLICT DO NOTHING`,
-      { shopId },
-    );
+    await addUnsighted(transaction, shopId, signal);
     await markGone(transaction, shopId, place.generation, signal);
     const removedCount = removeGone ? await removeUnused(transaction, shopId, signal) : 0;
     const { rows } = await transaction.raw<{ rows: SyncRow[] }>(
@@ -77,7 +69,42 @@ export async function finishSync(
   return whileHeld(database, hold, place, finish, transact);
 }
 
-/** In batches, so that no statement reaches its timeout; each begins where the one before it ended. */
+/**
+ * Platform materials that no run has ever seen. In batches, so that no statement reaches its timeout; each begins where
+ * the one before it ended.
+ */
+async function addUnsighted(transaction: Database, shopId: number, signal: AbortSignal | undefined): Promise<void> {
+  let afterId = '';
+  for (;;) {
+    const asked = { shopId, afterId, limit: markedPerBatch };
+    const { rows } = await transaction.raw<{ rows: { id: string }[] }>(unsightedBatch, asked);
+    const [last] = rows;
+    if (last === undefined) return;
+    afterId = last.id;
+    if (signal?.aborted === true) throw new GivenUp();
+  }
+}
+
+/**
+ * Returns the last material of the batch; no row if none was left. Each is looked up by its key (`OFFSET 0`): in a join
+ * Postgres went through all sightings for each of them where its statistics did not know of the shop, and 30,000 took
+ * more than the time of a statement.
+ */
+const unsightedBatch = `
+  WITH batch AS MATERIALIZED (
+    SELECT m.id FROM materials m WHERE m.shop_id = :shopId AND m.id > :afterId AND m.origin = 'platform'
+    ORDER BY m.id LIMIT :limit
+  ),
+  added AS (
+    INSERT INTO platform_sightings (shop_id, kind, id, generation, gone_since)
+    SELECT :shopId, 'variant', b.id, 0, now() FROM batch b
+    WHERE NOT EXISTS (
+      SELECT 1 FROM platform_sightings s WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id = b.id OFFSET 0)
+    ORDER BY b.id ON CONFLICT DO NOTHING
+  )
+  SELECT id FROM batch ORDER BY id DESC LIMIT 1`;
+
+/** In batches like `addUnsighted`. */
 async function markGone(
   transaction: Database,
   shopId: number,
@@ -95,21 +122,27 @@ async function markGone(
   }
 }
 
-/** Marks a batch and returns its last row; no row if none was left. */
+const isUnseen = `s.shop_id = :shopId AND (s.kind, s.id) > (:afterKind, :afterId)
+  AND s.generation <> :generation AND s.gone_since IS NULL`;
+
+/**
+ * Marks a batch and returns its last row; no row if none was left. It marks what lies up to the last row: a join with
+ * the batch has the trap of `unsightedBatch`.
+ */
 const markBatch = `
-  WITH unseen AS MATERIALIZED (
-    SELECT s.kind, s.id FROM platform_sightings s
-    WHERE s.shop_id = :shopId AND (s.kind, s.id) > (:afterKind, :afterId)
-      AND s.generation <> :generation AND s.gone_since IS NULL
-    ORDER BY s.kind, s.id LIMIT :limit
+  WITH last AS MATERIALIZED (
+    SELECT kind, id FROM (
+      SELECT s.kind, s.id FROM platform_sightings s WHERE ${isUnseen} ORDER BY s.kind, s.id LIMIT :limit
+    ) batch
+    ORDER BY kind DESC, id DESC LIMIT 1
   ),
   marked AS (
-    UPDATE platform_sightings s SET gone_since = now() FROM unseen u
-    WHERE s.shop_id = :shopId AND s.kind = u.kind AND s.id = u.id
+    UPDATE platform_sightings s SET gone_since = now()
+    WHERE ${isUnseen} AND (s.kind, s.id) <= (SELECT kind, id FROM last)
   )
-  SELECT kind, id FROM unseen ORDER BY kind DESC, id DESC LIMIT 1`;
+  SELECT kind, id FROM last`;
 
-/** In batches like `markGone`, so that no statement reaches its timeout, yet in one transaction: all, or none. */
+/** In batches like `addUnsighted`, yet in one transaction: all, or none. */
 async function removeUnused(transaction: Database, shopId: number, signal: AbortSignal | undefined): Promise<number> {
   let removedCount = 0;
   let afterId = '';
@@ -127,11 +160,12 @@ async function removeUnused(transaction: Database, shopId: number, signal: Abort
   }
 }
 
-const isUsed = `EXISTS (SELECT 1 FROM bill_components c WHERE c.shop_id = s.shop_id AND c.material_id = s.id)`;
+const isUsed = `EXISTS (
+  SELECT 1 FROM bill_components c WHERE c.shop_id = s.shop_id AND c.material_id = s.id OFFSET 0)`;
 
 /** A platform material has no levels. If one had some, it would have a history too, and is kept. */
 const isUnused = `NOT ${isUsed}
-  AND NOT EXISTS (SELECT 1 FROM levels l WHERE l.shop_id = s.shop_id AND l.material_id = s.id)`;
+  AND NOT EXISTS (SELECT 1 FROM levels l WHERE l.shop_id = s.shop_id AND l.material_id = s.id OFFSET 0)`;
 
 const unusedBatch = `
   SELECT s.id FROM platform_sightings s

@@ -122,12 +122,20 @@ const markSeen = (kind: 'location' | 'variant') => `
     RETURNING id
   )`;
 
+/**
+ * The rows of the shop with the given ids. `OFFSET 0` has each looked up by its key. In a join Postgres read the whole
+ * shop for each page where its statistics did not know of it, as during a first mirroring: 0.25 s for a page of 50 with
+ * 60,000 materials.
+ */
+const ofGiven = (table: 'locations' | 'materials', columns: string) =>
+  `LATERAL (SELECT ${columns} FROM ${table} t WHERE t.shop_id = :shopId AND t.id = given.id OFFSET 0)`;
+
 const writeLocations = `
   WITH given AS (
     SELECT * FROM jsonb_to_recordset(CAST(:given AS jsonb)) AS r (id text, name text)
   ),
   ${markSeen('location')},
-  known AS (SELECT l.id FROM locations l JOIN given USING (id) WHERE l.shop_id = :shopId),
+  known AS (SELECT l.id FROM given CROSS JOIN ${ofGiven('locations', 't.id')} l),
   written AS (
     INSERT INTO locations AS l (shop_id, id, name)
     SELECT :shopId, id, name FROM given ORDER BY id
@@ -160,7 +168,7 @@ const makeFacets = `
   FROM (
     SELECT DISTINCT given.vendor, coalesce((m.facet_id & 1) = 1, false) AS is_used
     FROM jsonb_to_recordset(CAST(:given AS jsonb)) AS given (id text, vendor text)
-    LEFT JOIN materials m ON m.shop_id = :shopId AND m.id = given.id
+    LEFT JOIN ${ofGiven('materials', 't.id, t.vendor, t.facet_id')} m ON true
     WHERE m.id IS NULL OR m.vendor IS DISTINCT FROM given.vendor
     ORDER BY vendor, is_used
   ) AS wanted`;
@@ -177,7 +185,7 @@ const writeVariants = `
       image_url text, total_quantity numeric)
   ),
   ${markSeen('variant')},
-  known AS (SELECT m.id, m.facet_id FROM materials m JOIN given USING (id) WHERE m.shop_id = :shopId),
+  known AS (SELECT m.id, m.facet_id FROM given CROSS JOIN ${ofGiven('materials', 't.id, t.facet_id')} m),
   written AS (
     INSERT INTO materials AS m (shop_id, id, origin, facet_id, product_name, variant_name, sku, vendor, unit_price,
                                 unit_cost, image_url)

@@ -1,0 +1,114 @@
+import { expect } from 'chai';
+import { finishSync } from '../../../shared/database/finish-sync.js';
+import { checkLists } from '../../../shared/database/list-check.js';
+import { recordVariants } from '../../../shared/database/platform-mirror.js';
+import type { MirroredVariant } from '../../../shared/database/platform-mirror.js';
+import { startSyncRun, takeSync } from '../../../shared/database/platform-syncs.js';
+import type { PlatformSync, SyncHold } from '../../../shared/database/platform-syncs.js';
+import { createShop } from '../../../shared/database/shops.js';
+import { useDatabase } from '../../support/database/database.js';
+import { planOf, rowsLookedAt, sentDuring } from '../../support/database/sent-statements.js';
+
+const materials = 20_000;
+const domain = 'demo-shop.myshopify.com';
+const position = { phase: 'variants', cursor: null } as const;
+
+/**
+ * As during a first mirroring: autovacuum makes statistics only once a tenth of a table has changed, and takes a shop of
+ * which they know nothing for one of a row or none.
+ */
+describe('the plans of a large shop that came after the statistics', () => {
+  const test = useDatabase({ poolMax: 1 });
+  let hold: SyncHold;
+  let run: PlatformSync;
+
+  before(async () => {
+    const { database } = test;
+    for (const table of ['materials', 'stock', 'platform_sightings', 'facets', 'facet_counts']) {
+      await database.raw('ALTER TABLE ?? SET (autovacuum_enabled = false)', [table]);
+    }
+    await addLargeShop();
+    await database.raw('VACUUM (ANALYZE)');
+    hold = { shopId: await addLargeShop(), token: '019ac9e8-0000-7000-8000-000000000001' };
+    await takeSync(database, hold, { domain, everyMs: 0 });
+    run = (await startSyncRun(database, hold, domain)) ?? expect.fail('the hold is lost');
+  });
+
+  /** Every other material is of the platform. There are a thousand vendors. */
+  async function addLargeShop(): Promise<number> {
+    const { database } = test;
+    const { id } = await createShop(database, { name: 'Large', plan: 'enhanced' });
+    await database.raw(
+      `INSERT INTO materials (shop_id, id, origin, product_name, vendor, unit_cost)
+       SELECT ?, CASE g % 2 WHEN 0 THEN CAST(g AS text) ELSE 'VMAT-' || CAST(md5(CAST(g AS text)) AS uuid) END,
+              CASE g % 2 WHEN 0 THEN 'platform' ELSE 'virtual' END, 'Oak ' || g, 'Vendor ' || g % 1000, g % 997
+       FROM generate_series(1, CAST(? AS integer)) AS g`,
+      [id, materials],
+    );
+    await database.raw(
+      `INSERT INTO stock (shop_id, material_id, total_quantity, updated_at)
+       SELECT shop_id, id, 1, now() FROM materials WHERE shop_id = ?`,
+      [id],
+    );
+    await database.raw(
+      `INSERT INTO platform_sightings (shop_id, kind, id, generation)
+       SELECT shop_id, 'variant', id, 0 FROM materials WHERE shop_id = ? AND origin = 'platform'`,
+      [id],
+    );
+    return id;
+  }
+
+  /** The rows that each statement looks at when it is run once more; without those that say where a run stands. */
+  async function rowsReadBy(use: () => Promise<unknown>, beforeEach?: () => Promise<unknown>): Promise<number[]> {
+    const rows: number[] = [];
+    const sent = await sentDuring(test.database, use);
+    for (const statement of sent.filter(
+      ({ text, values = [] }) => values.length > 0 && !text.includes('platform_syncs'),
+    )) {
+      await beforeEach?.();
+      rows.push(rowsLookedAt(await planOf(test.database, statement, { isRun: true })));
+    }
+    return rows;
+  }
+
+  it('a page of the mirror reads its own materials alone', async () => {
+    for (const firstId of [2, materials + 2]) {
+      const page = Array.from({ length: 50 }, (_, index) => variantOf(firstId + 2 * index));
+      const rows = await rowsReadBy(async () => {
+        run = (await recordVariants(test.database, hold, run, page, position))?.sync ?? expect.fail('not recorded');
+      });
+      expect(Math.max(...rows)).to.be.within(page.length, 20 * page.length);
+    }
+  });
+
+  it('the end of a run goes through what the shop has once, and through what is gone', async () => {
+    const { database } = test;
+    const rows = await rowsReadBy(
+      async () => {
+        const finished = await finishSync(database, hold, run, { removeGone: false });
+        expect(finished?.goneCount).to.be.above(materials / 2 - 100);
+      },
+      () => database('platform_sightings').where({ shop_id: hold.shopId }).update({ gone_since: null }),
+    );
+    expect(Math.max(...rows)).to.be.within(materials / 2, 3 * materials);
+  });
+
+  it('verify of lists looks at the facet of each material alone', async () => {
+    const rows = await rowsReadBy(() => checkLists(test.database, { shopId: hold.shopId }));
+    expect(Math.max(...rows)).to.be.within(5_000, 6 * 5_000);
+  });
+});
+
+function variantOf(id: number): MirroredVariant {
+  return {
+    id: String(id),
+    productName: 'Oak',
+    variantName: null,
+    sku: null,
+    vendor: 'Vendor 2',
+    unitPrice: null,
+    unitCost: null,
+    imageUrl: null,
+    inventoryQuantity: 1,
+  };
+}

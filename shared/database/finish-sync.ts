@@ -1,4 +1,5 @@
 import type { Database } from './connect.js';
+import { opaqueShopId } from './opaque-shop-id.js';
 import { settledTransaction } from './settled-transaction.js';
 import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
 import type { PlatformSync, RunPlace, SyncHold, SyncRow, Transact } from './platform-syncs.js';
@@ -92,7 +93,7 @@ async function addUnsighted(transaction: Database, shopId: number, signal: Abort
  */
 const unsightedBatch = `
   WITH batch AS MATERIALIZED (
-    SELECT m.id FROM materials m WHERE m.shop_id = :shopId AND m.id > :afterId AND m.origin = 'platform'
+    SELECT m.id FROM materials m WHERE m.shop_id = ${opaqueShopId} AND m.id > :afterId AND m.origin = 'platform'
     ORDER BY m.id LIMIT :limit
   ),
   added AS (
@@ -174,7 +175,8 @@ const unusedBatch = `
 
 /** In the order in which bills lock them. Their stock needs no lock: nobody locks it without this one. */
 const lockBatch = `
-  SELECT 1 FROM materials m WHERE m.shop_id = :shopId AND m.id = ANY (CAST(:ids AS text[])) ORDER BY m.id FOR UPDATE`;
+  SELECT 1 FROM materials m WHERE m.shop_id = ${opaqueShopId} AND m.id = ANY (CAST(:ids AS text[]))
+  ORDER BY m.id FOR UPDATE`;
 
 /**
  * The ids are given as arrays, so that Postgres finds them in each table by its primary key. With joins it read all of
@@ -190,9 +192,11 @@ const removeBatch = `
     WHERE s.shop_id = :shopId AND s.kind = 'variant' AND s.id = ANY (ARRAY (SELECT id FROM removable))
   ),
   unstocked AS (
-    DELETE FROM stock t WHERE t.shop_id = :shopId AND t.material_id = ANY (ARRAY (SELECT id FROM removable))
+    DELETE FROM stock t WHERE t.shop_id = ${opaqueShopId} AND t.material_id = ANY (ARRAY (SELECT id FROM removable))
   ),
-  unmade AS (DELETE FROM materials m WHERE m.shop_id = :shopId AND m.id = ANY (ARRAY (SELECT id FROM removable)))
+  unmade AS (
+    DELETE FROM materials m WHERE m.shop_id = ${opaqueShopId} AND m.id = ANY (ARRAY (SELECT id FROM removable))
+  )
   SELECT count(*)::integer AS count FROM removable`;
 
 /**

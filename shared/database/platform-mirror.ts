@@ -1,5 +1,6 @@
 import type { Database } from './connect.js';
 import type { NewLocation } from './locations.js';
+import { opaqueShopId } from './opaque-shop-id.js';
 import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
 import type { PlatformSync, RunPlace, SyncHold, SyncPhase, SyncRow } from './platform-syncs.js';
 
@@ -123,12 +124,12 @@ const markSeen = (kind: 'location' | 'variant') => `
   )`;
 
 /**
- * The rows of the shop with the given ids. `OFFSET 0` has each looked up by its key. In a join Postgres read the whole
- * shop for each page where its statistics did not know of it, as during a first mirroring: 0.25 s for a page of 50 with
- * 60,000 materials.
+ * The rows of the shop with the given ids, each looked up by its key (`OFFSET 0`, `opaqueShopId`). In a join Postgres
+ * read the whole shop for each page where its statistics did not know of it, as during a first mirroring: 0.25 s for a
+ * page of 50 with 60,000 materials.
  */
 const ofGiven = (table: 'locations' | 'materials', columns: string) =>
-  `LATERAL (SELECT ${columns} FROM ${table} t WHERE t.shop_id = :shopId AND t.id = given.id OFFSET 0)`;
+  `LATERAL (SELECT ${columns} FROM ${table} t WHERE t.shop_id = ${opaqueShopId} AND t.id = given.id OFFSET 0)`;
 
 const writeLocations = `
   WITH given AS (
@@ -154,9 +155,10 @@ const idsGiven = `ARRAY (SELECT g.id FROM jsonb_to_recordset(CAST(:given AS json
  * the order of the variants, and deadlocked with a bill of the same materials or vendors.
  */
 const lockMaterials = `
-  SELECT 1 FROM materials m WHERE m.shop_id = :shopId AND m.id = ANY (${idsGiven}) ORDER BY m.id FOR NO KEY UPDATE`;
+  SELECT 1 FROM materials m WHERE m.shop_id = ${opaqueShopId} AND m.id = ANY (${idsGiven})
+  ORDER BY m.id FOR NO KEY UPDATE`;
 const lockStock = `
-  SELECT 1 FROM stock t WHERE t.shop_id = :shopId AND t.material_id = ANY (${idsGiven})
+  SELECT 1 FROM stock t WHERE t.shop_id = ${opaqueShopId} AND t.material_id = ANY (${idsGiven})
   ORDER BY t.material_id FOR NO KEY UPDATE`;
 
 /**

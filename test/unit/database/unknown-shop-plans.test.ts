@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import type { QueryConfig } from 'pg';
 import { finishSync } from '../../../shared/database/finish-sync.js';
 import { checkLists } from '../../../shared/database/list-check.js';
 import { recordVariants } from '../../../shared/database/platform-mirror.js';
@@ -8,6 +9,7 @@ import type { PlatformSync, SyncHold } from '../../../shared/database/platform-s
 import { createShop } from '../../../shared/database/shops.js';
 import { useDatabase } from '../../support/database/database.js';
 import { planOf, rowsLookedAt, sentDuring } from '../../support/database/sent-statements.js';
+import type { PlanNode } from '../../support/database/sent-statements.js';
 
 const materials = 20_000;
 const domain = 'demo-shop.myshopify.com';
@@ -58,46 +60,54 @@ describe('the plans of a large shop that came after the statistics', () => {
     return id;
   }
 
-  /** The rows that each statement looks at when it is run once more; without those that say where a run stands. */
-  async function rowsReadBy(use: () => Promise<unknown>, beforeEach?: () => Promise<unknown>): Promise<number[]> {
-    const rows: number[] = [];
+  /** Of each statement as it is run once more; without those that say where a run stands. */
+  async function plansOf(use: () => Promise<unknown>, beforeEach?: () => Promise<unknown>): Promise<PlanNode[]> {
+    const plans: PlanNode[] = [];
     const sent = await sentDuring(test.database, use);
-    for (const statement of sent.filter(
-      ({ text, values = [] }) => values.length > 0 && !text.includes('platform_syncs'),
-    )) {
+    const isPlanned = ({ text, values = [] }: QueryConfig) => values.length > 0 && !text.includes('platform_syncs');
+    for (const statement of sent.filter(isPlanned)) {
       await beforeEach?.();
-      rows.push(rowsLookedAt(await planOf(test.database, statement, { isRun: true })));
+      plans.push(await planOf(test.database, statement, { isRun: true }));
     }
-    return rows;
+    return plans;
   }
+
+  const rowsOfLargest = (plans: PlanNode[]) => Math.max(...plans.map((plan) => rowsLookedAt(plan)));
 
   it('a page of the mirror reads its own materials alone', async () => {
     for (const firstId of [2, materials + 2]) {
       const page = Array.from({ length: 50 }, (_, index) => variantOf(firstId + 2 * index));
-      const rows = await rowsReadBy(async () => {
+      const plans = await plansOf(async () => {
         run = (await recordVariants(test.database, hold, run, page, position))?.sync ?? expect.fail('not recorded');
       });
-      expect(Math.max(...rows)).to.be.within(page.length, 20 * page.length);
+      expect(rowsOfLargest(plans)).to.be.within(page.length, 20 * page.length);
+      // An index of a sort key ends with the id as well. It is read from end to end for one, and only the one counts.
+      for (const index of plans.flatMap(indexesOf)) expect(index).to.match(/_pkey$/);
     }
   });
 
   it('the end of a run goes through what the shop has once, and through what is gone', async () => {
     const { database } = test;
-    const rows = await rowsReadBy(
+    const plans = await plansOf(
       async () => {
         const finished = await finishSync(database, hold, run, { removeGone: false });
         expect(finished?.goneCount).to.be.above(materials / 2 - 100);
       },
       () => database('platform_sightings').where({ shop_id: hold.shopId }).update({ gone_since: null }),
     );
-    expect(Math.max(...rows)).to.be.within(materials / 2, 3 * materials);
+    expect(rowsOfLargest(plans)).to.be.within(materials / 2, 3 * materials);
   });
 
   it('verify of lists looks at the facet of each material alone', async () => {
-    const rows = await rowsReadBy(() => checkLists(test.database, { shopId: hold.shopId }));
-    expect(Math.max(...rows)).to.be.within(5_000, 6 * 5_000);
+    const plans = await plansOf(() => checkLists(test.database, { shopId: hold.shopId }));
+    expect(rowsOfLargest(plans)).to.be.within(5_000, 6 * 5_000);
   });
 });
+
+const indexesOf = (plan: PlanNode): string[] => [
+  ...(plan['Index Name'] === undefined ? [] : [plan['Index Name']]),
+  ...(plan.Plans ?? []).flatMap(indexesOf),
+];
 
 function variantOf(id: number): MirroredVariant {
   return {

@@ -41,6 +41,8 @@ const nothing = {
 
 const withheld =
   'Nothing was removed: the platform listed no variant at all, so the token may lack the right to see them.';
+const withheldAtEnd =
+  'Nothing was removed: the last page was empty, as if the token had lost the right to see variants. Run it again.';
 
 export function reportOf({ id: shopId }: Shop, outcome: SyncOutcome | HeldUp): SyncReport {
   if (outcome.status === 'held-up') {
@@ -58,7 +60,8 @@ export function reportOf({ id: shopId }: Shop, outcome: SyncOutcome | HeldUp): S
   const report = { ...nothing, shopId, status, resumed, problem: null, sync: shown, remarkCount, remarks };
   if (outcome.status === 'complete') {
     const { goneCount, gone, removedCount } = outcome;
-    return { ...report, goneCount, gone, removedCount, removalWithheld: outcome.removalWithheld ? withheld : null };
+    const why = variants.seen === 0 ? withheld : withheldAtEnd;
+    return { ...report, goneCount, gone, removedCount, removalWithheld: outcome.removalWithheld ? why : null };
   }
   if (outcome.status === 'interrupted') return report;
   const { problem: code } = outcome;

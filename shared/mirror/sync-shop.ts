@@ -37,7 +37,10 @@ export interface SyncOptions {
 }
 
 export type SyncOutcome =
-  /** `removalWithheld`: what is gone was to be removed and was not, because no variant was listed at all. */
+  /**
+   * `removalWithheld`: what is gone was to be removed and was not, because no variant was listed at all, or none at the
+   * last cursor.
+   */
   | ({ status: 'complete'; resumed: boolean; removalWithheld: boolean } & Remarks & FinishedSync)
   | ({ status: 'failed'; problem: SyncProblem; resumed: boolean; sync: PlatformSync } & Remarks)
   /** Its time was over, or the process is to end; the next run goes on where it stands. */
@@ -106,6 +109,7 @@ async function bringIn(run: Run, platformShop: PlatformShop, isResumable: boolea
     if (run.sync.pages >= pagesMax) return fail(run, 'too-many-pages');
     const page = await nextPage(run, platformShop, run.resumed && isFirst && run.sync.cursor !== null);
     if (page.status === 'given-up') return interrupt(run);
+    if (page.status === 'empty') return finish(run);
     if (page.status === 'failed') return fail(run, page.problem);
     if (page.status === 'stale') {
       run.resumed = false;
@@ -124,6 +128,8 @@ type Page =
   | { status: 'failed'; problem: SyncProblem }
   /** The run that went on at this cursor begins anew, once. */
   | { status: 'stale' }
+  /** No variant is listed at a cursor of this run. It stays there: if it is interrupted now, it begins anew. */
+  | { status: 'empty' }
   | { status: 'given-up' };
 
 /**
@@ -147,6 +153,7 @@ async function nextPage(run: Run, platformShop: PlatformShop, isInherited: boole
     const listed = await platform.listVariants(platformShop, sync.cursor, options.signal);
     if (isInherited && isStale(listed)) return { status: 'stale' };
     if (!listed.ok) return { status: 'failed', problem: listed.error };
+    if (sync.cursor !== null && isEmptyEnd(listed.data)) return { status: 'empty' };
     const { items, next } = listed.data;
     const then: SyncPosition = { phase: next === null ? 'ending' : 'variants', cursor: next };
     const recorded = await recordVariants(database, hold, sync, remarked(run, cleanVariants(items)), then);
@@ -162,8 +169,11 @@ async function nextPage(run: Run, platformShop: PlatformShop, isInherited: boole
  * anything, and all that the run has not seen yet would count as gone: only a run from the first page tells.
  */
 function isStale(listed: PlatformResult<PlatformPage<unknown>>): boolean {
-  if (!listed.ok) return listed.error === 'invalid-response';
-  return listed.data.items.length === 0 && listed.data.next === null;
+  return listed.ok ? isEmptyEnd(listed.data) : listed.error === 'invalid-response';
+}
+
+function isEmptyEnd({ items, next }: PlatformPage<unknown>): boolean {
+  return items.length === 0 && next === null;
 }
 
 function remarked<Row>(run: Run, { rows, remarks }: Cleaned<Row>): Row[] {
@@ -182,8 +192,9 @@ async function begin(run: Run): Promise<boolean> {
 
 async function finish(run: Run): Promise<SyncOutcome> {
   const { removeGone: isAsked = false, signal } = run.options;
-  // If no variant is listed at all, we have probably lost the right to see them.
-  const removalWithheld = isAsked && run.sync.variants.seen === 0;
+  // If no variant is listed at all, or none where the page before said that there are more (the run is still at that
+  // cursor), we have probably lost the right to see them.
+  const removalWithheld = isAsked && (run.sync.variants.seen === 0 || run.sync.cursor !== null);
   const removeGone = isAsked && !removalWithheld;
   try {
     const finished = await finishSync(run.deps.database, run.hold, run.sync, { removeGone, signal });

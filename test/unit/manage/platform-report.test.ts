@@ -2,9 +2,10 @@ import { expect } from 'chai';
 import { createBill } from '../../../shared/database/bills.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { useDatabase } from '../../support/database/database.js';
-import { connectPlatform, platformTokenKey } from '../../support/shop/platform.js';
+import { connectPlatform, platformTokenKey, startScriptedPlatform } from '../../support/shop/platform.js';
 import { manyVariants, startGatedPlatform } from '../mirror/gated-platform.js';
 import type { GatedPlatform } from '../mirror/gated-platform.js';
+import { locationsReply, variantNode, variantsReply } from '../platform/list-fixtures.js';
 import { createCli } from './run-manage.js';
 
 describe('what npm run manage -- platform sync tells people', () => {
@@ -94,6 +95,22 @@ describe('what npm run manage -- platform sync tells people', () => {
     expect(await told(), 'where it was not asked for').to.include({ removalWithheld: null });
     await connectPlatform(postgres.database, shopId, fewer.url);
     expect(await told('--remove-gone')).to.include({ removalWithheld: null, removedCount: 3 });
+  });
+
+  it('is why --remove-gone removed nothing where the last page was empty', async () => {
+    const why =
+      'Nothing was removed: the last page was empty, as if the token had lost the right to see variants. Run it again.';
+    await syncInText();
+    const replies = [locationsReply([]), variantsReply([variantNode(100_001)], 'v1'), variantsReply([])];
+    const blinded = await startScriptedPlatform((_request, response) => {
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies.shift()));
+    });
+    try {
+      await connectPlatform(postgres.database, shopId, blinded.url);
+      expect((await syncInText('--remove-gone'))[4]).to.deep.equal([why]);
+    } finally {
+      await blinded.stop();
+    }
   });
 });
 

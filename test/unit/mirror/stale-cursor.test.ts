@@ -70,11 +70,21 @@ describe('a mirror that goes on at a cursor of an earlier run', () => {
     it('begins anew once, and removes the others where they were deleted on the platform meanwhile', async () => {
       const { shop, run } = await emptyAtV1();
       expectLocations();
-      onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
-      onVariants('v1').reply(200, variantsReply([]));
+      onVariants(null).reply(200, variantsReply([variantNode(1)]));
       const outcome = await run(shop, { removeGone: true });
       expect(outcome).to.include({ status: 'complete', resumed: false, removedCount: 2, goneCount: 0 });
       expect(await idsOf(shop.id)).to.deep.equal(['1']);
+      expect(nock.isDone()).to.equal(true);
+    });
+
+    it('begins anew once, and removes nothing where the last page of the new run is empty as well', async () => {
+      const { shop, run } = await emptyAtV1();
+      expectLocations();
+      onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
+      onVariants('v1').reply(200, variantsReply([]));
+      const outcome = await run(shop, { removeGone: true });
+      expect(outcome).to.include({ status: 'complete', resumed: false, removalWithheld: true, removedCount: 0 });
+      expect(await idsOf(shop.id)).to.deep.equal(['1', '2', '3']);
       expect(nock.isDone()).to.equal(true);
     });
   });

@@ -266,6 +266,18 @@ describe('the mirror of a platform', () => {
       });
     }
 
+    it('does not go where the last of several pages is empty: the token may see no variant any more', async () => {
+      const { shop, run } = await goneShop();
+      expectLocations();
+      onVariants(null).reply(200, variantsReply([variantNode(41)], 'v1'));
+      onVariants('v1').reply(200, variantsReply([]));
+      const outcome = await run(shop, { removeGone: true });
+      expect(outcome).to.include({ status: 'complete', removalWithheld: true, removedCount: 0, goneCount: 3 });
+      expect((await readMirror(postgres.database, shop.id)).materials).to.have.lengthOf(3);
+      expectLess();
+      expect(await run(shop, { removeGone: true })).to.include({ removalWithheld: false, removedCount: 1 });
+    });
+
     it('includes a material that was there before the first run; a run that is cut off marks nothing', async () => {
       const shop = await createConnectedShop(postgres.database);
       await createMaterials(postgres.database, shop.id, [{ id: '99', origin: 'platform', productName: 'Old' }]);

@@ -57,10 +57,11 @@ const lockMsMax = 5_000;
  * anew. Not after its start: where many shops take turns, a large one may take days to its end.
  */
 const resumableMsMax = 24 * 3_600_000;
+const isRecent = `greatest(p.started_at, p.page_at) > now() - interval '${resumableMsMax} milliseconds'`;
 
 /**
- * A run that a problem cut off is due again after this, where the interval is longer. At an interval of a day it would
- * always begin anew, and a large catalogue might never come in whole.
+ * A run that a problem cut off, and that can go on, is due again after this, where the interval is longer. At an
+ * interval of a day it would always begin anew, and a large catalogue might never come in whole.
  */
 const cutOffRetryMsMax = 3_600_000;
 
@@ -78,7 +79,7 @@ export async function takeSync(
   options: { domain: string; everyMs: number },
 ): Promise<{ sync: PlatformSync; isResumable: boolean } | undefined> {
   const { domain, everyMs } = options;
-  const bindings = { shopId, token, domain, everyMs, syncLeaseMs, resumableMsMax };
+  const bindings = { shopId, token, domain, everyMs, syncLeaseMs };
   const rows = await runReadCommitted<SyncRow & { is_resumable: boolean }>(
     database,
     `INSERT INTO platform_syncs AS p (shop_id, lease_token, lease_until, attempted_at, platform_domain)
@@ -87,7 +88,7 @@ export async function takeSync(
      SET lease_token = excluded.lease_token, lease_until = excluded.lease_until, attempted_at = excluded.attempted_at
      WHERE ${isFree} AND ${isDue(':domain')}
      RETURNING ${syncColumns}, p.phase <> 'idle' AND p.platform_domain = CAST(:domain AS text)
-       AND greatest(p.started_at, p.page_at) > now() - ${ms('resumableMsMax')} AS is_resumable`,
+       AND ${isRecent} AS is_resumable`,
     bindings,
     { lockMsMax },
   );
@@ -133,7 +134,7 @@ export async function renewSync(database: Database, { shopId, token }: SyncHold)
 /**
  * Gives up the hold before the end of the run. The next hold goes on from there, or, with `abandon`, begins anew.
  * Without a problem the run was only interrupted, and is due at once; with a problem it is due at its usual time, but,
- * unless it is to begin anew, after an hour at the latest.
+ * if it has brought in a page and can go on, after an hour at the latest.
  */
 export async function releaseSync(
   database: Database,
@@ -265,12 +266,14 @@ export function toSync(row: SyncRow): PlatformSync {
 
 /**
  * Whether a mirror is due: the interval is over, its last attempt was cut off (nobody has released the hold), its run
- * was interrupted without a problem, or was cut off by one an hour ago, or the shop now has another platform.
+ * was interrupted without a problem, or was cut off by one an hour ago and can go on from a page (`page_at` may be that
+ * of an earlier run), or the shop now has another platform.
  */
 function isDue(domain: string): string {
   return `(p.attempted_at <= now() - ${ms('everyMs')} OR ${isAhead('p.attempted_at')}
     OR p.lease_token IS NOT NULL
-    OR (p.phase <> 'idle' AND (p.problem IS NULL OR p.attempted_at <= now() - ${cutOffRetry}))
+    OR (p.phase <> 'idle'
+        AND (p.problem IS NULL OR (p.pages > 0 AND ${isRecent} AND p.attempted_at <= now() - ${cutOffRetry})))
     OR p.platform_domain IS DISTINCT FROM ${domain})`;
 }
 

@@ -4,7 +4,7 @@ import { findDueShops, listSyncs, takeSync } from '../../../shared/database/plat
 import { updateShop } from '../../../shared/database/shops.js';
 import { useDatabase } from '../../support/database/database.js';
 import { shutNetwork } from '../platform/fixtures.js';
-import { onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
+import { onLocations, onVariants, variantNode, variantsReply } from '../platform/list-fixtures.js';
 import { createConnectedShop, createSync, cutOffAtV1, domain, expectLocations, readShop } from './fixtures.js';
 
 const everyMs = 3_600_000;
@@ -134,6 +134,39 @@ describe('when a mirror is due', () => {
     expect(await run(shop, { everyMs })).to.include({ status: 'failed', problem: 'invalid-response', resumed: true });
     await hoursAgo(2, 'attempted_at', shop.id);
     expect(await isDue(), 'once it is to begin anew').to.equal(false);
+  });
+
+  describe('is not before the interval is over where a run was cut off', () => {
+    const isDueAfterHours = async (shopId: number, everyMs: number) => {
+      await hoursAgo(2, 'attempted_at', shopId);
+      return (await findDueShops(postgres.database, { everyMs, limit: 100 })).includes(shopId);
+    };
+
+    it('before its first page, as where a token was revoked', async () => {
+      const shop = await createConnectedShop(postgres.database);
+      onLocations(null).reply(401, '');
+      expect(await createSync(postgres.database).run(shop)).to.include({ status: 'failed', problem: 'unauthorized' });
+      expect(await isDueAfterHours(shop.id, 7 * 86_400_000)).to.equal(false);
+    });
+
+    it('before its first page, as where the token of a mirrored shop cannot be opened any more', async () => {
+      const shop = await createConnectedShop(postgres.database);
+      const { run } = createSync(postgres.database);
+      expectLocations();
+      onVariants(null).reply(200, variantsReply([]));
+      expect(await run(shop)).to.include({ status: 'complete' });
+      const tokenSealed = Buffer.from('sealed with another key');
+      await updateShop(postgres.database, shop.id, { platform: { domain, tokenSealed } });
+      const resealed = await readShop(postgres.database, shop.id);
+      expect(await run(resealed)).to.include({ status: 'failed', problem: 'token-unreadable' });
+      expect(await isDueAfterHours(shop.id, 86_400_000)).to.equal(false);
+    });
+
+    it('after a page that is more than a day old: it would begin anew', async () => {
+      const { shop } = await cutOffAtV1(postgres.database);
+      for (const column of ['started_at', 'page_at']) await hoursAgo(25, column, shop.id);
+      expect(await isDueAfterHours(shop.id, 7 * 86_400_000)).to.equal(false);
+    });
   });
 
   it('begins a run anew whose last page is more than a day old, though it was tried since', async () => {

@@ -70,9 +70,10 @@ async function inBatches<Last>(
     try {
       after = await prune(batchSize, after);
       if (after === undefined) return;
+      // Not once they are doubled: none of that size has been in time yet.
+      if (batchSize === batchMax) isTold = false;
       inTime += 1;
       if (inTime % inTimeMin === 0) batchSize = Math.min(batchMax, 2 * batchSize);
-      if (batchSize === batchMax) isTold = false;
     } catch (error) {
       if (batchSize === 1 || !(isDriverTimeout(error) || isServerTimeout(error))) throw error;
       batchSize = Math.ceil(batchSize / 2);

@@ -112,6 +112,19 @@ describe('the pruning of a worker', () => {
     expect(sizes).to.deep.equal([1_000, 1_000]);
   });
 
+  it('tells of it once where half the size is always in time and the whole never is', async () => {
+    let batches = 0;
+    start({
+      operations: (_after, { batchSize: size }) => {
+        batches += 1;
+        const isFull = { rows: [{ count: String(size), last: '0190' }] };
+        return size > 1_000 ? Promise.reject(overstayed) : Promise.resolve(isFull);
+      },
+    });
+    await until(() => batches > 34, { deadlineMs: soonMsMax, what: 'what comes after the fourth time' });
+    expect(logged).to.have.length(1);
+  });
+
   it('halves also a batch of facets that takes too long', async () => {
     const sizes: number[] = [];
     start({

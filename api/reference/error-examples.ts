@@ -48,6 +48,6 @@ export const errorExamples: Readonly<Record<ErrorCode, Omit<RequestError, 'code'
   },
   OUTCOME_UNKNOWN: {
     message:
-      'The request was queued, but whether it is applied cannot be told yet. What /v1/raw-materials/VMAT-VAR-5a8f9c1e-3d0b-4c6e-9b7a-1f2e3d4c5b6a/inventory/history?requestId=019ab8f2-6c00-7d3a-8f21-4b5c6d7e8f90 shows is applied; what it does not show ten minutes from now never will be.',
+      'The request was queued, but whether it is applied cannot be told yet. What /v1/raw-materials/VMAT-VAR-5a8f9c1e-3d0b-4c6e-9b7a-1f2e3d4c5b6a/inventory/history?requestId=019ab8f2-6c00-7d3a-8f21-4b5c6d7e8f90 shows is applied. Ten minutes from now, once /readyz answers 200, what it does not show never will be.',
   },
 };

@@ -1,6 +1,8 @@
 import type { Wording } from '../operations/wording.js';
 
 const open = 'The request was queued, but whether it is applied cannot be told yet.';
+/** While Postgres lets no commit return (`assertTakesWrites`), even an older change may yet show. */
+const whenSettled = 'Ten minutes from now, once /readyz answers 200,';
 
 export const restWording: Wording = {
   keyReused:
@@ -9,8 +11,8 @@ export const restWording: Wording = {
     if (hasKey)
       return `${open} Send it again with the same Idempotency-Key: an executed answer to that key settles it.`;
     const material = `/v1/raw-materials/${materialId}`;
-    if (fieldsOnly) return `${open} Ten minutes from now it is settled: look at ${material} then.`;
+    if (fieldsOnly) return `${open} ${whenSettled} it is settled: look at ${material} then.`;
     const history = `${material}/inventory/history?requestId=${requestId}`;
-    return `${open} What ${history} shows is applied; what it does not show ten minutes from now never will be.`;
+    return `${open} What ${history} shows is applied. ${whenSettled} what it does not show never will be.`;
   },
 };

@@ -229,11 +229,12 @@ describe('POST /mcp: an outcome that is open', () => {
   const http = useHttpService();
   const adjustment = { updates: [{ locationId: '1001', delta: 2 }] };
   const key = { idempotencyKey: 'k' };
+  const settledWhen = 'Ten minutes from now, once adjust_inventory answers a call with dryRun, ';
 
   // For a shop whose plan has no REST: what the message names must be on this surface.
   const cases: [name: string, args: object, message: RegExp][] = [
     ['adjust_inventory', { ...adjustment, ...key }, /same idempotencyKey/],
-    ['adjust_inventory', adjustment, /get_inventory_history .* requestId (?<requestId>[-0-9a-f]{36}) .* ten minutes/],
+    ['adjust_inventory', adjustment, /get_inventory_history .* requestId (?<requestId>[-0-9a-f]{36}) .* Ten minutes/],
     [
       'update_raw_material',
       { changes: { inventoryQuantity: 2 } },
@@ -257,7 +258,8 @@ describe('POST /mcp: an outcome that is open', () => {
           );
           expect(error.message)
             .to.match(message)
-            .and.not.match(/\/v1\/|Idempotency-Key/);
+            .and.not.match(/\/v1\/|\/readyz|Idempotency-Key/);
+          if (!('idempotencyKey' in args)) expect(error.message).to.contain(settledWhen);
           const { requestId } = message.exec(error.message)?.groups ?? {};
           if (requestId === undefined) continue;
           const history = () => dataOf(client, 'get_inventory_history', { variantId, requestId });

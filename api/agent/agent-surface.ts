@@ -6,12 +6,12 @@ import {
 } from '@modelcontextprotocol/server';
 import type { McpServer } from '@modelcontextprotocol/server';
 import { isJsonObject } from '../../shared/contract/json-object.js';
-import type { AgentSurface } from '../agent-exchange.js';
+import type { AgentSurface, ToolRefusal } from '../agent-exchange.js';
 import { createMcpServer } from './mcp-server.js';
 import type { McpServerDeps } from './mcp-server.js';
 import { withPlainFault } from './protocol-fault.js';
 
-export type AgentSurfaceDeps = Omit<McpServerDeps, 'caller' | 'sentArguments'>;
+export type AgentSurfaceDeps = Omit<McpServerDeps, 'caller' | 'sentArguments' | 'onRefused'>;
 
 /**
  * The Model Context Protocol over Streamable HTTP, stateless (contract §1 `/mcp`). Each message is answered by a server
@@ -25,6 +25,8 @@ export type AgentSurfaceDeps = Omit<McpServerDeps, 'caller' | 'sentArguments'>;
 export function createAgentSurface(deps: AgentSurfaceDeps): AgentSurface {
   return async ({ caller, message, headers }) => {
     let problem: Error | undefined;
+    let refusal: ToolRefusal | undefined;
+    const onRefused = (refused: ToolRefusal) => (refusal = refused);
     const onerror = (error: Error) => {
       problem = error;
       deps.services.logger.debug({ err: error, requestId: caller.requestId }, 'The agent surface refused a message.');
@@ -32,7 +34,7 @@ export function createAgentSurface(deps: AgentSurfaceDeps): AgentSurface {
     const response = await answer(
       protocolRequest(headers),
       message,
-      () => createMcpServer({ ...deps, caller, sentArguments: sentArguments(message) }),
+      () => createMcpServer({ ...deps, caller, sentArguments: sentArguments(message), onRefused }),
       onerror,
     );
     // This is how the library reports a fault of ours or its own; thrown, it is logged and answered as any other.
@@ -41,6 +43,7 @@ export function createAgentSurface(deps: AgentSurfaceDeps): AgentSurface {
       status: response.status,
       contentType: response.headers.get('content-type') ?? undefined,
       body: withPlainFault(await response.text()),
+      refusal,
     };
   };
 }

@@ -3,9 +3,11 @@ import type { CallToolResult } from '@modelcontextprotocol/server';
 import { apiVersion } from '../../shared/contract/envelope.js';
 import { fail } from '../../shared/domain/errors.js';
 import type { Refusal } from '../../shared/domain/errors.js';
+import type { ToolRefusal } from '../agent-exchange.js';
 import { mayUse } from '../caller.js';
 import type { Caller } from '../caller.js';
 import { answered } from '../operations/dispatch-answer.js';
+import type { Answered } from '../operations/dispatch-answer.js';
 import type { Services } from '../services.js';
 import { toolResult } from './tool-result.js';
 import { tools } from './tools.js';
@@ -17,6 +19,7 @@ export interface McpServerDeps {
   sentArguments: unknown;
   /** Logs a fault and returns its answer, which shows nothing of the fault itself. */
   answerFault: (error: unknown, about: { requestId: string; route: string }) => Refusal;
+  onRefused: (refusal: ToolRefusal) => void;
 }
 
 /**
@@ -49,7 +52,7 @@ const toolsFreshMs = 300_000;
 const nameShownMax = 64;
 
 async function callTool(
-  { services, caller, sentArguments: args = {}, answerFault }: McpServerDeps,
+  { services, caller, sentArguments: args = {}, answerFault, onRefused }: McpServerDeps,
   name: string,
 ): Promise<CallToolResult> {
   const tool = tools.find(({ published }) => published.name === name);
@@ -59,11 +62,15 @@ async function callTool(
     throw new ProtocolError(ProtocolErrorCode.InvalidParams, message);
   }
   const { requestId } = caller;
-  if (!mayUse(caller.scope, tool.scope)) return toolResult(answered(writeScopeMissing), requestId);
+  const answer = (given: Answered<object>) => {
+    if (!given.result.ok) onRefused({ tool: name, error: given.result.error });
+    return toolResult(given, requestId);
+  };
+  if (!mayUse(caller.scope, tool.scope)) return answer(answered(writeScopeMissing));
   try {
-    return toolResult(await tool.call(services, caller, args), requestId);
+    return answer(await tool.call(services, caller, args));
   } catch (error) {
-    return toolResult(answered(answerFault(error, { requestId, route: `/mcp ${name}` })), requestId);
+    return answer(answered(answerFault(error, { requestId, route: `/mcp ${name}` })));
   }
 }
 

@@ -40,7 +40,9 @@ export function agent(surface: AgentSurface, readBody: BodyReader): AppMiddlewar
       state.reply = tooBroad;
     } else {
       const caller = { ...callerOf(ctx), channel: 'mcp' } as const;
-      send(ctx, await surface({ caller, message: read.body, headers: req.headers }));
+      const answered = await surface({ caller, message: read.body, headers: req.headers });
+      state.toolRefusal = answered.refusal;
+      send(ctx, answered);
     }
   };
   return (ctx, next) => (ctx.path === path ? answer(ctx) : next());

@@ -1,10 +1,11 @@
 import { statusByCode } from '../../shared/domain/errors.js';
+import type { RequestError } from '../../shared/domain/errors.js';
 import { materialIdKind } from '../../shared/domain/material-id.js';
 import type { Logger } from '../../shared/runtime/logger.js';
 import type { ApiMetrics } from '../admin/api-metrics.js';
 import { newRequestId } from './request-id.js';
 import { keepState, newState } from './request-state.js';
-import type { AppContext, AppMiddleware } from './request-state.js';
+import type { AppContext, AppMiddleware, RequestState } from './request-state.js';
 
 /** The usual status in logs for a client that was gone before its answer. */
 const clientGone = 499;
@@ -39,10 +40,15 @@ export function observeRequests(logger: Logger, onAnswered: ApiMetrics['answered
   };
 }
 
-/** By the status that was sent or, if the client had gone before that, by the reply. */
-function isServerError({ res, state: { reply } }: AppContext): boolean {
-  if (res.headersSent) return res.statusCode >= 500;
-  return reply?.result.ok === false && statusByCode[reply.result.error.code] >= 500;
+/** By the status that was sent or, of a tool or if the client had gone before that, by the refusal. */
+function isServerError({ res, state }: AppContext): boolean {
+  if (res.headersSent && state.toolRefusal === undefined) return res.statusCode >= 500;
+  const error = refusalOf(state);
+  return error !== undefined && statusByCode[error.code] >= 500;
+}
+
+function refusalOf({ reply, toolRefusal }: RequestState): RequestError | undefined {
+  return reply?.result.ok === false ? reply.result.error : toolRefusal?.error;
 }
 
 const warningsMaxPerSecond = 50;
@@ -68,15 +74,16 @@ function createAllowance(onLeftOut: (count: number) => void): () => boolean {
 
 /** The key's id, never the key; the path without its query, which may hold what a person searched for. */
 function logFields(ctx: AppContext, status: number, startedAtMs: number): object {
-  const { requestId, caller, route, reply } = ctx.state;
+  const { requestId, caller, route, toolRefusal } = ctx.state;
   return {
     requestId,
     keyId: caller?.keyId,
     shopId: caller?.shop.id,
     method: ctx.method,
     route,
+    tool: toolRefusal?.tool,
     status,
-    code: reply?.result.ok === false ? reply.result.error.code : undefined,
+    code: refusalOf(ctx.state)?.code,
     ms: Math.round((performance.now() - startedAtMs) * 10) / 10,
   };
 }
@@ -85,8 +92,8 @@ function logFields(ctx: AppContext, status: number, startedAtMs: number): object
  * Why it was a server error, in words of ours and never in a client's; the message of a 504 is left out, which holds a
  * path. The material is named only by what has the form of an id: a path may hold anything, even a key by mistake.
  */
-function causeFields({ state: { reply }, params }: AppContext): object {
-  const error = reply?.result.ok === false ? reply.result.error : undefined;
+function causeFields({ state, params }: AppContext): object {
+  const error = refusalOf(state);
   const { variantId = '' } = (params ?? {}) as { variantId?: string };
   return {
     reason: error?.code === 'OUTCOME_UNKNOWN' ? undefined : error?.message,

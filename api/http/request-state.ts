@@ -1,6 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import type Koa from 'koa';
 import type { Refusal, Result } from '../../shared/domain/errors.js';
+import type { ToolRefusal } from '../agent-exchange.js';
 import type { Caller } from '../caller.js';
 import type { BodyPlace } from './body/body-memory.js';
 
@@ -20,6 +21,8 @@ export interface RequestState {
   /** Headers of the answer, whatever it will be; written in one go, which is several times cheaper than one by one. */
   headers: Record<string, string>;
   reply: Reply | undefined;
+  /** For the log: an agent's answer is no `reply`. */
+  toolRefusal: ToolRefusal | undefined;
   /** Set by authentication; every later middleware, and every route, gets it from `callerOf`. */
   caller: Caller | undefined;
   /** The pattern of the path, for the log. */
@@ -36,6 +39,7 @@ export function newState(requestId: string): RequestState {
     requestId,
     headers: {},
     reply: undefined,
+    toolRefusal: undefined,
     caller: undefined,
     route: undefined,
     lastOfConnection: false,

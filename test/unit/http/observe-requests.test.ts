@@ -1,5 +1,6 @@
 import { mock } from 'node:test';
 import { expect } from 'chai';
+import type { ToolRefusal } from '../../../api/agent-exchange.js';
 import { observeRequests } from '../../../api/http/observe-requests.js';
 import { fail, statusByCode } from '../../../shared/domain/errors.js';
 import type { Logger } from '../../../shared/runtime/logger.js';
@@ -37,10 +38,14 @@ describe('the log of requests', () => {
     const warn = (fields: { leftOutCount?: number }, text: string) => said.push({ ...fields, text });
     const logger = { warn, isLevelEnabled: () => false } as unknown as Logger;
     const log = observeRequests(logger, () => undefined);
-    const answer = async (statusCode: number) => {
-      const ctx = { method: 'GET', res: { headersSent: true, statusCode } };
-      await log(ctx as unknown as Parameters<typeof log>[0], () => Promise.resolve());
+    const answer = async (statusCode: number, toolRefusal?: ToolRefusal) => {
+      const ctx = { method: 'GET', res: { headersSent: true, statusCode } } as unknown as Parameters<typeof log>[0];
+      await log(ctx, () => {
+        ctx.state.toolRefusal = toolRefusal;
+        return Promise.resolve();
+      });
     };
+    const refusal = { tool: 'get_inventory', error: fail('UPSTREAM_ERROR', 'No.').error };
     const endOfSecond = () => {
       said.length = 0;
       mock.timers.tick(1_000);
@@ -50,7 +55,10 @@ describe('the log of requests', () => {
       said.length = 0;
       for (const status of [200, 404, 499]) await answer(status);
       expect(said, 'of what is no error of the server').to.deep.equal([]);
-      for (let count = 0; count < 200; count += 1) await answer(503);
+      for (let count = 0; count < 100; count += 1) {
+        await answer(503);
+        await answer(200, refusal);
+      }
       expect(said).to.have.length(50);
       const text = 'More were answered with a server error, and are not logged.';
       expect(endOfSecond()).to.deep.equal([{ text, leftOutCount: 150 }]);

@@ -9,6 +9,8 @@ interface AnsweredRequest {
   /** The pattern of its path; undefined where it has no route, or was refused before that was known. */
   route: string | undefined;
   status: number;
+  /** What REST would have answered in place of a tool that refused an agent, with HTTP's 200. */
+  toolStatus: number | undefined;
   seconds: number;
 }
 
@@ -90,9 +92,18 @@ function countRequests(registry: Registry): ApiMetrics['answered'] {
     buckets: secondsBuckets,
     registers,
   });
+  const refusedByTools = new Counter({
+    name: 'raw_materials_tool_refusals_total',
+    help: "Calls that tools refused agents, by the status that REST has for it; HTTP's is 200.",
+    labelNames: ['status'],
+    registers,
+  });
+  // With none before it, Prometheus would not see the first as an increase.
+  for (const status of [500, 502, 503, 504]) refusedByTools.inc({ status }, 0);
   // Each counter is bound to its labels once: looking it up by label values would cost as much as the counting.
   const byRoute = new Map<string, Map<string, RouteCounters>>();
-  return ({ method, route = noRoute, status, seconds }) => {
+  return ({ method, route = noRoute, status, toolStatus, seconds }) => {
+    if (toolStatus !== undefined) refusedByTools.inc({ status: toolStatus });
     let byMethod = byRoute.get(route);
     if (byMethod === undefined) byRoute.set(route, (byMethod = new Map<string, RouteCounters>()));
     const verb = knownMethods.has(method) ? method : 'other';

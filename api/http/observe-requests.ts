@@ -28,10 +28,12 @@ export function observeRequests(logger: Logger, onAnswered: ApiMetrics['answered
     keepState(ctx.res, ctx.state);
     await next();
     const status = ctx.res.headersSent ? ctx.res.statusCode : clientGone;
+    const { route, toolRefusal } = ctx.state;
     onAnswered({
       method: ctx.method,
-      route: ctx.state.route,
+      route,
       status,
+      toolStatus: toolRefusal && statusByCode[toolRefusal.error.code],
       seconds: (performance.now() - startedAtMs) / 1_000,
     });
     if (isServerError(ctx) && mayWarn())

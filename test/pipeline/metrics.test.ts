@@ -1,6 +1,7 @@
 import { request as sendRequest } from 'node:http';
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
+import { createMaterials } from '../../shared/database/create-materials.js';
 import { addOne, adjust } from '../support/shop/change.js';
 import { scrape } from '../support/metrics/exposition.js';
 import type { Sample, Scrape } from '../support/metrics/exposition.js';
@@ -29,6 +30,10 @@ describe('the metrics', () => {
   const baseUrl = () => service.baseUrls[0] ?? '';
   const ofApi = () => scrape(service.apis[0]?.adminUrl);
   const ofWorker = () => scrape(service.workers[0]?.adminUrl);
+  const callTool = async ({ writeKey: key }: TestShop, name: string, args: object) => {
+    const body = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args } };
+    expect((await request(baseUrl(), { method: 'POST', path: '/mcp', key, body })).status).to.equal(200);
+  };
   /** What `act` adds to the metrics of both processes. */
   const counted = async (act: () => Promise<void>) => {
     const before = await Promise.all([ofApi(), ofWorker()]);
@@ -65,6 +70,19 @@ describe('the metrics', () => {
     expect(count(name, { method: 'other', route: 'none', status: '405' })).to.equal(1);
     expect(count('raw_materials_http_request_duration_seconds_count', { method: 'PATCH', route })).to.equal(2);
     expect(count('raw_materials_http_request_duration_seconds_sum', { method: 'PATCH', route })).to.be.greaterThan(0);
+  });
+
+  it("count what a tool refuses by the status that REST has for it, beside HTTP's, which is 200", async () => {
+    await createMaterials(database, shop.shopId, [{ id: '8001', origin: 'platform', productName: 'Lamp' }]);
+    const count = await counted(async () => {
+      await callTool(shop, 'get_inventory', { variantId: '8001' });
+      await callTool(shop, 'get_inventory', { variantId: 'VMAT-there-is-none' });
+      await callTool(shop, 'get_inventory', { variantId: shop.materialIds[0] });
+    });
+    expect(count('raw_materials_tool_refusals_total', { status: '502' })).to.equal(1);
+    expect(count('raw_materials_tool_refusals_total', { status: '404' })).to.equal(1);
+    expect(count('raw_materials_tool_refusals_total')).to.equal(2);
+    expect(count('raw_materials_http_requests_total', { route: '/mcp', status: '200' })).to.equal(3);
   });
 
   it('count by status what never was a request of a route', async () => {
@@ -214,6 +232,7 @@ describe('the metrics', () => {
 
   it('are all that the dashboard and the alerts name, with the labels they pick and group by', async () => {
     await addOne(baseUrl(), shop);
+    await callTool(shop, 'get_inventory', { variantId: shop.materialIds[0] });
     const scrapes = [await ofApi(), await ofWorker()];
     const known = scrapes.flatMap(({ samples }) => samples);
     const names = new Set(known.map(({ name }) => name));

@@ -60,6 +60,19 @@ const cases: Record<string, Case> = {
       'raw_materials_http_requests_total{route="/readyz",status="503"} 0 9000',
     ],
   },
+  RawMaterialsToolErrors: {
+    lasts: '5m',
+    fires: [
+      'raw_materials_tool_refusals_total{status="503"} 0 11',
+      // Of REST there may be far more.
+      ...['/mcp', '/v1/raw-materials'].map((route) => `raw_materials_http_requests_total{route="${route}"} 0 1000`),
+    ],
+    quiet: [
+      'raw_materials_tool_refusals_total{status="503"} 0 10',
+      'raw_materials_tool_refusals_total{status="404"} 0 500',
+      'raw_materials_http_requests_total{route="/mcp"} 0 1000',
+    ],
+  },
   RawMaterialsOutcomesUnknown: {
     fires: ['raw_materials_operations_open_total 0 1'],
     quiet: ['raw_materials_operations_open_total 1 1'],

@@ -1,5 +1,6 @@
 import type { BlockList } from 'node:net';
 import Koa from 'koa';
+import { statusByCode } from '../shared/domain/errors.js';
 import type { Logger } from '../shared/runtime/logger.js';
 import { loadAgentSurface } from './agent/load-agent-surface.js';
 import { arrivalMsMax, lingerMs } from './config.js';
@@ -18,7 +19,7 @@ import { countUnread } from './http/count-unread.js';
 import { envelope } from './http/envelope.js';
 import { createFailedAttempts } from './http/failed-attempts.js';
 import { createKeyRing } from './http/key-ring.js';
-import { observeRequests } from './http/observe-requests.js';
+import { observeRequests, serverErrorLine } from './http/observe-requests.js';
 import { createPublicPaths } from './http/public-paths.js';
 import type { PublicPaths } from './http/public-paths.js';
 import { rateLimit } from './http/rate-limit.js';
@@ -28,6 +29,7 @@ import { requirePlan } from './http/require-plan.js';
 import { createRouting } from './http/routing.js';
 import type { Routing } from './http/routing.js';
 import { createShopLimiter } from './http/shop-limiter.js';
+import { createWarningAllowance } from './http/warning-allowance.js';
 import { createReference } from './reference/reference.js';
 import { routes } from './rest/routes.js';
 import type { Services } from './services.js';
@@ -46,13 +48,19 @@ export function createAppServer(services: Services): ApiServer {
     keepAliveMs,
     isForwarded: createIsForwarded(trustedProxies),
   });
+  const mayWarn = createWarningAllowance(logger);
+  const layers = stack({ services, routing, publicPaths, trustedProxies, turns, readBody, mayWarn });
   const server = createApiServer({
-    handle: createApp(stack({ services, routing, publicPaths, trustedProxies, turns, readBody }), logger).callback(),
+    handle: createApp(layers, logger).callback(),
     allowedMethods: (target) => {
       const path = unescapeUnreserved(target);
       return publicPaths.allowedMethods(path) ?? agentMethods(path) ?? routing.allowedMethods(path);
     },
-    onRefused: metrics.refusedBeforeApp,
+    onRefused: ({ code, message }, requestId) => {
+      const status = statusByCode[code];
+      metrics.refusedBeforeApp(status);
+      if (status >= 500 && mayWarn()) logger.warn({ requestId, status, code, reason: message }, serverErrorLine);
+    },
     logger,
     timeouts: {
       headersMs: settings.HEADERS_TIMEOUT_MS,
@@ -93,17 +101,18 @@ interface Parts {
   trustedProxies: BlockList;
   turns: ConnectionTurns;
   readBody: BodyReader;
+  mayWarn: () => boolean;
 }
 
 /**
  * Every layer that a request passes, outermost first; the order of the checks is the contract's (§5). Those that know
  * the route (scope, body, query) are in `routed`.
  */
-function stack({ services, routing, publicPaths, trustedProxies, turns, readBody }: Parts): AppMiddleware[] {
+function stack({ services, routing, publicPaths, trustedProxies, turns, readBody, mayWarn }: Parts): AppMiddleware[] {
   const { settings, logger, metrics, database, reads, limiterRedis, dispatch } = services;
   const faults = { logger, isStorageReady: () => dispatch.ready().postgres };
   return [
-    observeRequests(logger, metrics.answered),
+    observeRequests(logger, metrics.answered, mayWarn),
     countUnread(reads),
     envelope(logger),
     catchFaults(faults),

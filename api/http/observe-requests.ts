@@ -7,21 +7,24 @@ import { newRequestId } from './request-id.js';
 import { keepState, newState } from './request-state.js';
 import type { AppContext, AppMiddleware, RequestState } from './request-state.js';
 
+export const serverErrorLine = 'answered with a server error';
+
 /** The usual status in logs for a client that was gone before its answer. */
 const clientGone = 499;
 
 /**
  * The outermost layer: gives the request its state with its id, and counts and logs it when it is answered. It is
  * logged only at `debug`: at thousands a second, a line would cost more than the request's own work. Server errors are
- * logged as warnings, but not all of them in an overload, since refusing must stay cheaper than serving; a line at the
- * end of the second counts the others.
+ * logged as warnings.
  *
  * @param onAnswered not told of requests that the server refuses before the app (`connections/server.ts`)
+ * @param mayWarn `createWarningAllowance`
  */
-export function observeRequests(logger: Logger, onAnswered: ApiMetrics['answered']): AppMiddleware {
-  const mayWarn = createAllowance((leftOutCount) => {
-    logger.warn({ leftOutCount }, 'More were answered with a server error, and are not logged.');
-  });
+export function observeRequests(
+  logger: Logger,
+  onAnswered: ApiMetrics['answered'],
+  mayWarn: () => boolean,
+): AppMiddleware {
   return async (ctx, next) => {
     const startedAtMs = performance.now();
     ctx.state = newState(newRequestId());
@@ -37,7 +40,7 @@ export function observeRequests(logger: Logger, onAnswered: ApiMetrics['answered
       seconds: (performance.now() - startedAtMs) / 1_000,
     });
     if (isServerError(ctx) && mayWarn())
-      logger.warn({ ...logFields(ctx, status, startedAtMs), ...causeFields(ctx) }, 'answered with a server error');
+      logger.warn({ ...logFields(ctx, status, startedAtMs), ...causeFields(ctx) }, serverErrorLine);
     else if (logger.isLevelEnabled('debug')) logger.debug(logFields(ctx, status, startedAtMs), 'answered');
   };
 }
@@ -51,27 +54,6 @@ function isServerError({ res, state }: AppContext): boolean {
 
 function refusalOf({ reply, toolRefusal }: RequestState): RequestError | undefined {
   return reply?.result.ok === false ? reply.result.error : toolRefusal?.error;
-}
-
-const warningsMaxPerSecond = 50;
-
-/**
- * Says yes at most `warningsMaxPerSecond` times a second.
- *
- * @param onLeftOut told at the end of a second how often it said no, if it did
- */
-function createAllowance(onLeftOut: (count: number) => void): () => boolean {
-  let asked = 0;
-  const endSecond = () => {
-    const leftOutCount = asked - warningsMaxPerSecond;
-    asked = 0;
-    if (leftOutCount > 0) onLeftOut(leftOutCount);
-  };
-  return () => {
-    if (asked === 0) setTimeout(endSecond, 1_000).unref();
-    asked += 1;
-    return asked <= warningsMaxPerSecond;
-  };
 }
 
 /** The key's id, never the key; the path without its query, which may hold what a person searched for. */

@@ -1,7 +1,8 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Duplex } from 'node:stream';
 import { refuseAt } from '../../../shared/contract/faults.js';
-import { fail, statusByCode, unavailable } from '../../../shared/domain/errors.js';
+import { fail, unavailable } from '../../../shared/domain/errors.js';
+import type { RequestError } from '../../../shared/domain/errors.js';
 import { renderRaw, sendReply } from '../envelope.js';
 import { refuseUnrouted } from '../refuse-unrouted.js';
 import { newRequestId } from '../request-id.js';
@@ -19,10 +20,8 @@ interface ParserFaultDeps {
   /** The last request of a connection that was answered before it had arrived whole. The rest may have come since. */
   cutShort: WeakMap<Duplex, IncomingMessage>;
   allowedMethods: (path: string) => string | undefined;
-  /**
-   * Told the status of each refusal of what the app never saw: no request at all, or one that still waited its turn.
-   */
-  onRefused: (status: number) => void;
+  /** Told of each refusal of what the app never saw: no request at all, or one that still waited its turn. */
+  onRefused: (error: RequestError, requestId: string) => void;
 }
 
 /**
@@ -43,8 +42,8 @@ export function answerParserFault(error: ParserFault, socket: Duplex, deps: Pars
     // The fault is in the body of this request. If others are still to be answered, Node keeps this answer until then.
     const isBegun = !isWaiting(last, open);
     const reply = error.code === tooLate && !isBegun ? heldUp : replyTo(error, deps);
-    if (!isBegun) deps.onRefused(statusByCode[reply.result.error.code]);
     const { requestId = newRequestId(), headers } = keptState(last) ?? {};
+    if (!isBegun) deps.onRefused(reply.result.error, requestId);
     sendReply(last, { requestId, reply, ...(headers && { headers }), lastOfConnection: true });
     // Node does not emit this for a request that was answered, and whoever reads its body would wait for ever.
     last.req.emit('aborted');
@@ -147,6 +146,7 @@ function end(
   { onRefused }: Pick<ParserFaultDeps, 'onRefused'>,
   accept?: string,
 ): void {
-  onRefused(statusByCode[reply.result.error.code]);
-  endDraining(socket, renderRaw(newRequestId(), reply, accept));
+  const requestId = newRequestId();
+  onRefused(reply.result.error, requestId);
+  endDraining(socket, renderRaw(requestId, reply, accept));
 }

@@ -2,8 +2,8 @@ import { createServer } from 'node:http';
 import type { IncomingMessage, Server as HttpServer, ServerResponse } from 'node:http';
 import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { fail, statusByCode } from '../../../shared/domain/errors.js';
-import type { Refusal } from '../../../shared/domain/errors.js';
+import { fail } from '../../../shared/domain/errors.js';
+import type { Refusal, RequestError } from '../../../shared/domain/errors.js';
 import type { Logger } from '../../../shared/runtime/logger.js';
 import { sendReply } from '../envelope.js';
 import { newRequestId } from '../request-id.js';
@@ -36,8 +36,8 @@ export interface ApiServerDeps {
   handle: (req: IncomingMessage, res: ServerResponse) => unknown;
   /** The methods of a path as `Allow` lists them; undefined for a path that is not there. */
   allowedMethods: (path: string) => string | undefined;
-  /** Told the status of each request that is refused here, which the app never sees. */
-  onRefused: (status: number) => void;
+  /** Told of each request that is refused here, which the app never sees. */
+  onRefused: (error: RequestError, requestId: string) => void;
   logger: Logger;
   /**
    * `headersMs`, `requestMs`: the longest that the head of a request, or all of it, may take to arrive. `answerMs`: the
@@ -199,6 +199,7 @@ function refuse(
   result: Refusal,
   { lastOfConnection = false } = {},
 ): void {
-  onRefused(statusByCode[result.error.code]);
-  sendReply(res, { requestId: newRequestId(), reply: { result }, lastOfConnection });
+  const requestId = newRequestId();
+  onRefused(result.error, requestId);
+  sendReply(res, { requestId, reply: { result }, lastOfConnection });
 }

@@ -17,7 +17,13 @@ describe('an answer that cannot be written', () => {
   let reply: Reply | undefined;
   before(async () => {
     const app = new Koa<RequestState>();
-    app.use(observeRequests(logger, () => undefined));
+    app.use(
+      observeRequests(
+        logger,
+        () => undefined,
+        () => true,
+      ),
+    );
     app.use(envelope(logger));
     app.use((ctx) => {
       ctx.state.reply = reply;

@@ -2,6 +2,7 @@ import { mock } from 'node:test';
 import { expect } from 'chai';
 import type { ToolRefusal } from '../../../api/agent-exchange.js';
 import { observeRequests } from '../../../api/http/observe-requests.js';
+import { createWarningAllowance } from '../../../api/http/warning-allowance.js';
 import { fail, statusByCode } from '../../../shared/domain/errors.js';
 import type { Logger } from '../../../shared/runtime/logger.js';
 
@@ -18,7 +19,7 @@ describe('the log of requests', () => {
       const seen: unknown[] = [];
       const logger = { warn: (fields: object) => seen.push(fields), isLevelEnabled: () => false } as unknown as Logger;
       let counted: unknown;
-      const log = observeRequests(logger, (request) => (counted = request));
+      const log = observeRequests(logger, (request) => (counted = request), createWarningAllowance(logger));
       const ctx = { method: 'GET', res: { headersSent: false, statusCode: 404 } } as unknown as Parameters<
         typeof log
       >[0];
@@ -37,7 +38,7 @@ describe('the log of requests', () => {
     const said: { text: string; leftOutCount?: number }[] = [];
     const warn = (fields: { leftOutCount?: number }, text: string) => said.push({ ...fields, text });
     const logger = { warn, isLevelEnabled: () => false } as unknown as Logger;
-    const log = observeRequests(logger, () => undefined);
+    const log = observeRequests(logger, () => undefined, createWarningAllowance(logger));
     const answer = async (statusCode: number, toolRefusal?: ToolRefusal) => {
       const ctx = { method: 'GET', res: { headersSent: true, statusCode } } as unknown as Parameters<typeof log>[0];
       await log(ctx, () => {
@@ -86,7 +87,7 @@ describe('the log of requests', () => {
       const seen: object[] = [];
       const see = (fields: object) => seen.push(fields);
       const logger = { warn: see, debug: see, isLevelEnabled: () => true } as unknown as Logger;
-      const log = observeRequests(logger, () => undefined);
+      const log = observeRequests(logger, () => undefined, createWarningAllowance(logger));
       const ctx = {
         method: 'PATCH',
         res: { headersSent: true, statusCode: statusByCode[code] },

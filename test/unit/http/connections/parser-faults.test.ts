@@ -5,6 +5,8 @@ import { setImmediate as nextTurn } from 'node:timers/promises';
 import { expect } from 'chai';
 import { answerParserFault } from '../../../../api/http/connections/parser-faults.js';
 import { keepState, newState } from '../../../../api/http/request-state.js';
+import { statusByCode } from '../../../../shared/domain/errors.js';
+import type { RequestError } from '../../../../shared/domain/errors.js';
 import { cpuMsOf } from '../../../support/time/cpu-time.js';
 
 const mib = 1_048_576;
@@ -20,7 +22,7 @@ function fault(code: string, rawPacket?: string) {
 describe("what Node's parser refuses", () => {
   const connections = new Map<Duplex, readonly ServerResponse[]>();
   const refused: number[] = [];
-  const onRefused = (status: number) => void refused.push(status);
+  const onRefused = ({ code }: RequestError) => void refused.push(statusByCode[code]);
   beforeEach(() => void refused.splice(0));
   const deps = { connections, cutShort: new WeakMap<Duplex, IncomingMessage>(), allowedMethods, onRefused };
 

@@ -90,6 +90,7 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
       databaseUrl: settings.DATABASE_URL,
       redisUrl: settings.REDIS_URL,
       port: settings.PORT,
+      platformTokenKey: settings.PLATFORM_TOKEN_KEY,
       env: process.env,
       terminal,
       shutdown,

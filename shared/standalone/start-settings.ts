@@ -1,3 +1,4 @@
+import { tokenKeyProblem } from '../platform/token-cipher.js';
 import { databaseAddress, redisAddress } from '../runtime/process-settings.js';
 import type { SettingsDeclaration } from '../runtime/settings.js';
 
@@ -26,6 +27,12 @@ export const startSettings = {
     minimum: 0,
     maximum: 65_535,
     description: 'The HTTP port; a busy one moves.',
+  },
+  PLATFORM_TOKEN_KEY: {
+    type: 'string',
+    secret: true,
+    check: tokenKeyProblem,
+    description: "The key that shops' platform tokens are sealed with; absent, one that DATA_DIR keeps.",
   },
 } as const satisfies SettingsDeclaration;
 

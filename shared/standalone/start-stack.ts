@@ -32,6 +32,8 @@ export interface StackDeps {
   databaseUrl: string | undefined;
   redisUrl: string | undefined;
   port: number;
+  /** The operators' own, which `manage` takes as well; undefined for that of the data folder. */
+  platformTokenKey: string | undefined;
   env: NodeJS.ProcessEnv;
   terminal: Terminal;
   shutdown: Shutdown;
@@ -78,7 +80,7 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   deps.shutdown.register('stand-in platform', () => platform.stop());
   terminal.say(`Commerce platform: a stand-in for the demo shop on ${platform.url}`);
 
-  const platformTokenKey = keepPlatformTokenKey(deps.dataFolder);
+  const platformTokenKey = deps.platformTokenKey ?? keepPlatformTokenKey(deps.dataFolder);
   const seeding = seed({
     databaseUrl: database.value,
     dataFolder: deps.dataFolder,

@@ -1,0 +1,51 @@
+import { randomBytes } from 'node:crypto';
+import { expect } from 'chai';
+import { findShop } from '../../shared/database/shops.js';
+import { createTokenCipher } from '../../shared/platform/token-cipher.js';
+import { standInAccessToken } from '../../shared/standalone/stand-in-platform.js';
+import { useDatabase } from '../support/database/database.js';
+import { request } from '../support/http/http.js';
+import { refusal } from '../support/processes/npm-start-refusal.js';
+import { npmStart } from '../support/processes/npm-start.js';
+import { startTestRedis } from '../support/processes/servers.js';
+import type { TestRedis } from '../support/processes/servers.js';
+import { temporaryFolder } from '../support/temporary-folder.js';
+
+describe('npm start with a PLATFORM_TOKEN_KEY', () => {
+  const own = useDatabase();
+  let redis: TestRedis;
+  let folder: { path: string; remove(): Promise<void> };
+  before(async () => {
+    redis = await startTestRedis();
+    folder = await temporaryFolder();
+  });
+  after(async () => {
+    await redis.stop();
+    await folder.remove();
+  });
+
+  const start = (key: string) =>
+    npmStart(folder.path, { DATABASE_URL: own.url, REDIS_URL: redis.url, PLATFORM_TOKEN_KEY: key });
+
+  it('seals and opens with that key, as npm run manage does beside it', async () => {
+    const key = randomBytes(32).toString('hex');
+    const started = start(key);
+    try {
+      const { baseUrl, readKey, shopId, platformMaterialIds } = await started.ready();
+      const sealed = (await findShop(own.database, shopId))?.platform?.tokenSealed ?? Buffer.alloc(0);
+      expect(createTokenCipher(key).open(sealed, shopId)).to.equal(standInAccessToken);
+      const path = `/v1/raw-materials/${platformMaterialIds[0] ?? ''}/inventory`;
+      const { status, text } = await request(baseUrl, { path, key: readKey });
+      expect(status, text).to.equal(200);
+    } finally {
+      started.kill('SIGTERM');
+      await started.exited;
+    }
+  });
+
+  it('that is no key is refused, without showing it', async () => {
+    const { code, output } = await refusal(start('no-key-at-all'));
+    expect(output).to.include('PLATFORM_TOKEN_KEY').and.not.to.include('no-key-at-all');
+    expect(code).to.equal(78);
+  });
+});

@@ -62,7 +62,8 @@ export async function findPostgresBinaries(deps: {
   const copy = join(cache, `postgres-${version}-${process.arch}`);
   if (!existsSync(copy)) {
     deps.say(`Postgres: ${why}; copying its programs to ${copy}`);
-    copyPackage(folder, copy);
+    const copied = copyPackage(folder, copy);
+    if (!copied.ok) return copied;
   }
   if (await makeWhole(copy, deps.say)) return { ok: true, value: binariesIn(copy) };
   return failed(`The copy of Postgres in ${copy} is not whole. Remove that folder and start again.`);
@@ -123,19 +124,28 @@ function makeExecutable(file: string): boolean {
 }
 
 /** Renames a finished copy into place. Of two starts at the same time each makes one, and one finds the place taken. */
-function copyPackage(folder: string, copy: string): void {
-  const partial = mkdtempSync(`${copy}.`);
+export function copyPackage(folder: string, copy: string): Outcome<void> {
+  let partial: string | undefined;
   try {
+    partial = mkdtempSync(`${copy}.`);
     for (const part of ['native', 'scripts', 'package.json']) {
       cpSync(join(folder, part), join(partial, part), { recursive: true, verbatimSymlinks: true });
     }
     chmodSync(partial, 0o755);
     renameSync(partial, copy);
   } catch (error) {
-    if (!existsSync(copy)) throw error;
+    if (!existsSync(copy)) return cannotCopy(copy, error as Error);
   } finally {
-    rmSync(partial, { recursive: true, force: true });
+    if (partial !== undefined) rmSync(partial, { recursive: true, force: true });
   }
+  return { ok: true, value: undefined };
+}
+
+function cannotCopy(copy: string, { message }: Error): Outcome<never> {
+  return failed(
+    `The programs of Postgres cannot be copied to ${copy}: ${message}.\n` +
+      'Make room there, or set XDG_CACHE_HOME to a folder that can be written to.',
+  );
 }
 
 function binariesIn(folder: string): PostgresBinaries {

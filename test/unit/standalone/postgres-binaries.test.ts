@@ -1,9 +1,9 @@
-import { chmod, cp, lstat, mkdir, rm, stat, symlink } from 'node:fs/promises';
+import { chmod, cp, lstat, mkdir, readdir, rm, stat, symlink } from 'node:fs/promises';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { expect } from 'chai';
-import { makeWhole } from '../../../shared/standalone/postgres-binaries.js';
+import { copyPackage, makeWhole } from '../../../shared/standalone/postgres-binaries.js';
 import { runCommand } from '../../../shared/standalone/processes.js';
 import { closedDirectory } from '../../../shared/standalone/server-user.js';
 import { temporaryFolder } from '../../support/temporary-folder.js';
@@ -40,6 +40,17 @@ describe('the programs of the embedded Postgres', () => {
     });
     await symlink('/nonexistent', join(copy, 'scripts'));
     expect(await makeWhole(copy, () => undefined)).to.equal(false);
+  });
+
+  it('T19: that cannot be copied say what to do, and leave no half copy', async () => {
+    const cache = join(folder.path, 'cache');
+    await mkdir(cache);
+    const copied = copyPackage(join(folder.path, 'no package'), join(cache, 'postgres-18'));
+    expect(copied).to.have.property('ok', false);
+    expect(copied)
+      .to.have.property('problem')
+      .that.matches(/cannot be copied to .*postgres-18: ENOENT.*Make room there, or set XDG_CACHE_HOME/s);
+    expect(await readdir(cache)).to.deep.equal([]);
   });
 
   it('are looked for a closed directory on the way, which the user of the server may not enter', async () => {

@@ -1,9 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { tokenKeyProblem } from '../platform/token-cipher.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
-import { platformTokenKeyPath } from '../standalone/data-folder.js';
+import { platformTokenKeyPath, readPlatformTokenKey } from '../standalone/data-folder.js';
 import { clusterIn, locatePostgresFolder, passwordFileIn, urlOf } from '../standalone/postgres-folder.js';
 import { isPostmasterOf, readPidFile } from '../standalone/postgres-probe.js';
 
@@ -28,15 +27,13 @@ export function findRunningInstance(dataFolder: string): Outcome<RunningInstance
     const server = readPidFile(cluster);
     if (server?.readyPort === undefined || !isPostmasterOf(server.pid, cluster)) return nothing;
     const password = readFileSync(passwordFileIn(folder), 'utf8').trim();
-    const keyPath = platformTokenKeyPath(dataFolder);
-    const platformTokenKey = existsSync(keyPath) ? readFileSync(keyPath, 'utf8').trim() : undefined;
-    const problem = platformTokenKey === undefined ? undefined : tokenKeyProblem(platformTokenKey);
-    if (problem !== undefined) return failed(`What is in ${keyPath} ${problem}.`);
+    const key = existsSync(platformTokenKeyPath(dataFolder)) ? readPlatformTokenKey(dataFolder) : undefined;
+    if (key?.ok === false) return key;
     return {
       ok: true,
       value: {
         databaseUrl: urlOf({ password, port: server.readyPort }),
-        platformTokenKey,
+        platformTokenKey: key?.value,
       },
     };
   } catch (error) {

@@ -11,8 +11,9 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
+import { tokenKeyProblem } from '../platform/token-cipher.js';
 import { failed } from '../runtime/outcome.js';
-import type { Outcome } from '../runtime/outcome.js';
+import type { Failed, Outcome } from '../runtime/outcome.js';
 
 const keyBytes = 32;
 /** An empty file still fits onto a full disk. */
@@ -28,11 +29,21 @@ export function openDataFolder(path: string): Outcome<string> {
     probe(join(folder, `.probe-${process.pid}`));
     return { ok: true, value: folder };
   } catch (error) {
-    return failed(
-      `The data folder ${folder} cannot be used: ${(error as Error).message}.\n` +
-        'Set DATA_DIR to a folder that can be written to, for example: DATA_DIR=/tmp/raw-materials npm start',
-    );
+    return cannotUseFolder(folder, error as Error);
   }
+}
+
+/** Also for later, as when its disk has filled up meanwhile. */
+export function cannotUseFolder(folder: string, { message }: Error): Failed {
+  return failed(
+    `The data folder ${folder} cannot be used: ${message}.\n` +
+      'Set DATA_DIR to a folder that can be written to, for example: DATA_DIR=/tmp/raw-materials npm start',
+  );
+}
+
+/** Whether a call to the system failed, as of a file where the disk is full. Those of sockets are `isTransient`. */
+export function isFileFault(error: unknown): error is Error {
+  return error instanceof Error && (error as NodeJS.ErrnoException).syscall !== undefined;
 }
 
 /**
@@ -80,10 +91,23 @@ function probe(path: string): void {
 export const platformTokenKeyPath = (dataFolder: string) => join(dataFolder, 'platform-token-key');
 
 /** The key that platform tokens are sealed with: 32 random bytes in hex, made at the first start and kept. */
-export function keepPlatformTokenKey(dataFolder: string): string {
+export function keepPlatformTokenKey(dataFolder: string): Outcome<string> {
+  try {
+    const path = platformTokenKeyPath(dataFolder);
+    if (!existsSync(path)) writeWhole(path, `${randomBytes(keyBytes).toString('hex')}\n`);
+    return readPlatformTokenKey(dataFolder);
+  } catch (error) {
+    if (isFileFault(error)) return cannotUseFolder(dataFolder, error);
+    throw error;
+  }
+}
+
+/** The key that is kept there; a problem where the file holds something else. @throws where it cannot be read */
+export function readPlatformTokenKey(dataFolder: string): Outcome<string> {
   const path = platformTokenKeyPath(dataFolder);
-  if (!existsSync(path)) writeWhole(path, `${randomBytes(keyBytes).toString('hex')}\n`);
-  return readFileSync(path, 'utf8').trim();
+  const key = readFileSync(path, 'utf8').trim();
+  const problem = tokenKeyProblem(key);
+  return problem === undefined ? { ok: true, value: key } : failed(`What is in ${path} ${problem}.`);
 }
 
 /** Writes a file of mode 0600 that is there whole or not at all, even if we are killed half-way. */

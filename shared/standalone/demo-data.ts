@@ -63,14 +63,18 @@ const loadLimitPoints = 1_000_000_000;
 /** A commit or a foreign key holds nobody up for so long. With what else a start does, it stays below T19's 15 s. */
 const lockMsMax = 5_000;
 
+/** While a synchronous standby is away no commit returns, and `lock_timeout` does not end that wait. */
+const answerMsMax = 7_000;
+
 /**
  * The demo's three shops, on a migrated database: "Demo" with materials of both origins, bills and stock, "Basic plan"
  * for the 403, "Load" for load runs. What is there stays as people have changed it; what an earlier start did not get
  * done is done now. Throws where the database does, and where another session holds a row or a table of it for longer
- * than five seconds (`isServerTimeout`); then nothing has been changed.
+ * than five seconds (`isServerTimeout`); then nothing has been changed. It throws as well where an answer takes longer
+ * than seven (`isDriverTimeout`); then it may have been.
  */
 export async function seedDemo(options: DemoOptions): Promise<DemoAccess> {
-  const pool = { url: options.databaseUrl, poolMax, applicationName: 'raw-materials-demo' };
+  const pool = { url: options.databaseUrl, poolMax, applicationName: 'raw-materials-demo', answerMsMax };
   return withDatabase(pool, async (database) => {
     const access = await database.transaction(async (transaction) => {
       await transaction.raw(`SET LOCAL lock_timeout = ${lockMsMax}`);

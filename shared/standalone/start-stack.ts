@@ -3,17 +3,14 @@ import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { withDatabase } from '../database/connect.js';
-import { isServerTimeout, reasonWithoutStatement } from '../database/errors.js';
-import { migrateDatabase } from '../database/migrate-database.js';
 import { readServerFacts } from '../database/server-facts.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import type { Shutdown } from '../runtime/shutdown.js';
 import { keepPlatformTokenKey } from './data-folder.js';
-import { seedDemo } from './demo-data.js';
-import type { DemoAccess, DemoOptions } from './demo-data.js';
 import type { Demo, DemoAddresses } from './demo-file.js';
-import { checkGivenPostgres, identityOf } from './given-postgres.js';
+import { migrate, seed } from './fill-database.js';
+import { identityOf } from './given-postgres.js';
 import { checkWorkers } from './given-redis.js';
 import { keepServer } from './keep-server.js';
 import type { KeptServer } from './keep-server.js';
@@ -66,7 +63,8 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   if (!database.ok) return database;
   if (!redis.ok) return redis;
 
-  const migrating = migrate(database.value, deps.databaseUrl !== undefined, terminal.say);
+  const isGiven = deps.databaseUrl !== undefined;
+  const migrating = migrate(database.value, isGiven, terminal.say);
   const migrated = await orAbort(migrating, abort, endedMeanwhile);
   if (!migrated.ok) return migrated;
   abort.throwIfAborted();
@@ -80,18 +78,15 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   deps.shutdown.register('stand-in platform', () => platform.stop());
   terminal.say(`Commerce platform: a stand-in for the demo shop on ${platform.url}`);
 
-  const platformTokenKey = deps.platformTokenKey ?? keepPlatformTokenKey(deps.dataFolder);
-  const seeding = seed({
-    databaseUrl: database.value,
-    dataFolder: deps.dataFolder,
-    platformUrl: platform.url,
-    platformTokenKey,
-  });
+  const key = platformTokenKeyOf(deps);
+  if (!key.ok) return key;
+  const demo = { dataFolder: deps.dataFolder, platformUrl: platform.url, platformTokenKey: key.value };
+  const seeding = seed({ databaseUrl: database.value, ...demo }, isGiven);
   const access = await orAbort(seeding, abort, endedMeanwhile);
   if (!access.ok) return access;
   terminal.say('Demo data: there');
 
-  const urls = { DATABASE_URL: database.value, REDIS_URL: redis.value, PLATFORM_TOKEN_KEY: platformTokenKey };
+  const urls = { DATABASE_URL: database.value, REDIS_URL: redis.value, PLATFORM_TOKEN_KEY: key.value };
   const served = await startProcesses(deps, urls);
   return served.ok ? { ok: true, value: { ...served.value, ...access.value } } : served;
 }
@@ -164,29 +159,8 @@ async function openServer<Server extends KeptServer & { adopted: boolean }>(
   return started;
 }
 
-/** @param isGiven whether the database is somebody else's, who is then told what to mend in it */
-async function migrate(databaseUrl: string, isGiven: boolean, say: (line: string) => void): Promise<Outcome<void>> {
-  try {
-    const migrated = await migrateDatabase(databaseUrl, (line) => say(`Schema: ${line}`));
-    return migrated.ok ? { ok: true, value: undefined } : migrated;
-  } catch (error) {
-    const found = isGiven ? await checkGivenPostgres(databaseUrl) : undefined;
-    if (found?.verdict === 'bad') return failed(found.text);
-    return failed(`The database cannot be brought to the newest schema: ${reasonWithoutStatement(error)}.`);
-  }
-}
-
-async function seed(options: DemoOptions): Promise<Outcome<DemoAccess>> {
-  try {
-    return { ok: true, value: await seedDemo(options) };
-  } catch (error) {
-    if (!isServerTimeout(error)) throw error;
-    return failed(
-      `The demo data cannot be written: ${reasonWithoutStatement(error)}.\n` +
-        "Another session seems to hold rows of the demo's shops, or a table (npm run doctor names it): end it, then " +
-        'start again.',
-    );
-  }
+function platformTokenKeyOf({ platformTokenKey, dataFolder }: StackDeps): Outcome<string> {
+  return platformTokenKey === undefined ? keepPlatformTokenKey(dataFolder) : { ok: true, value: platformTokenKey };
 }
 
 async function startProcesses(deps: StackDeps, urls: Record<string, string>): Promise<Outcome<DemoAddresses>> {

@@ -84,10 +84,15 @@ export async function preparePostgresFolder(deps: FolderDeps): Promise<Outcome<P
  * the folder itself could be used by now, because there the database would be empty.
  */
 export function locatePostgresFolder(dataDir: string): string {
+  const elsewhere = elsewhereOf(dataDir);
+  return elsewhere !== undefined && existsSync(elsewhere) ? elsewhere : dataDir;
+}
+
+/** What the file says, even if nothing is there. A start that was cut off leaves it empty, before any database. */
+function elsewhereOf(dataDir: string): string | undefined {
   const pointer = pointerOf(dataDir);
-  if (existsSync(dataDir) || !existsSync(pointer)) return dataDir;
-  const elsewhere = readFileSync(pointer, 'utf8').trim();
-  return existsSync(elsewhere) ? elsewhere : dataDir;
+  if (existsSync(dataDir) || !existsSync(pointer)) return undefined;
+  return readFileSync(pointer, 'utf8').trim() || undefined;
 }
 
 function pointerOf(dataDir: string): string {
@@ -100,8 +105,9 @@ function pointerOf(dataDir: string): string {
  */
 function placeFolder(dataDir: string, user: ServerUser | undefined, say: (line: string) => void): Outcome<string> {
   try {
-    const known = locatePostgresFolder(dataDir);
-    if (known !== dataDir) return { ok: true, value: makeOwned(known, user) };
+    const known = elsewhereOf(dataDir);
+    if (known !== undefined && !existsSync(known)) return lost(dataDir, known);
+    if (known !== undefined) return { ok: true, value: makeOwned(known, user) };
     const closed = closedDirectory(dirname(dataDir), user);
     if (closed && existsSync(dataDir))
       throw new Error(`${closed} is closed to ${user?.name ?? 'it'} (chmod o+x would open it)`);
@@ -115,6 +121,15 @@ function placeFolder(dataDir: string, user: ServerUser | undefined, say: (line: 
   } catch (error) {
     return cannotKeep(dataDir, user, error);
   }
+}
+
+/** An empty database in its place would look as if everything had been lost. */
+function lost(dataDir: string, elsewhere: string): Outcome<never> {
+  const pointer = pointerOf(dataDir);
+  return failed(
+    `The database of ${dataDir} was kept in ${elsewhere} (see ${pointer}), which is not there.\n` +
+      'Restore it, or remove that file to begin anew.',
+  );
 }
 
 function cannotKeep(dataDir: string, user: ServerUser | undefined, error: unknown): Outcome<never> {

@@ -39,6 +39,25 @@ describe('the folder of the embedded Postgres', () => {
     return { dataDir, user: undefined, binaries, env: process.env, say: () => undefined };
   }
 
+  it('T19: that was moved and is lost is not replaced by an empty one, unless somebody says so', async () => {
+    const deps = await withInitdb('exit 1');
+    const [pointer, elsewhere] = [`${deps.dataDir}.moved`, join(folder.path, 'elsewhere')];
+    await writeFile(pointer, `${elsewhere}\n`);
+    expect(await preparePostgresFolder(deps)).to.deep.equal({
+      ok: false,
+      problem:
+        `The database of ${deps.dataDir} was kept in ${elsewhere} (see ${pointer}), which is not there.\n` +
+        'Restore it, or remove that file to begin anew.',
+    });
+    expect(await readFile(pointer, 'utf8')).to.equal(`${elsewhere}\n`);
+    expect(await readdir(folder.path)).to.have.members(['initdb', 'postgres.moved']);
+    // As a start leaves it that was cut off, or met a full disk, before there was any database.
+    await writeFile(pointer, '');
+    expect(await preparePostgresFolder(deps))
+      .to.have.property('problem')
+      .that.includes('could not make its');
+  });
+
   it('is made in another place each time, which the initdb of a start that was killed does not share', async () => {
     const places = join(folder.path, 'places');
     const deps = await withInitdb(`echo "$1" >> '${places}'; exit 1`);

@@ -129,6 +129,8 @@ export async function runCommand(command: Command): Promise<{ code: number | nul
   const timer = setTimeout(endGroup, msMax, `ended after ${msMax} ms`);
   const onAbort = () => endGroup('stopped');
   abort?.addEventListener('abort', onAbort, { once: true });
+  // As between two commands: of what has happened already a listener hears nothing.
+  if (abort?.aborted === true) onAbort();
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding('utf8').on('data', (text: string) => chunks.push(text));
   }

@@ -126,4 +126,9 @@ describe('a command', () => {
     abort.abort();
     expect(await result).to.deep.equal({ code: null, output: 'stopped' });
   });
+
+  it('is ended at once when the start it belongs to was given up before', async () => {
+    const command = { file: 'sleep', args: ['300'], msMax: 60_000, signal: AbortSignal.abort() };
+    expect(await runCommand(command)).to.deep.equal({ code: null, output: 'stopped' });
+  });
 });

@@ -54,6 +54,8 @@ export interface DemoOptions {
   /** The loopback stand-in's address, which changes from start to start. */
   platformUrl: string;
   platformTokenKey: string;
+  /** Told which platform the demo shop has, once it has it. */
+  say?: (line: string) => void;
 }
 
 const poolMax = 1;
@@ -76,28 +78,36 @@ const answerMsMax = 7_000;
 export async function seedDemo(options: DemoOptions): Promise<DemoAccess> {
   const pool = { url: options.databaseUrl, poolMax, applicationName: 'raw-materials-demo', answerMsMax };
   return withDatabase(pool, async (database) => {
-    const access = await database.transaction(async (transaction) => {
+    const { access, platform } = await database.transaction(async (transaction) => {
       await transaction.raw(`SET LOCAL lock_timeout = ${lockMsMax}`);
       return ensureDemo(transaction, options);
     });
     await makeMissingStatistics(database);
+    options.say?.(`Commerce platform: ${platform}`);
     return access;
   });
 }
 
-async function ensureDemo(transaction: Database, options: DemoOptions): Promise<DemoAccess> {
+interface EnsuredDemo {
+  access: DemoAccess;
+  /** Of the demo shop, in words. */
+  platform: string;
+}
+
+async function ensureDemo(transaction: Database, options: DemoOptions): Promise<EnsuredDemo> {
   const shops = await listShops(transaction);
   const demo = await ensureShop(transaction, shops, demoShop);
   const basic = await ensureShop(transaction, shops, basicShop);
   const load = await ensureShop(transaction, shops, loadShop);
-  await connectPlatform(transaction, demo, options);
+  const isNew = shops.every(({ id }) => id !== demo.id);
+  const platform = await connectPlatform(transaction, demo, isNew, options);
   const keys = await keepDemoKeys(transaction, options.dataFolder, {
     readKey: { shopId: demo.id, scope: 'read', label: 'Demo, read' },
     writeKey: { shopId: demo.id, scope: 'write', label: 'Demo, write' },
     basicPlanKey: { shopId: basic.id, scope: 'write', label: 'Demo of the plan' },
     loadKey: { shopId: load.id, scope: 'write', label: 'Load runs' },
   });
-  return {
+  const access = {
     shopId: demo.id,
     ...keys,
     virtualMaterialIds: demoVirtualMaterials.map(({ id }) => id),
@@ -105,6 +115,7 @@ async function ensureDemo(transaction: Database, options: DemoOptions): Promise<
     locationIds: demoLocations.map(({ id }) => id),
     load: { materialIds: loadMaterials.map(({ id }) => id), locationIds: loadLocations.map(({ id }) => id) },
   };
+  return { access, platform };
 }
 
 interface DemoShop {
@@ -187,17 +198,23 @@ function openingStockOf({ id, openingStock = [] }: DemoMaterial, locations: read
 
 /**
  * Seals the token anew only if it must: the stand-in has another port, or there is another key. A real platform that
- * somebody has connected the shop to stays.
+ * somebody has connected the shop to stays, and so does a shop that somebody has disconnected.
+ *
+ * @returns the shop's platform, in words
  */
 async function connectPlatform(
   transaction: Database,
   shop: Shop,
+  isNew: boolean,
   { platformUrl: domain, platformTokenKey }: DemoOptions,
-): Promise<void> {
+): Promise<string> {
   const { platform } = shop;
-  if (platform !== null && !isLoopback(platform.domain)) return;
+  if (platform === null && !isNew) return 'none, as somebody has disconnected the demo shop';
+  if (platform !== null && !isLoopback(platform.domain)) return `${platform.domain} for the demo shop`;
+  const standIn = `a stand-in for the demo shop on ${domain}`;
   const cipher = createTokenCipher(platformTokenKey);
-  if (platform?.domain === domain && cipher.open(platform.tokenSealed, shop.id) === standInAccessToken) return;
+  if (platform?.domain === domain && cipher.open(platform.tokenSealed, shop.id) === standInAccessToken) return standIn;
   const tokenSealed = cipher.seal(standInAccessToken, shop.id);
   await updateShop(transaction, shop.id, { platform: { domain, tokenSealed } });
+  return standIn;
 }

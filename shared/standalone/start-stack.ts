@@ -76,12 +76,11 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
 
   const platform = await startStandInPlatform();
   deps.shutdown.register('stand-in platform', () => platform.stop());
-  terminal.say(`Commerce platform: a stand-in for the demo shop on ${platform.url}`);
 
   const key = platformTokenKeyOf(deps);
   if (!key.ok) return key;
   const demo = { dataFolder: deps.dataFolder, platformUrl: platform.url, platformTokenKey: key.value };
-  const seeding = seed({ databaseUrl: database.value, ...demo }, isGiven);
+  const seeding = seed({ databaseUrl: database.value, ...demo, say: terminal.say }, isGiven);
   const access = await orAbort(seeding, abort, endedMeanwhile);
   if (!access.ok) return access;
   terminal.say('Demo data: there');

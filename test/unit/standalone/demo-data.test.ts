@@ -224,4 +224,25 @@ describe('the demo data', () => {
     expect(await seed()).to.deep.equal(demo);
     expect((await findShop(database, demo.shopId))?.platform).to.deep.equal(realPlatform);
   });
+
+  it('stays without a platform where somebody has disconnected its shop', async () => {
+    await updateShop(database, demo.shopId, { platform: null });
+    expect(await seed()).to.deep.equal(demo);
+    expect((await findShop(database, demo.shopId))?.platform).to.equal(null);
+  });
+
+  it('says which platform its shop has', async () => {
+    const said: string[] = [];
+    const say = (line: string) => said.push(line);
+    await seed({ say });
+    for (const platform of [realPlatform, null]) {
+      await updateShop(database, demo.shopId, { platform });
+      await seed({ say });
+    }
+    expect(said).to.deep.equal([
+      'Commerce platform: a stand-in for the demo shop on http://127.0.0.1:40001',
+      'Commerce platform: real.myshopify.com for the demo shop',
+      'Commerce platform: none, as somebody has disconnected the demo shop',
+    ]);
+  });
 });

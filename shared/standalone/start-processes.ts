@@ -74,11 +74,14 @@ export async function startProcesses(
   shutdown.register('workers', () => Promise.all(workers.map((worker) => worker.stop())));
   // New at each start: it opens a page that only reads, on the loopback.
   const adminToken = randomBytes(18).toString('base64url');
-  const own = { PORT: String(port), ADMIN_PORT: adminPortOf(0), ADMIN_TOKEN: adminToken };
-  const api = run('api', '../../api/main.js', own);
-  shutdown.register('API', () => api.stop());
+  const runApi = (apiPort: number) => {
+    const own = { PORT: String(apiPort), ADMIN_PORT: adminPortOf(0), ADMIN_TOKEN: adminToken };
+    const api = run('api', '../../api/main.js', own);
+    shutdown.register('API', () => api.stop());
+    return api;
+  };
   try {
-    const served = await allServe(api, workers, port, abort);
+    const served = await allServe(startApi(deps, runApi, port), workers, abort);
     const [adminUrl = '', ...others] = adminPorts.map((adminPort) => `http://127.0.0.1:${adminPort}`);
     const metricsUrls = [adminUrl, ...others].map((url) => `${url}/metrics`);
     return { ok: true, value: { ...served, adminUrl, adminToken, metricsUrls } };
@@ -88,16 +91,35 @@ export async function startProcesses(
   }
 }
 
+/**
+ * Starts the API, once more on another port if this one was taken after it had been looked at, as by another `npm
+ * start` at the same time.
+ *
+ * @returns its port, once it serves
+ */
+async function startApi(
+  { terminal, abort }: ProcessesDeps,
+  runApi: (port: number) => Supervised,
+  port: number,
+): Promise<number> {
+  try {
+    return (await runApi(port).ready).port ?? port;
+  } catch (error) {
+    const another = await portOrFree(port);
+    if (another === port || abort.aborted) throw error;
+    terminal.say(`Port ${port} was taken meanwhile: ${another} it is`);
+    return (await runApi(another).ready).port ?? another;
+  }
+}
+
 async function allServe(
-  api: Supervised,
+  apiPort: Promise<number>,
   workers: Supervised[],
-  wantedPort: number,
   abort: AbortSignal,
 ): Promise<Pick<DemoAddresses, 'baseUrl' | 'docsUrl' | 'mcpUrl'>> {
   const late = AbortSignal.any([abort, AbortSignal.timeout(readyMsMax)]);
-  const allReady = Promise.all([api.ready, ...workers.map((worker) => worker.ready)]);
-  const [report] = await orAbort(allReady, late, 'The API and the workers do not all serve in time.');
-  const port = report.port ?? wantedPort;
+  const allReady = Promise.all([apiPort, ...workers.map((worker) => worker.ready)]);
+  const [port] = await orAbort(allReady, late, 'The API and the workers do not all serve in time.');
   const origin = `http://127.0.0.1:${port}`;
   while (!(await isReady(`${origin}/readyz`))) {
     if (late.aborted) throw new Error(`${origin}/readyz is not good after ${readyMsMax} ms.`);

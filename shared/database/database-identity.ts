@@ -25,42 +25,31 @@ export async function readDatabaseIdentity(database: Database): Promise<string |
 /** SQLSTATE: no privilege, no such function, not supported. */
 const neverTold = new Set(['42501', '42883', '0A000']);
 
-/** A pause for those who ask every second: Postgres logs each refusal as an error, with its statement. */
+/** Postgres logs each refusal as an error, with its statement. */
 const againMs = 60_000;
 
-/**
- * Returns `readDatabaseIdentity` for those who ask again and again: if it is undefined, it is not asked again for a
- * minute.
- *
- * @param nowMs a monotonic clock
- */
-export function createIdentityQuestion(
-  database: Database,
-  nowMs: () => number = () => performance.now(),
-): () => Promise<string | undefined> {
-  let nextAtMs = -Infinity;
-  return async () => {
-    if (nowMs() < nextAtMs) return undefined;
-    const identity = await readDatabaseIdentity(database);
-    if (identity === undefined) nextAtMs = nowMs() + againMs;
-    return identity;
-  };
-}
-
-/** What is known of a process's database. */
+/** What is known of a process's database, which is asked again and again: there may be another at its address. */
 export interface KnownDatabase {
   /** As it was last read; undefined while it is unknown. */
   identity(): string | undefined;
+  /**
+   * Reads it anew. If it could not be known, it is not asked for a minute.
+   *
+   * @throws as `readDatabaseIdentity`
+   */
   ask(): Promise<void>;
 }
 
-export function createKnownDatabase(database: Database): KnownDatabase {
-  const askIdentity = createIdentityQuestion(database);
+/** @param nowMs a monotonic clock */
+export function createKnownDatabase(database: Database, nowMs: () => number = () => performance.now()): KnownDatabase {
   let known: string | undefined;
+  let nextAtMs = -Infinity;
   return {
     identity: () => known,
     async ask() {
-      known = await askIdentity();
+      if (nowMs() < nextAtMs) return;
+      known = await readDatabaseIdentity(database);
+      if (known === undefined) nextAtMs = nowMs() + againMs;
     },
   };
 }

@@ -1,5 +1,5 @@
 import type { Database } from './connect.js';
-import { createIdentityQuestion } from './database-identity.js';
+import { createKnownDatabase } from './database-identity.js';
 import { readOnlyState } from './errors.js';
 import { connectionPool } from './raw-connection.js';
 import { assertMigrated } from './schema-state.js';
@@ -69,13 +69,14 @@ export function createWriteQuestion(database: Database): () => Promise<void> {
 /**
  * As `createWriteQuestion`, for one who also wants to know which database it is.
  *
- * @returns resolves to its identity, if that is known (`createIdentityQuestion`)
+ * @returns resolves to its identity, if that is known (`createKnownDatabase`)
  */
 export function createStorageQuestion(database: Database): () => Promise<string | undefined> {
   const askWrites = createWriteQuestion(database);
-  const askIdentity = createIdentityQuestion(database);
+  const known = createKnownDatabase(database);
   return async () => {
     await askWrites();
-    return askIdentity();
+    await known.ask();
+    return known.identity();
   };
 }

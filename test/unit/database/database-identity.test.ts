@@ -1,10 +1,6 @@
 import { expect } from 'chai';
 import { connectDatabase } from '../../../shared/database/connect.js';
-import {
-  createIdentityQuestion,
-  createKnownDatabase,
-  readDatabaseIdentity,
-} from '../../../shared/database/database-identity.js';
+import { createKnownDatabase, readDatabaseIdentity } from '../../../shared/database/database-identity.js';
 import { createStorageQuestion, createWriteQuestion } from '../../../shared/database/takes-writes.js';
 import { connectForTest, useDatabase } from '../../support/database/database.js';
 import { createEmptyDatabase } from '../../support/processes/servers.js';
@@ -68,9 +64,17 @@ describe('which database this is, asked every second of a Postgres that does not
     refusals = 0;
   });
 
+  const askOfWorker = (nowMs?: () => number) => {
+    const known = createKnownDatabase(postgres.database, nowMs);
+    return async () => {
+      await known.ask();
+      return known.identity();
+    };
+  };
+
   it('is asked again after a minute', async () => {
     let nowMs = 0;
-    const ask = createIdentityQuestion(postgres.database, () => nowMs);
+    const ask = askOfWorker(() => nowMs);
     for (nowMs of [0, 1_000, 59_999]) expect(await ask()).to.equal(undefined);
     expect(refusals).to.equal(1);
     nowMs = 60_000;
@@ -78,12 +82,8 @@ describe('which database this is, asked every second of a Postgres that does not
     expect(refusals).to.equal(2);
   });
 
-  const askOfWorker = () => {
-    const known = createKnownDatabase(postgres.database);
-    return () => known.ask();
-  };
   for (const [who, createAsk] of [
-    ['a worker', askOfWorker],
+    ['a worker', () => askOfWorker()],
     ['an API, which asks whether Postgres takes writes as well', () => createStorageQuestion(postgres.database)],
   ] as const) {
     it(`is asked once and not with every question of ${who}`, async () => {

@@ -3,8 +3,9 @@ import { queueName } from '../../shared/queue/names.js';
 import { notApplied } from './dispatch-outcome.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
 import type { Enqueued } from './enqueue.js';
-import { createShopGates, jobsSentMax } from './shop-gates.js';
+import { createShopGates } from './shop-gates.js';
 import type { ShopGates } from './shop-gates.js';
+import { jobsSentMax } from './shop-limits.js';
 import type { FormedJob, Waiter } from './waiter.js';
 
 /**

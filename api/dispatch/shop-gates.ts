@@ -1,35 +1,6 @@
-import { materialsPerCycleMax } from '../../shared/queue/limits.js';
 import { createHeldUpJobs } from './held-up-jobs.js';
-import type { HeldUpJobsDeps } from './held-up-jobs.js';
+import { jobsSentMax, jobsSentSharedMax, shopActiveMs, writesInHandMax, writesInHandSharedMax } from './shop-limits.js';
 import type { FormedJob } from './waiter.js';
-
-/**
- * Jobs in flight at once of a shop that has this process to itself: as many as two worker processes of two lanes each
- * hold. That keeps the workers busy; any more would only wait there.
- */
-export const jobsSentMax = 2 * 2 * materialsPerCycleMax;
-
-/**
- * Jobs in flight at once of a shop that shares this process with others. The more there are, the longer is each turn of
- * this process's event loop and each cycle of a lane, for which all other shops wait. Beside a flood of 700 connections
- * with 128 jobs in flight, another shop's p99 was 107 ms. Now that full collections of garbage are rare, it is 17 ms
- * with 16, and 10 ms with 10. The flood still gets half of what it would have alone, its fair share of two. Two floods
- * get a tenth less together.
- */
-export const jobsSentSharedMax = 10;
-
-/** Writes worth holding of a shop that has this process to itself: those in flight, and as many again to follow. */
-export const writesInHandMax = 2 * jobsSentMax;
-
-/**
- * Writes worth holding of a shop that shares this process. Every garbage collection copies what is held, while all
- * shops wait: with 256 in hand it took 7 ms, 18 times a second. Not fewer than this, because writes of one material are
- * combined: with 32 a flood of one material gets half of what it would have alone, with 24 two fifths.
- */
-export const writesInHandSharedMax = 32;
-
-/** A shop counts as one that shares the process from its first write until this long after its last. */
-export const shopActiveMs = 1_000;
 
 /** Sends at most so many of a shop's jobs at once; the others wait here, where waiting costs next to nothing. */
 export interface ShopGates {
@@ -67,16 +38,18 @@ interface Gate {
   usedMs: number;
 }
 
-export interface ShopGatesDeps extends Pick<HeldUpJobsDeps, 'writesBehind'> {
+export interface ShopGatesDeps {
   /** The next job of the material of this queue, if it has one. */
   form: (queue: string) => FormedJob | undefined;
   send: (jobs: FormedJob[]) => void;
+  /** How many writes of a job's material are in hand: the job's own, and those that wait for its end. */
+  writesBehind: (job: FormedJob) => number;
 }
 
 export function createShopGates({ form, send, writesBehind }: ShopGatesDeps): ShopGates {
   const gates = new Map<number, Gate>();
   /** Apart from the gates, since a shop that has only jobs that are held up uses this process no more. */
-  const heldUp = createHeldUpJobs({ jobsMax: jobsSentMax, writesMax: writesInHandMax, writesBehind });
+  const heldUp = createHeldUpJobs(writesBehind);
   /** The shops that may have a job to send by the end of this turn of the event loop. */
   let dueShops = new Set<number>();
   let forgotAtMs = 0;

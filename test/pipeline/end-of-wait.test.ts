@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { graceMs } from '../../api/dispatch/settings.js';
-import { jobsSentSharedMax } from '../../api/dispatch/shop-gates.js';
+import { jobsSentSharedMax } from '../../api/dispatch/shop-limits.js';
 import type { Database } from '../../shared/database/connect.js';
 import { queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, recordOf, totalOf } from '../support/shop/change.js';

@@ -1,6 +1,6 @@
 import { expect } from 'chai';
 import { Redis } from 'ioredis';
-import { jobsSentSharedMax } from '../../api/dispatch/shop-gates.js';
+import { jobsSentSharedMax } from '../../api/dispatch/shop-limits.js';
 import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { findChromium, startChromium } from '../support/browser.js';

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import { shopActiveMs, jobsSentSharedMax, jobsSentMax } from '../../api/dispatch/shop-gates.js';
+import { shopActiveMs, jobsSentSharedMax, jobsSentMax } from '../../api/dispatch/shop-limits.js';
 import type { Database } from '../../shared/database/connect.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { addOne, totalOf } from '../support/shop/change.js';

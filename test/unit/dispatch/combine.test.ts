@@ -3,7 +3,7 @@ import { expect } from 'chai';
 import { createCombiner } from '../../../api/dispatch/combine.js';
 import type { Combiner } from '../../../api/dispatch/combine.js';
 import type { Enqueued } from '../../../api/dispatch/enqueue.js';
-import { jobsSentMax } from '../../../api/dispatch/shop-gates.js';
+import { jobsSentMax } from '../../../api/dispatch/shop-limits.js';
 import type { FormedJob, Waiter } from '../../../api/dispatch/waiter.js';
 import { updateWeight } from '../../../shared/queue/limits.js';
 import { leftBehindBytes } from '../../support/memory/outliving.js';

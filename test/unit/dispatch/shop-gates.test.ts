@@ -1,14 +1,14 @@
 import { setImmediate as turn, setTimeout as delay } from 'node:timers/promises';
 import { expect } from 'chai';
-import {
-  shopActiveMs,
-  createShopGates,
-  jobsSentSharedMax,
-  jobsSentMax,
-  writesInHandSharedMax,
-  writesInHandMax,
-} from '../../../api/dispatch/shop-gates.js';
+import { createShopGates } from '../../../api/dispatch/shop-gates.js';
 import type { ShopGates } from '../../../api/dispatch/shop-gates.js';
+import {
+  jobsSentMax,
+  jobsSentSharedMax,
+  shopActiveMs,
+  writesInHandMax,
+  writesInHandSharedMax,
+} from '../../../api/dispatch/shop-limits.js';
 import type { FormedJob } from '../../../api/dispatch/waiter.js';
 
 /** As far as the gates look at it. */

@@ -2,7 +2,7 @@ import type { ApplySnapshot, ExecutedRecord } from '../database/apply-snapshot.j
 import type { ApplyWrites, OperationRecord } from '../database/apply-write.js';
 import { materialIdKind, noSuchMaterial } from '../domain/material-id.js';
 import type { MaterialRef, Operation, OperationOutcome, OperationResult } from '../domain/operation.js';
-import { foldOperation, isChanged, levelWrites, openMaterial } from './material-state.js';
+import { changedFields, foldOperation, isChanged, levelWrites, openMaterial } from './material-state.js';
 import type { MaterialState } from './material-state.js';
 import { hasExpired } from './time-limits.js';
 
@@ -137,11 +137,12 @@ function execute(operation: Operation, state: MaterialState | undefined): Operat
 }
 
 function collectWrites(writes: ApplyWrites, state: MaterialState): void {
-  const { shopId, materialId, total, fields, snapshot } = state;
+  const { shopId, materialId, total, snapshot } = state;
   writes.levels.push(...levelWrites(state));
   writes.entries.push(...state.entries);
   if (isChanged(state)) writes.totals.push({ shopId, materialId, total, atMs: snapshot.atMs });
-  if (state.fieldsChanged && fields !== undefined) writes.materials.push({ shopId, ...fields });
+  const fields = changedFields(state);
+  if (fields !== undefined) writes.materials.push({ shopId, ...fields });
 }
 
 function emptyWrites(atMs: number): ApplyWrites {

@@ -17,9 +17,8 @@ export interface MaterialState extends MaterialRef {
   total: number;
   touchedLevels: Map<string, LevelSnapshot>;
   entries: LedgerEntry[];
-  /** Set where one of the operations updates its fields. */
+  /** Set where one of the operations updates its fields: the object of the snapshot, until one has another value. */
   fields: VersionedMaterial | undefined;
-  fieldsChanged: boolean;
 }
 
 export function openMaterial(ref: MaterialRef, snapshot: MaterialSnapshot): MaterialState {
@@ -31,7 +30,6 @@ export function openMaterial(ref: MaterialRef, snapshot: MaterialSnapshot): Mate
     touchedLevels: new Map(),
     entries: [],
     fields: snapshot.fields,
-    fieldsChanged: false,
   };
 }
 
@@ -106,7 +104,6 @@ function foldUpdate(
   if (Object.entries(changes).some(([field, value]) => before[field as keyof typeof changes] !== value)) {
     const { version } = state.fields;
     state.fields = { material: { ...before, ...changes }, version: version + 1 };
-    state.fieldsChanged = true;
   }
   const { material, version } = state.fields;
   // If nothing has changed, `updatedAt` stays that of the last change.
@@ -126,8 +123,13 @@ function foldTotal(state: MaterialState, operation: Operation, target: number): 
 }
 
 /** Whether a row was booked, even one that left its level as it was, or a field has another value. */
-export function isChanged({ touchedLevels, fieldsChanged }: MaterialState): boolean {
-  return touchedLevels.size > 0 || fieldsChanged;
+export function isChanged(state: MaterialState): boolean {
+  return state.touchedLevels.size > 0 || changedFields(state) !== undefined;
+}
+
+/** The fields that the operations leave changed, or undefined. */
+export function changedFields({ fields, snapshot }: MaterialState): VersionedMaterial | undefined {
+  return fields === snapshot.fields ? undefined : fields;
 }
 
 /** The levels that the operations leave changed, sorted by location. */

@@ -1,4 +1,4 @@
-import { addMismatches, beforeAllShops, isAfter, materialsPerBatch } from './check-batches.js';
+import { addMismatches, batchesOf, isAfter, materialsPerBatch } from './check-batches.js';
 import type { Database } from './connect.js';
 import { levelMismatches, totalMismatch } from './ledger-mismatch.js';
 import type { ComparedLevel, LedgerMismatch, WrongTotal } from './ledger-mismatch.js';
@@ -63,15 +63,11 @@ async function countRows(database: Database, shopId: number | undefined): Promis
 }
 
 async function checkLevels(database: Database, only: number | undefined, note: Note): Promise<void> {
-  const sql = levelBatch(only);
-  let after = { shopId: only ?? beforeAllShops, materialId: '', locationId: '' };
-  for (;;) {
-    const rows = await readWithoutTimeout<ComparedLevel>(database, sql, { ...after, limit: levelsPerBatch });
-    const last = rows.at(-1);
-    if (last === undefined) return;
+  const keyOf = (row: ComparedLevel) => ({ materialId: row.material_id, locationId: row.location_id });
+  const walk = { keyOf, first: { materialId: '', locationId: '' }, limit: levelsPerBatch };
+  for await (const rows of batchesOf(database, only, levelBatch(only), walk)) {
     const entries = rows.reduce((sum, row) => sum + Number(row.entries), 0);
     note({ levels: rows.length, entries }, rows.flatMap(levelMismatches));
-    after = { shopId: last.shop_id, materialId: last.material_id, locationId: last.location_id };
   }
 }
 
@@ -93,6 +89,14 @@ const levelBatch = (only: number | undefined) => `
   WHERE ${isAfter(only, 'l.shop_id', 'l.material_id, l.location_id', ':materialId, :locationId')}
   ORDER BY l.shop_id, l.material_id, l.location_id LIMIT :limit`;
 
+async function checkTotals(database: Database, only: number | undefined, note: Note): Promise<void> {
+  const keyOf = (row: TotalRow) => ({ materialId: row.material_id });
+  const walk = { keyOf, first: { materialId: '' }, limit: materialsPerBatch };
+  for await (const rows of batchesOf(database, only, totalBatch(only), walk)) {
+    note({ materials: rows.length }, rows.flatMap(totalMismatches));
+  }
+}
+
 /**
  * Only a virtual material's total is the sum of its levels; a platform material's is mirrored. Each material is looked
  * up by itself, because of OFFSET 0. In a join, Postgres read the other table from the shop's first row for each batch:
@@ -100,31 +104,19 @@ const levelBatch = (only: number | undefined) => `
  *
  * Where the material is gone, nobody knows whether its total was a sum.
  */
-async function checkTotals(database: Database, only: number | undefined, note: Note): Promise<void> {
-  let after = { shopId: only ?? beforeAllShops, materialId: '' };
-  for (;;) {
-    const rows = await readWithoutTimeout<TotalRow>(
-      database,
-      `SELECT s.shop_id, s.material_id, s.total_quantity, t.total, m.origin IS NULL AS is_orphan,
-              m.origin = 'platform' OR s.total_quantity = t.total AS is_sum
-       FROM stock s
-       LEFT JOIN LATERAL (
-         SELECT origin FROM materials m WHERE m.shop_id = s.shop_id AND m.id = s.material_id OFFSET 0
-       ) m ON true
-       CROSS JOIN LATERAL (
-         SELECT coalesce(sum(l.quantity), 0)::numeric(38, 6) AS total FROM levels l
-         WHERE l.shop_id = s.shop_id AND l.material_id = s.material_id
-       ) t
-       WHERE ${isAfter(only, 's.shop_id', 's.material_id', ':materialId')}
-       ORDER BY s.shop_id, s.material_id LIMIT :limit`,
-      { ...after, limit: materialsPerBatch },
-    );
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    note({ materials: rows.length }, rows.flatMap(totalMismatches));
-    after = { shopId: last.shop_id, materialId: last.material_id };
-  }
-}
+const totalBatch = (only: number | undefined) => `
+  SELECT s.shop_id, s.material_id, s.total_quantity, t.total, m.origin IS NULL AS is_orphan,
+         m.origin = 'platform' OR s.total_quantity = t.total AS is_sum
+  FROM stock s
+  LEFT JOIN LATERAL (
+    SELECT origin FROM materials m WHERE m.shop_id = s.shop_id AND m.id = s.material_id OFFSET 0
+  ) m ON true
+  CROSS JOIN LATERAL (
+    SELECT coalesce(sum(l.quantity), 0)::numeric(38, 6) AS total FROM levels l
+    WHERE l.shop_id = s.shop_id AND l.material_id = s.material_id
+  ) t
+  WHERE ${isAfter(only, 's.shop_id', 's.material_id', ':materialId')}
+  ORDER BY s.shop_id, s.material_id LIMIT :limit`;
 
 interface TotalRow extends WrongTotal {
   is_orphan: boolean;
@@ -137,41 +129,44 @@ function totalMismatches(row: TotalRow): LedgerMismatch[] {
   return [{ kind: 'material-missing', shopId: row.shop_id, ...place, expected: 'a material', found: 'none' }];
 }
 
-/**
- * Looks for entries whose level does not exist: the ledger has no foreign key to levels (migration 0001). It walks from
- * one level to the next by the primary key, with one look-up a level, however many entries each has.
- */
+/** Looks for entries whose level does not exist: the ledger has no foreign key to levels (migration 0001). */
 async function checkOrphans(database: Database, only: number | undefined, note: Note): Promise<void> {
+  const keyOf = (row: LedgerLevel) => ({ levelId: row.level_id });
+  const walk = { keyOf, first: { levelId: '0' }, limit: levelsPerBatch };
+  for await (const rows of batchesOf(database, only, ledgerLevelBatch(only), walk)) {
+    note({}, rows.flatMap(orphanMismatches));
+  }
+}
+
+interface LedgerLevel {
+  shop_id: number;
+  level_id: string;
+  exists: boolean;
+}
+
+function orphanMismatches({ shop_id: shopId, level_id: levelId, exists }: LedgerLevel): LedgerMismatch[] {
+  if (exists) return [];
+  const place = { materialId: null, locationId: null, levelId };
+  return [{ kind: 'level-missing', shopId, ...place, expected: 'a level', found: 'none' }];
+}
+
+/**
+ * The levels of the ledger. It walks from one to the next by the primary key, with one look-up a level, however many
+ * entries each has.
+ */
+function ledgerLevelBatch(only: number | undefined): string {
   const next = (after: string) =>
     `SELECT g.shop_id, g.level_id FROM ledger g WHERE ${after} ORDER BY g.shop_id, g.level_id LIMIT 1`;
   const afterLast =
     only === undefined
       ? '(g.shop_id, g.level_id) > (walk.shop_id, walk.level_id)'
       : 'g.shop_id = walk.shop_id AND g.level_id > walk.level_id';
-  let after = { shopId: only ?? beforeAllShops, levelId: '0' };
-  for (;;) {
-    const rows = await readWithoutTimeout<{ shop_id: number; level_id: string; exists: boolean }>(
-      database,
-      `WITH RECURSIVE walk AS (
-         (${next(isAfter(only, 'g.shop_id', 'g.level_id', ':levelId'))})
-         UNION ALL
-         SELECT next.* FROM walk CROSS JOIN LATERAL (${next(afterLast)}) next
-       )
-       SELECT w.*, EXISTS (SELECT 1 FROM levels l WHERE l.id = w.level_id AND l.shop_id = w.shop_id)
-       FROM (SELECT * FROM walk LIMIT :limit) w ORDER BY w.shop_id, w.level_id`,
-      { ...after, limit: levelsPerBatch },
-    );
-    const last = rows.at(-1);
-    if (last === undefined) return;
-    note(
-      {},
-      rows
-        .filter(({ exists }) => !exists)
-        .map(({ shop_id: shopId, level_id: levelId }) => {
-          const place = { materialId: null, locationId: null, levelId };
-          return { kind: 'level-missing', shopId, ...place, expected: 'a level', found: 'none' };
-        }),
-    );
-    after = { shopId: last.shop_id, levelId: last.level_id };
-  }
+  return `
+    WITH RECURSIVE walk AS (
+      (${next(isAfter(only, 'g.shop_id', 'g.level_id', ':levelId'))})
+      UNION ALL
+      SELECT next.* FROM walk CROSS JOIN LATERAL (${next(afterLast)}) next
+    )
+    SELECT w.*, EXISTS (SELECT 1 FROM levels l WHERE l.id = w.level_id AND l.shop_id = w.shop_id)
+    FROM (SELECT * FROM walk LIMIT :limit) w ORDER BY w.shop_id, w.level_id`;
 }

@@ -1,4 +1,4 @@
-import { addMismatches, beforeAllShops, isAfter, materialsPerBatch } from './check-batches.js';
+import { addMismatches, batchesOf, isAfter, materialsPerBatch } from './check-batches.js';
 import type { Database } from './connect.js';
 import type { Mismatch } from './ledger-mismatch.js';
 import { readWithoutTimeout } from './lift-timeouts.js';
@@ -50,14 +50,10 @@ export async function checkLists(
 type Note = (found: ListMismatch[], compared: number) => void;
 
 async function checkFacets(database: Database, only: number | undefined, note: Note): Promise<void> {
-  const sql = facetBatch(only);
-  let after = { shopId: only ?? beforeAllShops, materialId: '' };
-  for (;;) {
-    const rows = await readWithoutTimeout<FacetRow>(database, sql, { ...after, limit: materialsPerBatch });
-    const last = rows.at(-1);
-    if (last === undefined) return;
+  const keyOf = (row: FacetRow) => ({ materialId: row.id });
+  const walk = { keyOf, first: { materialId: '' }, limit: materialsPerBatch };
+  for await (const rows of batchesOf(database, only, facetBatch(only), walk)) {
     note(rows.flatMap(materialMismatches), rows.length);
-    after = { shopId: last.shop_id, materialId: last.id };
   }
 }
 
@@ -81,7 +77,7 @@ const named = (vendor: string, origin: string, isUsed: string) =>
 
 /**
  * A material's facet is in both tables, because each has its own indexes for the list. The other table is looked up and
- * not joined, for the same reason as in `checkTotals`.
+ * not joined, for the same reason as in `totalBatch`.
  */
 const facetBatch = (only: number | undefined) => `
   SELECT m.shop_id, m.id, s.material_id IS NOT NULL AS has_stock,

@@ -33,8 +33,7 @@ export async function enqueueJobs(
     addScript(transaction, 'rmAnnounce', ...jobs.map(({ ref }) => queueName(ref)));
     const answers = await transaction.exec();
     // fail-point: after-add
-    if (answers?.some(([error]) => isScriptGone(error)) === true) redis.disconnect(true);
-    if (answers === null) return 'uncertain';
+    if (answers.some(([error]) => isScriptGone(error))) redis.disconnect(true);
     const [error] = answers.find(([each]) => each !== null) ?? [null];
     if (error !== null) throw error;
     enqueuing.passed();
@@ -57,8 +56,8 @@ function isScriptGone(error: Error | null): boolean {
 /**
  * Announces the materials of those jobs that are still in their queues.
  *
- * @returns the jobs that are `missing` there, and those that are not in line because they were `taken`: a lane has their
- *   material, or has left it out for a moment
+ * @returns the jobs that are `missing` there, and those that are not in line because they were `taken`: a lane has
+ *   their material, or has left it out for a moment
  */
 export async function announceQueued(
   { redis }: QueueLink,

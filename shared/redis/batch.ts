@@ -45,11 +45,8 @@ const failed = (error: Error): Answer => [error];
  * A batch between MULTI and EXEC: no other client's command comes in between, and if Redis refuses one, none is run.
  */
 export interface Transaction extends Pick<Batch, 'add'> {
-  /**
-   * @returns null if Redis did not execute it
-   * @throws the error of the first command that Redis refused, or of the connection
-   */
-  exec: () => Promise<Answer[] | null>;
+  /** @throws the error of the first command that Redis refused, or of the connection */
+  exec: () => Promise<Answer[]>;
 }
 
 export function createTransaction(redis: Redis): Transaction {
@@ -66,7 +63,10 @@ export function createTransaction(redis: Redis): Transaction {
         executed = redis.exec();
       });
       try {
-        return await executed;
+        const answers = await executed;
+        // Redis answers nil only after a WATCH, which nobody sends on our connections.
+        if (answers === null) throw new Error('Redis did not execute the transaction.');
+        return answers;
       } catch (error) {
         throw refusals[0] ?? error;
       }

@@ -161,7 +161,7 @@ async function deliver({ servers }: World, jobs: OpenJob[], isAnnounced: boolean
   for (const { ref, id } of jobs)
     link.queues.addIn(transaction, ref, id, { ...content, replyTo: link.apiId, operations: [] });
   if (isAnnounced) addScript(transaction, 'rmAnnounce', ...names);
-  for (const [error] of (await transaction.exec()) ?? []) expect(error).to.equal(null);
+  for (const [error] of await transaction.exec()) expect(error).to.equal(null);
 }
 
 /** What was announced is announced; who has it already keeps it, and its deadline. */

@@ -91,7 +91,7 @@ export async function openQueueHarness(redisUrl: string): Promise<QueueHarness> 
       const transaction = createTransaction(redis);
       queues.addIn(transaction, ref, id, job ?? operationsJob('test', operations));
       if (isAnnounced) addScript(transaction, 'rmAnnounce', queueName(ref));
-      const answers = (await transaction.exec()) ?? [];
+      const answers = await transaction.exec();
       for (const [error] of answers) if (error !== null) throw error;
       return id;
     },

@@ -63,7 +63,6 @@ describe('an enqueue', () => {
       title: 'the connection broke before the answer',
       exec: (send) => send().then(() => Promise.reject(new Error('Connection is closed.'))),
     },
-    { title: 'the transaction had no answers', exec: (send) => send().then(() => null) },
     {
       title: 'a command of the transaction failed',
       exec: (send) => send().then((answers) => [...(answers as unknown[]), [new Error('OOM'), null]]),

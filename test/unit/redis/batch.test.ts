@@ -55,7 +55,7 @@ describe('commands that go out together', () => {
       transaction.add((redis) => redis.incr('text'));
       transaction.add((redis) => redis.append('text', 'b'));
       expect(await harness.redis.exists('text')).to.equal(0);
-      const answers = (await transaction.exec()) ?? [];
+      const answers = await transaction.exec();
       expect(answers.map(([error]) => error?.message.includes('not an integer') ?? null)).to.deep.equal([
         null,
         true,
@@ -85,6 +85,16 @@ describe('commands that go out together', () => {
       expect(String(error)).to.contain('NO-SUCH-COMMAND');
       expect(await harness.redis.exists('text')).to.equal(0);
       expect(await harness.redis.ping(), 'and it is over').to.equal('PONG');
+    });
+
+    it('are an error where Redis does not execute them', async () => {
+      await harness.redis.watch('text');
+      await harness.redis.set('text', 'a');
+      const transaction = createTransaction(harness.redis);
+      transaction.add((redis) => redis.append('text', 'b'));
+      const error: unknown = await transaction.exec().catch((reason: unknown) => reason);
+      expect(String(error)).to.contain('did not execute');
+      expect(await harness.redis.get('text')).to.equal('a');
     });
   });
 

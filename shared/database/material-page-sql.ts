@@ -108,15 +108,14 @@ const ownCondition = `m.shop_id - 0 = ${opaqueShopId}`;
 const costs = { walked: 0.1, gathered: 0.25 };
 
 /**
- * Whether walking is cheaper than gathering.
+ * Whether walking is cheaper than gathering; never asked for a search.
  *
  * @param counts materials that match, materials of the groups, and rows from the first to the end of the page
  */
 export function isWalked(
-  { byVendor, bySearch }: PageShape,
+  { byVendor }: PageShape,
   { matched, inGroups, toPageEnd }: { matched: number; inGroups: number; toPageEnd: number },
 ): boolean {
-  if (bySearch) return false;
   if (!byVendor) return true;
   const rowsToWalk = Math.min(inGroups, (toPageEnd * inGroups) / matched);
   return rowsToWalk * costs.walked < matched * costs.gathered;

@@ -1,6 +1,6 @@
 import { hasExpired } from '../shared/inventory/time-limits.js';
 import { advanceIn, dropJobsIn, giveBackUntriedIn, readAdvanced } from '../shared/queue/leases.js';
-import type { Held, HeldMaterial } from '../shared/queue/leases.js';
+import type { Held } from '../shared/queue/leases.js';
 import { materialsPerCycleMax } from '../shared/queue/limits.js';
 import { createBatch } from '../shared/redis/batch.js';
 import type { Batch } from '../shared/redis/batch.js';
@@ -38,7 +38,6 @@ const leftOutRetryMs = 100;
 export async function runCycle(deps: LaneDeps, held: Held, isStopping: () => boolean): Promise<Held> {
   /** Queues of the materials that were left out so far. */
   const leftOut = new Set<string>();
-  const finished = new Map<string, string[]>(held.materials.map(({ queue }) => [queue, []]));
   const endMs = performance.now() + cycleMsMax;
   let batch = createBatch(deps.redis);
   const all = readJobs(held.materials, deps.presence.databaseIdentity());
@@ -58,17 +57,17 @@ export async function runCycle(deps: LaneDeps, held: Held, isStopping: () => boo
     for (const queue of applied.leftOut) leftOut.add(queue);
     // Also to those on a material that was left out, where some of the operations are on record.
     publishRepliesIn(batch, jobs, applied.outcomes);
-    for (const { queue, id } of jobs) finished.get(queue)?.push(id);
   }
 
   const untried = held.materials.filter(({ queue }) => leftOut.has(queue));
-  const expired = expiredOf(untried, all, held.nowMs());
+  const nowMs = held.nowMs();
+  const expired = all.filter((job) => leftOut.has(job.queue) && isExpired(job, nowMs));
   if (expired.length > 0) deps.logger.info({ jobs: expired.length }, 'Jobs expired while their material was left out.');
   dropJobsIn(batch, expired);
   giveBackUntriedIn(batch, untried, isStopping() ? 0 : leftOutRetryMs);
   const worked = held.materials
     .filter(({ queue }) => !leftOut.has(queue))
-    .map(({ queue, token }) => ({ queue, token, finished: finished.get(queue) ?? [] }));
+    .map(({ queue, token, jobs }) => ({ queue, token, finished: jobs.map(({ id }) => id) }));
   deps.warnOfLeftOut(leftOut, worked);
   const sent = advanceIn(batch, deps.presence, worked, isStopping() ? 0 : materialsPerCycleMax);
   const answers = await answersOf(batch).catch((error: unknown) => {
@@ -83,16 +82,11 @@ export async function runCycle(deps: LaneDeps, held: Held, isStopping: () => boo
 }
 
 /**
- * Jobs that nobody may apply any more. While another session holds their material, nothing of them can be put on
- * record either: they would pile up in Redis for as long as it does, and be fetched several times a second.
+ * Whether nobody may apply a job any more. While another session holds its material, nothing of it can be put on record
+ * either: such jobs would pile up in Redis for as long as it does, and be fetched several times a second.
  */
-function expiredOf(materials: HeldMaterial[], jobs: Job[], nowMs: number) {
-  const tokens = new Map(materials.map(({ queue, token }) => [queue, token]));
-  return jobs.flatMap(({ queue, id, content }) => {
-    const token = tokens.get(queue);
-    const isExpired = content?.operations.every((operation) => hasExpired(operation, nowMs)) === true;
-    return token !== undefined && isExpired ? [{ queue, token, id }] : [];
-  });
+function isExpired({ content }: Job, nowMs: number): boolean {
+  return content?.operations.every((operation) => hasExpired(operation, nowMs)) === true;
 }
 
 async function answersOf(batch: Batch): Promise<unknown[]> {

@@ -8,6 +8,8 @@ import { updateWeight } from '../shared/queue/limits.js';
 export interface Job {
   id: string;
   queue: string;
+  /** Of the take that gave its material. */
+  token: string;
   /** How often the job was handed out, this time included. */
   deliveries: number;
   /** Undefined if its data is no job of ours; then it is removed without being applied. */
@@ -26,12 +28,12 @@ export interface Job {
  * @param databaseIdentity of the database that this worker writes to; undefined while it is unknown
  */
 export function readJobs(held: HeldMaterial[], databaseIdentity: string | undefined): Job[] {
-  return held.flatMap(({ queue, jobs }) =>
+  return held.flatMap(({ queue, token, jobs }) =>
     jobs.map(({ id, data, deliveries }): Job => {
       const content = parseOperationsJob(data);
       const isMisdirected =
         databaseIdentity !== undefined && (content?.database ?? databaseIdentity) !== databaseIdentity;
-      return { id, queue, deliveries, content, isMisdirected, weight: weightOf(content) };
+      return { id, queue, token, deliveries, content, isMisdirected, weight: weightOf(content) };
     }),
   );
 }

@@ -32,6 +32,7 @@ export function applyAsLane(
     return {
       id: `job-${index}`,
       queue: queueName(ref),
+      token: 'token',
       deliveries,
       content,
       isMisdirected: false,

@@ -75,7 +75,7 @@ export async function runCycle(deps: LaneDeps, held: Held, isStopping: () => boo
     throw error;
   });
   // fail-point: after-reply
-  const { lost, ...next } = readAdvanced(sent, worked, answers.pop());
+  const { lost, ...next } = readAdvanced(sent, answers.pop());
   deps.metrics.leasesLost(lost);
   if (lost > 0) deps.logger.warn({ lost }, 'Leases were lost; what was applied under them is on record.');
   return next;

@@ -66,7 +66,7 @@ export function createWaker(redis: Redis): Waker {
     // If this is being closed, no lane waits any more for what was taken.
     if (takeError === null ? isClosed : isSent) taker.answerLost(sent.token);
     // The lane then looks by itself, and meets the same fault.
-    const held = takeError === null ? readAdvanced(sent, [], taken) : nothingHeld;
+    const held = takeError === null ? readAdvanced(sent, taken) : nothingHeld;
     return { held, isAnnounced: Array.isArray(popped), isRefused: popError !== null };
   }
 

@@ -36,9 +36,7 @@ export const nothingHeld: Held = { nowMs: () => 0, materials: [] };
 type Lease = Pick<HeldMaterial, 'queue' | 'token'>;
 
 /** What a lane has done with a material that it holds. */
-export interface WorkedMaterial {
-  queue: string;
-  token: string;
+export interface WorkedMaterial extends Lease {
   /** Ids of the jobs that are not to be handed out again. */
   finished: string[];
 }
@@ -70,13 +68,15 @@ export async function takeMaterials(redis: Redis, taker: Taker, max: number): Pr
       throw error;
     },
   );
-  return readAdvanced({ token, sinceSentMs }, [], answer);
+  return readAdvanced({ token, sinceSentMs, worked: [] }, answer);
 }
 
 /** A take whose answer is awaited. */
 export interface SentTake {
   token: string;
   sinceSentMs: () => number;
+  /** What the lane held before; what it keeps of it stays under its own tokens. */
+  worked: WorkedMaterial[];
 }
 
 /**
@@ -91,15 +91,11 @@ export function advanceIn(batch: CommandBatch, taker: Taker, worked: WorkedMater
   const steps = ordered.flatMap(({ queue, token: own, finished }) => [queue, own, finished.length, ...finished]);
   // A lane that ends (`max` is 0) also fetches no further jobs of what it holds, because a fetch counts as a delivery.
   addScript(batch, 'rmAdvance', max, token, leaseMs, max > 0 ? jobsPerMaterialMax : 0, bytesMax, ...steps);
-  return { token, sinceSentMs: startStopwatch() };
+  return { token, sinceSentMs: startStopwatch(), worked };
 }
 
 /** @returns what is held now, and how many leases were lost, whose materials another lane may have by now */
-export function readAdvanced(
-  { token, sinceSentMs }: SentTake,
-  worked: WorkedMaterial[],
-  answer: unknown,
-): Held & { lost: number } {
+export function readAdvanced({ token, sinceSentMs, worked }: SentTake, answer: unknown): Held & { lost: number } {
   const [atMs, lost, keptCount, ...found] = answer as [number, number, number, ...[string, ...(string | number)[]][]];
   const tokens = new Map(worked.map(({ queue, token: own }) => [queue, own]));
   const materials = found.map(([queue, ...fields], index): HeldMaterial => {

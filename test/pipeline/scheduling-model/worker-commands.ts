@@ -103,7 +103,7 @@ export async function advanceAs(world: World, worker: Worker, { done, max, leftO
     const sent = advanceIn(batch, worker.presence, worked, max);
     const answers = await batch.send();
     for (const [error] of answers) expect(error).to.equal(null);
-    const { materials, lost } = readAdvanced(sent, worked, answers.at(-1)?.[1]);
+    const { materials, lost } = readAdvanced(sent, answers.at(-1)?.[1]);
     const givenBack = leaveOut(world, before, leftOut);
     // As in `leaveOut`: after a loss, one of these may stand in line, and be taken in this step.
     const seen = world.model.isOrderly ? before : withoutLeases(before, givenBack.touched);

@@ -102,7 +102,7 @@ export async function openQueueHarness(redisUrl: string): Promise<QueueHarness> 
       const sent = advanceIn(batch, taker, worked, max);
       const [[error, answer] = [null, undefined]] = await batch.send();
       if (error !== null) throw error;
-      return readAdvanced({ ...sent, sinceSentMs: () => 0 }, worked, answer);
+      return readAdvanced({ ...sent, sinceSentMs: () => 0 }, answer);
     },
     ready: (shopId) => redis.lrange(`${keys.ready}:${String(shopId)}`, 0, -1),
     runOut: (queue) => redis.zadd(keys.scheduled, 1, queue),

@@ -1,4 +1,3 @@
-import type { Database } from '../shared/database/connect.js';
 import { isDeadlock, isDriverTimeout, isServerTimeout, isTransient } from '../shared/database/errors.js';
 import { findDueShops } from '../shared/database/platform-syncs.js';
 import type { PlatformSync } from '../shared/database/platform-syncs.js';
@@ -26,7 +25,6 @@ const givenUp =
 interface MirrorDeps extends SyncDeps {
   /** How often a shop is due; the first look is at once. */
   everyMs: number;
-  lookEveryMs?: number;
   logger: Logger;
 }
 
@@ -36,10 +34,9 @@ interface MirrorDeps extends SyncDeps {
  * never wait for it. A stop gives up the page under way, or the end of a run, and so takes no longer than a statement
  * of Postgres.
  */
-export function startMirrorRounds(deps: MirrorDeps): Rounds {
-  const { lookEveryMs = lookEveryMsDefault } = deps;
+export function startMirrorRounds(deps: MirrorDeps, lookEveryMs = lookEveryMsDefault): Rounds {
   const fault = logRecurring(deps.logger, 'The platform mirrors could not be looked after.');
-  return periodically(lookEveryMs, (signal) => runRound(deps, signal, fault.passed), fault);
+  return periodically(lookEveryMs, (signal) => runRound(deps, lookEveryMs, signal, fault.passed), fault);
 }
 
 /**
@@ -50,8 +47,8 @@ export function startMirrorRounds(deps: MirrorDeps): Rounds {
  * @param passed called when all shops of a look have had their turn: the end of the round may never come
  * @throws where Postgres is away: no other shop would fare better, and the next round tries again
  */
-async function runRound(deps: MirrorDeps, signal: AbortSignal, passed: () => void): Promise<void> {
-  const { database, everyMs, lookEveryMs = lookEveryMsDefault } = deps;
+async function runRound(deps: MirrorDeps, lookEveryMs: number, signal: AbortSignal, passed: () => void): Promise<void> {
+  const { database, everyMs } = deps;
   /**
    * When each shop failed, the longest ago first. They may still be due, before all others, and a hundred of them would
    * be all that each look finds: so each is left out for as long as if the round had ended.
@@ -81,8 +78,9 @@ async function runRound(deps: MirrorDeps, signal: AbortSignal, passed: () => voi
 async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): Promise<'done' | 'failed'> {
   const { database, everyMs, logger } = deps;
   try {
-    const shop = await findConnected(database, shopId);
-    if (shop === undefined) return 'done';
+    const shop = await findShop(database, shopId);
+    // It was disconnected from its platform since the look.
+    if (shop === undefined || shop.platform === null) return 'done';
     const onGivenUp = ({ pages }: PlatformSync) => logger.warn({ shopId, pages }, givenUp);
     tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal, onGivenUp }));
     return 'done';
@@ -99,12 +97,6 @@ async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): P
     logger.error({ err: error, shopId }, 'A platform mirror met a fault of ours; other shops go on.');
     return 'failed';
   }
-}
-
-/** Undefined if the shop was disconnected from its platform since the look. */
-async function findConnected(database: Database, shopId: number): ReturnType<typeof findShop> {
-  const shop = await findShop(database, shopId);
-  return shop === undefined || shop.platform === null ? undefined : shop;
 }
 
 function tell(logger: Logger, shopId: number, outcome: SyncOutcome): void {

@@ -13,7 +13,7 @@ import { createConnectedShop } from './fixtures.js';
 
 const deadlineMs = 30_000;
 /** Any shop is due at any time: with as many as a look finds, its round never ends. */
-const always = { everyMs: 0, lookEveryMs: 0 };
+const [everyMs, lookEveryMs] = [0, 0];
 const shopsPerLook = 100;
 
 describe('a round of mirrors that never ends', () => {
@@ -48,7 +48,7 @@ describe('a round of mirrors that never ends', () => {
     const told: string[] = [];
     const tell = ({ shopId }: { shopId: number }, message: string) => shopId === wanted && told.push(message);
     const { database } = postgres;
-    const rounds = startMirrorRounds({ database, ...emptyPlatform(), ...always, logger: loggerOf(tell) });
+    const rounds = startMirrorRounds({ database, ...emptyPlatform(), everyMs, logger: loggerOf(tell) }, lookEveryMs);
     try {
       await until(() => told.length >= count, { what: 'the shop to have its turn', deadlineMs });
     } finally {
@@ -89,7 +89,7 @@ describe('a round of mirrors that never ends', () => {
     const database = { client } as unknown as Database;
     const said: string[] = [];
     const logger = loggerOf((...given: unknown[]) => said.push(String(given.at(-1))));
-    const rounds = startMirrorRounds({ database, ...emptyPlatform(), ...always, logger });
+    const rounds = startMirrorRounds({ database, ...emptyPlatform(), everyMs, logger }, lookEveryMs);
     try {
       await until(() => said.length >= 2, { what: 'the end of the fault', deadlineMs });
     } finally {

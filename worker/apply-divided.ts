@@ -4,9 +4,9 @@ import { queueName } from '../shared/queue/names.js';
 import { addTo, leftOutAll, nothingApplied } from './applied-jobs.js';
 import type { AppliedJobs } from './applied-jobs.js';
 import { mayPass } from './apply-with-retries.js';
-import type { CycleLimits } from './apply-with-retries.js';
+import type { CycleLimits } from './cycle-limits.js';
 
-export interface ApplyDividedDeps<Group extends OperationGroup> extends Pick<CycleLimits, 'isStopping' | 'endMs'> {
+export interface ApplyDividedDeps<Group extends OperationGroup> extends Pick<CycleLimits, 'isStopping' | 'mayBegin'> {
   /** One transaction. */
   apply: (groups: Group[]) => Promise<AppliedJobs>;
   /** Records the one operation of this group as failed. */
@@ -28,17 +28,14 @@ export interface ApplyDividedDeps<Group extends OperationGroup> extends Pick<Cyc
  */
 export async function applyDivided<Group extends OperationGroup>(
   groups: Group[],
-  { apply, fail, isStopping, endMs }: ApplyDividedDeps<Group>,
+  { apply, fail, isStopping, mayBegin }: ApplyDividedDeps<Group>,
 ): Promise<AppliedJobs> {
   const done = nothingApplied();
-  let hasBegun = false;
 
   /** Applies a part, or leaves it out if none is to be begun any more; returns why it must be divided, if it must. */
   async function faultOf(part: Group[]): Promise<unknown> {
-    const isOver = performance.now() >= endMs || (hasBegun && isStopping());
-    hasBegun = true;
     try {
-      addTo(done, isOver ? leftOutAll(part) : await apply(part));
+      addTo(done, mayBegin() ? await apply(part) : leftOutAll(part));
       return undefined;
     } catch (error) {
       if (mayPass(error) && (!isServerTimeout(error) || isStopping())) throw error;

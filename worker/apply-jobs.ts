@@ -7,7 +7,8 @@ import { addTo, leftOutAll, nothingApplied } from './applied-jobs.js';
 import type { AppliedJobs } from './applied-jobs.js';
 import { applyDivided } from './apply-divided.js';
 import { applyWithRetries, mayPass } from './apply-with-retries.js';
-import type { CycleLimits, JobGroup } from './apply-with-retries.js';
+import type { JobGroup } from './apply-with-retries.js';
+import type { CycleLimits } from './cycle-limits.js';
 import type { LaneDeps } from './lane-deps.js';
 import type { Job } from './read-jobs.js';
 
@@ -33,14 +34,13 @@ export async function applyJobs(deps: LaneDeps, jobs: Job[], limits: CycleLimits
     else if (isSound(job)) sound.push(job);
     else exhausted.push(job);
   }
-  const groups = groupByMaterial(sound);
   const done = refuse(deps, misdirected);
   addTo(done, await failExhausted(deps, groupByMaterial(exhausted), limits));
-  // As between any two transactions: one has run, and the lane is to stop.
-  const isOver = exhausted.length > 0 && limits.isStopping();
+  const groups = groupByMaterial(sound);
+  if (groups.length === 0) return done;
   const apply = (part: JobGroup[]) => applyWithRetries(deps, part, limits);
   const fail = (alone: JobGroup, fault: unknown) => failGroup(deps, alone, fault);
-  addTo(done, isOver ? leftOutAll(groups) : await applyDivided(groups, { ...limits, apply, fail }));
+  addTo(done, await applyDivided(groups, { ...limits, apply, fail }));
   return done;
 }
 
@@ -77,13 +77,12 @@ function groupByMaterial(jobs: JobOfOurs[]): JobGroup[] {
 async function failExhausted(
   deps: LaneDeps,
   groups: OperationGroup[],
-  { isStopping }: CycleLimits,
+  { mayBegin }: CycleLimits,
 ): Promise<AppliedJobs> {
   const done = nothingApplied();
-  for (const [index, group] of groups.entries()) {
-    const isOver = index > 0 && isStopping();
+  for (const group of groups) {
     const cause = 'its deliveries are exhausted, or its version is unknown';
-    addTo(done, isOver ? leftOutAll([group]) : await failGroup(deps, group, cause));
+    addTo(done, mayBegin() ? await failGroup(deps, group, cause) : leftOutAll([group]));
   }
   return done;
 }

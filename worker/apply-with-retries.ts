@@ -10,17 +10,8 @@ import { applyOperations } from '../shared/inventory/apply-operations.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { queueName } from '../shared/queue/names.js';
 import type { AppliedJobs } from './applied-jobs.js';
+import type { CycleLimits } from './cycle-limits.js';
 import type { LaneDeps } from './lane-deps.js';
-
-/** What bounds the work of a cycle. */
-export interface CycleLimits {
-  /** Redis' clock, by which operations expire. */
-  nowMs: () => number;
-  /** Whether the lane is to stop. */
-  isStopping: () => boolean;
-  /** By `performance.now()`: what has not begun by then is left out. */
-  endMs: number;
-}
 
 /** The operations of a material, from several jobs. */
 export interface JobGroup extends OperationGroup {
@@ -59,10 +50,8 @@ export async function applyWithRetries(
       const { outcomes, leftOut } = report;
       const notDone = new Set(leftOut.map(queueName));
       const done = notDone.size === 0 ? groups : groups.filter((group) => !notDone.has(queueName(group)));
-      if (groups.length > 0) {
-        deps.metrics.committed({ ...report, jobs: sumOfJobs(done), materials: done.length, seconds });
-        deps.faults.committed();
-      }
+      deps.metrics.committed({ ...report, jobs: sumOfJobs(done), materials: done.length, seconds });
+      deps.faults.committed();
       deps.ledgerWatch.changed(done);
       return { outcomes, leftOut: notDone };
     } catch (error) {

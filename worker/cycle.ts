@@ -5,6 +5,7 @@ import { materialsPerCycleMax } from '../shared/queue/limits.js';
 import { createBatch } from '../shared/redis/batch.js';
 import type { Batch } from '../shared/redis/batch.js';
 import { applyJobs } from './apply-jobs.js';
+import { createCycleLimits } from './cycle-limits.js';
 import type { LaneDeps } from './lane-deps.js';
 import { publishRepliesIn } from './publish-replies.js';
 import { readJobs } from './read-jobs.js';
@@ -12,12 +13,6 @@ import type { Job } from './read-jobs.js';
 
 /** At this weight (`Job.weight`) a transaction takes no further job. It always takes at least one. */
 const rowsPerTransactionMax = 10_000;
-
-/**
- * After this long a cycle begins no further transaction, and leaves the rest out: its lane must not look stuck
- * (`stuckMs`). It takes this long only if Postgres is slow and transactions overstay their time.
- */
-export const cycleMsMax = 20_000;
 
 /** A material that was left out becomes ready again after this, with the next sweep. */
 const leftOutRetryMs = 100;
@@ -38,21 +33,17 @@ const leftOutRetryMs = 100;
 export async function runCycle(deps: LaneDeps, held: Held, isStopping: () => boolean): Promise<Held> {
   /** Queues of the materials that were left out so far. */
   const leftOut = new Set<string>();
-  const endMs = performance.now() + cycleMsMax;
+  const limits = createCycleLimits({ nowMs: held.nowMs, isStopping });
   let batch = createBatch(deps.redis);
   const all = readJobs(held.materials, deps.presence.databaseIdentity());
-  for (const [index, slice] of slices(all).entries()) {
-    if (index > 0 && isStopping()) {
-      for (const { queue } of slice) leftOut.add(queue);
-      continue;
-    }
+  for (const slice of slices(all)) {
     if (batch.size() > 0) {
       await answersOf(batch);
       batch = createBatch(deps.redis);
     }
     // All jobs of a material that an earlier slice left out must wait, or they would overtake that slice's.
     const jobs = slice.filter(({ queue }) => !leftOut.has(queue));
-    const applied = await applyJobs(deps, jobs, { nowMs: held.nowMs, isStopping, endMs });
+    const applied = await applyJobs(deps, jobs, limits);
     // fail-point: after-commit
     for (const queue of applied.leftOut) leftOut.add(queue);
     // Also to those on a material that was left out, where some of the operations are on record.

@@ -9,7 +9,8 @@ import { materialsPerCycleMax } from '../shared/queue/limits.js';
 import { keys } from '../shared/queue/names.js';
 import { tellRefusal } from '../shared/queue/refusal.js';
 import { ServesAnotherDatabase } from '../shared/queue/worker-presence.js';
-import { cycleMsMax, runCycle } from './cycle.js';
+import { cycleMsMax } from './cycle-limits.js';
+import { runCycle } from './cycle.js';
 import type { LaneDeps } from './lane-deps.js';
 import type { Waker } from './waker.js';
 

@@ -6,13 +6,14 @@ import { keyMemoryMsDefault } from '../../../shared/inventory/time-limits.js';
 import { operationsJob } from '../../../shared/queue/job-format.js';
 import { queueName } from '../../../shared/queue/names.js';
 import { applyJobs } from '../../../worker/apply-jobs.js';
-import type { CycleLimits } from '../../../worker/apply-with-retries.js';
 import { createCycleFaults } from '../../../worker/cycle-faults.js';
-import { cycleMsMax } from '../../../worker/cycle.js';
+import { createCycleLimits } from '../../../worker/cycle-limits.js';
+import type { CycleLimits } from '../../../worker/cycle-limits.js';
 import type { LaneDeps } from '../../../worker/lane-deps.js';
 import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
 
-interface LaneOptions extends Partial<CycleLimits> {
+interface LaneOptions extends Partial<Omit<CycleLimits, 'mayBegin'>> {
+  endMs?: number;
   deliveries?: number;
   metrics?: LaneDeps['metrics'];
   logger?: Logger;
@@ -39,10 +40,6 @@ export function applyAsLane(
       weight: operations.length,
     };
   });
-  const now = {
-    nowMs: Date.now,
-    isStopping: () => false,
-    endMs: performance.now() + cycleMsMax,
-  };
-  return applyJobs(deps as unknown as LaneDeps, jobs, { ...now, ...taken });
+  const limits = createCycleLimits({ nowMs: Date.now, isStopping: () => false, ...taken });
+  return applyJobs(deps as unknown as LaneDeps, jobs, limits);
 }

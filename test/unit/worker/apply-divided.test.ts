@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { OperationGroup } from '../../../shared/inventory/decide.js';
 import { queueName } from '../../../shared/queue/names.js';
 import { applyDivided } from '../../../worker/apply-divided.js';
+import { createCycleLimits } from '../../../worker/cycle-limits.js';
 import { operationOf } from '../../support/shop/shop.js';
 
 const groups = Array.from({ length: 8 }, (_, index): OperationGroup => {
@@ -9,12 +10,14 @@ const groups = Array.from({ length: 8 }, (_, index): OperationGroup => {
 });
 const [slow = expect.fail('no group')] = groups;
 
+/** A cycle that may last as long as it likes. */
+const untilTold = (isStopping: () => boolean) => createCycleLimits({ nowMs: Date.now, isStopping, endMs: Infinity });
+
 /** How many materials each transaction had, where those with `slow` fail with this code. */
 async function sizesOf(code: string): Promise<number[]> {
   const sizes: number[] = [];
   const { leftOut } = await applyDivided(groups, {
-    isStopping: () => false,
-    endMs: Infinity,
+    ...untilTold(() => false),
     fail: () => expect.fail('none is at fault'),
     apply: (part) => {
       sizes.push(part.length);
@@ -40,8 +43,7 @@ describe('a transaction that overstays its time', () => {
     const sizes: number[] = [];
     let isStopping = false;
     const { leftOut } = await applyDivided(groups, {
-      isStopping: () => isStopping,
-      endMs: Infinity,
+      ...untilTold(() => isStopping),
       fail: () => expect.fail('none is at fault'),
       apply: (part) => {
         sizes.push(part.length);
@@ -69,8 +71,7 @@ describe('the operations of one material, of which one is at fault', () => {
       return Promise.resolve({ outcomes: new Map(), leftOut: new Set<string>() });
     };
     const { leftOut } = await applyDivided([group], {
-      isStopping: () => false,
-      endMs: Infinity,
+      ...untilTold(() => false),
       fail: (alone, given) => {
         expect(given).to.equal(fault);
         return take('failed', alone);
@@ -95,8 +96,7 @@ describe('the operations of one material, of which one is at fault', () => {
     const ended: OperationGroup[] = [];
     const none = { ...group, operations: [] };
     await applyDivided([none], {
-      isStopping: () => false,
-      endMs: Infinity,
+      ...untilTold(() => false),
       apply: () => Promise.reject(new Error('a fault of ours')),
       fail: (alone) => {
         ended.push(alone);

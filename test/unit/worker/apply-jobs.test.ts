@@ -49,21 +49,26 @@ describe('the jobs of a cycle whose lane is to stop', () => {
     expect([...leftOut].toSorted()).to.deep.equal(everything);
   });
 
-  it('of which the deliveries are exhausted are recorded as failed until then, and the others come again', async () => {
-    let recorded = 0;
-    const transaction = () => {
-      recorded += 1;
-      return Promise.reject(new Error('a fault of ours'));
-    };
-    const database = Object.assign(failingPostgres().database, { transaction });
-    const { leftOut } = await applyAsLane(
-      database,
-      materials(() => [change()]),
-      { isStopping: () => true, deliveries: deliveriesMax + 1 },
-    );
-    expect(recorded).to.equal(1);
-    expect([...leftOut].toSorted()).to.deep.equal(everything);
-  });
+  for (const [until, limits, count] of [
+    ['then', { isStopping: () => true }, 1],
+    ['the cycle has lasted too long', { endMs: performance.now() }, 0],
+  ] as const) {
+    it(`of which the deliveries are exhausted are recorded as failed until ${until}; others come again`, async () => {
+      let recorded = 0;
+      const transaction = () => {
+        recorded += 1;
+        return Promise.reject(new Error('a fault of ours'));
+      };
+      const database = Object.assign(failingPostgres().database, { transaction });
+      const { leftOut } = await applyAsLane(
+        database,
+        materials(() => [change()]),
+        { ...limits, deliveries: deliveriesMax + 1 },
+      );
+      expect(recorded).to.equal(count);
+      expect([...leftOut].toSorted()).to.deep.equal(everything);
+    });
+  }
 });
 
 describe('an operation that meets a fault of ours', () => {

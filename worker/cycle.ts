@@ -1,7 +1,7 @@
 import { hasExpired } from '../shared/inventory/time-limits.js';
 import { advanceIn, dropJobsIn, giveBackUntriedIn, readAdvanced } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
-import { materialsPerCycleMax } from '../shared/queue/limits.js';
+import { materialsPerCycleMax, rowsPerTransactionMax } from '../shared/queue/limits.js';
 import { createBatch } from '../shared/redis/batch.js';
 import type { Batch } from '../shared/redis/batch.js';
 import { applyJobs } from './apply-jobs.js';
@@ -10,9 +10,6 @@ import type { LaneDeps } from './lane-deps.js';
 import { publishRepliesIn } from './publish-replies.js';
 import { readJobs } from './read-jobs.js';
 import type { Job } from './read-jobs.js';
-
-/** At this weight (`Job.weight`) a transaction takes no further job. It always takes at least one. */
-const rowsPerTransactionMax = 10_000;
 
 /** A material that was left out becomes ready again after this, with the next sweep. */
 const leftOutRetryMs = 100;

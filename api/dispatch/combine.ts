@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { rowsPerJobMax } from '../../shared/queue/limits.js';
 import { queueName } from '../../shared/queue/names.js';
 import { notApplied } from './dispatch-outcome.js';
 import type { DispatchOutcome } from './dispatch-outcome.js';
@@ -30,9 +31,8 @@ interface Line {
   waiting: Waiter[];
 }
 
-/** Bounds of one job (pipeline §2 "Limits"). */
+/** Bounds of one job, beside `rowsPerJobMax` (pipeline §2 "Limits"). */
 const operationsPerJobMax = 128;
-const rowsPerJobMax = 2_000;
 const bytesPerJobMax = 2 * 1_024 * 1_024;
 
 /** As many as one shop may have in flight, which take Redis 8 ms. Three thousand, of 300 shops, took it 400 ms. */

@@ -1,6 +1,6 @@
 import { keys } from '../queue/names.js';
 import { refusalLastsMs } from '../queue/refusal.js';
-import { beatAheadMsMax } from '../queue/scripts.js';
+import { beatAheadMsMax } from '../queue/presence-scripts.js';
 import type { OwnIdentity } from './cluster-identity.js';
 import { bad, good, note } from './finding.js';
 import type { Finding } from './finding.js';

@@ -1,3 +1,4 @@
+import { markBlameless } from '../shared/database/errors.js';
 import { recordFailed } from '../shared/database/operations.js';
 import { reasonOf } from '../shared/domain/reason-of.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
@@ -92,7 +93,7 @@ async function failGroup(deps: LaneDeps, group: OperationGroup, cause: unknown):
   const { shopId, materialId } = group;
   const operations = group.operations.map(({ id }) => ({ shopId, materialId, id }));
   try {
-    const { outcomes, leftOut } = await recordFailed(deps.database, operations);
+    const { outcomes, leftOut } = await markBlameless(recordFailed(deps.database, operations));
     const failed = operations.filter(({ id }) => outcomes.get(id)?.status === 'failed');
     // Only then: while another session holds the material, they are left out, and come again several times a second.
     if (failed.length > 0) deps.logger.error({ err: cause, operations: failed }, 'Operations are recorded as failed.');

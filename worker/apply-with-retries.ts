@@ -1,9 +1,9 @@
 import {
+  isBlameless,
   isDriverTimeout,
   isPreparedStatementFault,
   isServerTimeout,
   isTransient,
-  isWithoutSession,
 } from '../shared/database/errors.js';
 import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { applyOperations } from '../shared/inventory/apply-operations.js';
@@ -25,7 +25,7 @@ function sumOfJobs(groups: JobGroup[]): number {
 
 /**
  * How often a transaction runs at most that meets passing faults, before its materials are given back. If the lane is
- * to stop, it runs once: while Postgres is silent, each run takes seconds.
+ * to stop, or the cycle has lasted too long, it runs once: while Postgres is silent, each run takes seconds.
  */
 const attemptsMax = 3;
 
@@ -34,12 +34,12 @@ const attemptsMax = 3;
  *
  * @throws the last fault. If a session ended while it worked on these operations, and later attempts got no session at
  *   all, what ended it is thrown instead: otherwise an operation that brings Postgres down would look like a Postgres
- *   that is away (`isWithoutSession`), and its deliveries would not be counted (`lane.ts`).
+ *   that is away (`isBlameless`), and its deliveries would not be counted (`lane.ts`).
  */
 export async function applyWithRetries(
   deps: LaneDeps,
   groups: JobGroup[],
-  { nowMs, isStopping }: CycleLimits,
+  { nowMs, mayBegin }: Pick<CycleLimits, 'nowMs' | 'mayBegin'>,
 ): Promise<AppliedJobs> {
   let atWork: unknown;
   for (let attempt = 1; ; attempt += 1) {
@@ -57,8 +57,8 @@ export async function applyWithRetries(
     } catch (error) {
       if (isServerTimeout(error)) deps.faults.overstayed(error);
       else if (!mayPass(error)) deps.logger.error({ err: error, materials: groups.length }, 'A transaction failed.');
-      if (!isWithoutSession(error)) atWork = error;
-      if (attempt >= attemptsMax || isStopping() || !mayPassAtOnce(error)) throw atWork ?? error;
+      if (!isBlameless(error)) atWork = error;
+      if (attempt >= attemptsMax || !mayPassAtOnce(error) || !mayBegin()) throw atWork ?? error;
       // If commits wait for a standby that is away, each further one would leave another waiting session in Postgres.
       if (isDriverTimeout(error)) await assertTakesWrites(deps.database);
       deps.metrics.retried();

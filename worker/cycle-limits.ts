@@ -11,7 +11,8 @@ export interface CycleLimits {
   /** Whether the lane is to stop. */
   isStopping: () => boolean;
   /**
-   * To be asked before each transaction; what may not begin is left out. Once the cycle has lasted too long, none may.
+   * To be asked before each transaction, save the one that records an operation as failed that has just failed twice;
+   * what may not begin is left out. Once the cycle has lasted too long, none may.
    * If the lane is to stop, the first may all the same, and after it none: the one under way is the last.
    */
   mayBegin: () => boolean;

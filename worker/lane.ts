@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { applyTimeoutMsMax } from '../shared/database/apply-bounds.js';
-import { isDiskFull, isRefusalOfAll, isWithoutSession, reasonWithoutStatement } from '../shared/database/errors.js';
+import { isBlameless, isDiskFull, isRefusalOfAll, reasonWithoutStatement } from '../shared/database/errors.js';
 import { assertMigrated } from '../shared/database/schema-state.js';
 import { createWriteQuestion } from '../shared/database/takes-writes.js';
 import { giveBack, leaseMs, nothingHeld, renewLeases, takeMaterials } from '../shared/queue/leases.js';
@@ -82,7 +82,7 @@ export function startLane(deps: LaneDeps, waker: Waker): Lane {
     // Not counted where the operations are not to blame: a disk that is full for ten seconds would use up all of a
     // job's deliveries, and its operations would be recorded as failed. So would a Postgres that is away for seven,
     // where there are 25 lanes: each takes what another gave back, and meets it for itself.
-    const isNobodysFault = isRefusalOfAll(error) || isWithoutSession(error) || error instanceof ServesAnotherDatabase;
+    const isNobodysFault = isRefusalOfAll(error) || isBlameless(error) || error instanceof ServesAnotherDatabase;
     const delivery = isNobodysFault ? 'uncounted' : 'counted';
     const giveAllBack = () => giveBack(deps.redis, materials, faultRetryMs, delivery);
     if (isDiskFull(error)) await tellRefusal(deps.redis, reasonWithoutStatement(error)).catch(() => undefined);

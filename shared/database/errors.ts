@@ -162,25 +162,25 @@ export function isRefusalOfAll(error: unknown): boolean {
 }
 
 /** The errors themselves, since a driver's message and code do not say in which phase it failed. */
-const withoutSession = new WeakSet<Error>();
+const blameless = new WeakSet<Error>();
 
-/** Waits for a session, and marks what it fails with. */
-export async function markIfWithoutSession<T>(session: Promise<T>): Promise<T> {
+/** Waits for what sends nothing of the operations, and marks what it fails with. */
+export async function markBlameless<T>(step: Promise<T>): Promise<T> {
   try {
-    return await session;
+    return await step;
   } catch (error) {
-    if (error instanceof Error) withoutSession.add(error);
+    if (error instanceof Error) blameless.add(error);
     throw error;
   }
 }
 
 /**
- * Whether there was no session to work in: Postgres is away or still starting, or no connection was free. Nothing was
- * sent, so nothing that was to be sent is to blame. A session that ends at work is another matter: what it worked on
- * may have ended it.
+ * Whether nothing of the operations was sent, so that none of them is to blame: there was no session to work in
+ * (Postgres is away or still starting, or no connection was free), or they were only to be recorded as failed. A
+ * session that ends at work is another matter: what it worked on may have ended it.
  */
-export function isWithoutSession(error: unknown): boolean {
-  return error instanceof Error && withoutSession.has(error);
+export function isBlameless(error: unknown): boolean {
+  return error instanceof Error && blameless.has(error);
 }
 
 /** As `reasonOf`, without the statement that Knex puts before it, which may be a page long. */

@@ -1,6 +1,6 @@
 import type { QueryConfig, QueryResult, Client } from 'pg';
 import type { Database } from './connect.js';
-import { isTransient, isPreparedStatementFault, markIfWithoutSession } from './errors.js';
+import { isTransient, isPreparedStatementFault, markBlameless } from './errors.js';
 import { connectionPool, streamOf } from './raw-connection.js';
 
 /** Sends queries without waiting between them, in one network write, and waits for all of their answers. */
@@ -29,7 +29,7 @@ export interface Decided<T> {
  * each statement, which costs a lone request 0.9 ms of 2.2 (pipeline §1).
  *
  * @throws the first error that Postgres answered; nothing of the transaction is then applied. If an answer never came
- *   (a broken connection) it throws as well, and the transaction may have been committed. Of an `isWithoutSession`
+ *   (a broken connection) it throws as well, and the transaction may have been committed. Of an `isBlameless`
  *   nothing was sent.
  */
 export async function pipelinedTransaction<T>(
@@ -38,7 +38,7 @@ export async function pipelinedTransaction<T>(
   decide: (answers: QueryResult[]) => Decided<T>,
 ): Promise<T> {
   const pool = connectionPool(database);
-  const connection = await markIfWithoutSession(pool.acquireConnection());
+  const connection = await markBlameless(pool.acquireConnection());
   const send = sender(connection);
   let isOpen = true;
   try {

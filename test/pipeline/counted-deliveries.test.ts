@@ -1,5 +1,6 @@
 import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
+import { jobVersion, operationsJob } from '../../shared/queue/job-format.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { startLane } from '../../worker/lane.js';
 import { databaseWhose, depsOf, sessionWhose, wakeful } from '../support/redis/lane-deps.js';
@@ -52,4 +53,20 @@ describe('a lane that gives its jobs back because of Postgres', () => {
       expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${job}`, 'ats')).to.equal(counted);
     });
   }
+
+  it('counts no delivery of them where it is away as others are to be recorded as failed', async () => {
+    const exhausted = { ...ref, materialId: 'VMAT-VAR-b' };
+    const operations = [operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] })];
+    await harness.add(exhausted, { job: { ...operationsJob('test', operations), version: jobVersion + 1 } });
+    const job = await harness.add(ref, { operations });
+    const away = () => Promise.reject(withCode('ECONNREFUSED'));
+    const database = Object.assign(databaseWhose(away), { transaction: away });
+    let isFaulted = false;
+    const metrics = { ...createWorkerMetrics(), faulted: () => void (isFaulted = true) };
+    const lane = startLane(await depsOf(harness, { database, metrics }), wakeful);
+    await until(() => isFaulted, { deadlineMs: soonMsMax, what: 'the fault' });
+    lane.stop();
+    await lane.done;
+    expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${job}`, 'ats')).to.equal('0');
+  });
 });

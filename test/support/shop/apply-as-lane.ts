@@ -12,7 +12,7 @@ import type { CycleLimits } from '../../../worker/cycle-limits.js';
 import type { LaneDeps } from '../../../worker/lane-deps.js';
 import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
 
-interface LaneOptions extends Partial<Omit<CycleLimits, 'mayBegin'>> {
+interface LaneOptions extends Partial<CycleLimits> {
   endMs?: number;
   deliveries?: number;
   metrics?: LaneDeps['metrics'];
@@ -40,6 +40,6 @@ export function applyAsLane(
       weight: operations.length,
     };
   });
-  const limits = createCycleLimits({ nowMs: Date.now, isStopping: () => false, ...taken });
+  const limits = { ...createCycleLimits({ nowMs: Date.now, isStopping: () => false, ...taken }), ...taken };
   return applyJobs(deps as unknown as LaneDeps, jobs, limits);
 }

@@ -49,6 +49,23 @@ describe('the jobs of a cycle whose lane is to stop', () => {
     expect([...leftOut].toSorted()).to.deep.equal(everything);
   });
 
+  it('are not tried again once the cycle has lasted too long', async () => {
+    const passing = Object.assign(new Error('deadlock detected'), { code: '40P01' });
+    let begun = 0;
+    const database = databaseWhose(() => {
+      begun += 1;
+      return Promise.reject(passing);
+    });
+    const mayBegin = () => begun === 0;
+    const applied = applyAsLane(
+      database,
+      materials(() => [change()]),
+      { mayBegin },
+    );
+    expect(await applied.catch((error: unknown) => error)).to.equal(passing);
+    expect(begun).to.equal(1);
+  });
+
   for (const [until, limits, count] of [
     ['then', { isStopping: () => true }, 1],
     ['the cycle has lasted too long', { endMs: performance.now() }, 0],

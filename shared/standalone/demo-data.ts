@@ -3,6 +3,7 @@ import type { Database } from '../database/connect.js';
 import { createBill } from '../database/bills.js';
 import type { NewBill } from '../database/bills.js';
 import { createMaterials } from '../database/create-materials.js';
+import { isDriverTimeout } from '../database/errors.js';
 import {
   facetsOfVendors,
   insertMaterialsWithStock,
@@ -82,10 +83,23 @@ export async function seedDemo(options: DemoOptions): Promise<DemoAccess> {
       await transaction.raw(`SET LOCAL lock_timeout = ${lockMsMax}`);
       return ensureDemo(transaction, options);
     });
-    await makeMissingStatistics(database);
+    await beginStatistics(database);
     options.say?.(`Commerce platform: ${platform}`);
     return access;
   });
+}
+
+/**
+ * Waits for the statistics that are missing, but not longer than for another answer: those of a restored database with
+ * millions of materials may take minutes. Postgres makes them all the same, since an ANALYZE does not notice that its
+ * session has ended.
+ */
+async function beginStatistics(database: Database): Promise<void> {
+  try {
+    await makeMissingStatistics(database);
+  } catch (error) {
+    if (!isDriverTimeout(error)) throw error;
+  }
 }
 
 interface EnsuredDemo {

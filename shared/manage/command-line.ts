@@ -80,16 +80,17 @@ export function createProgram(settings: ManageSettings, process: CommandProcess)
     })
     .showHelpAfterError('(--help tells more)')
     .addHelpText('after', `\n${environmentHelp(manageSettings)}`);
+  // Beside npm start, where DATABASE_URL is not needed, the demo shop's platform is its stand-in.
+  const loopback = { allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK ?? settings.DATABASE_URL === undefined };
   const run = createRunCommand({
     databaseUrl: settings.DATABASE_URL,
     platformTokenKey: settings.PLATFORM_TOKEN_KEY,
     platformToken: settings.PLATFORM_TOKEN,
-    // Beside npm start, where DATABASE_URL is not needed, the demo shop's platform is its stand-in.
-    allowLoopback: settings.PLATFORM_ALLOW_LOOPBACK ?? settings.DATABASE_URL === undefined,
+    ...loopback,
     dataFolder: settings.DATA_DIR,
     process,
   });
-  addShopCommands(program, run);
+  addShopCommands(program, run, loopback);
   addKeyCommands(program, run);
   addLocationCommands(program, run);
   addMaterialCommands(program, run);

@@ -1,7 +1,7 @@
 import { InvalidArgumentError } from 'commander';
 import type { ShopPlatform } from '../database/shops.js';
 import { createTokenCipher } from '../platform/token-cipher.js';
-import { shopEndpoint } from '../platform/shopify/shop-endpoint.js';
+import { isLoopback, shopEndpoint } from '../platform/shopify/shop-endpoint.js';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
 import type { CommandContext } from './run-command.js';
@@ -10,6 +10,9 @@ export interface PlatformOptions {
   platformDomain?: string;
   platformTokenStdin?: true;
 }
+
+/** Whether a shop may have a platform on 127.0.0.1. */
+export type Loopback = Pick<CommandContext, 'allowLoopback'>;
 
 /** Seals the token for a shop, whose id is part of what is sealed and so must be known. */
 export type ConnectPlatform = (shopId: number) => ShopPlatform;
@@ -20,9 +23,12 @@ const tokenCharactersMax = 255;
 export const sameKey = 'Set it to the one that the API and the workers have (a first one: openssl rand -hex 32).';
 
 /** Parses `--platform-domain`. */
-export function platformDomain(text: string): string {
-  if (shopEndpoint(text, { allowLoopback: false }) !== undefined) return text;
-  throw new InvalidArgumentError('Must be <name>.myshopify.com.');
+export function platformDomain(given: Loopback): (text: string) => string {
+  return (text) => {
+    if (shopEndpoint(text, given) !== undefined) return text;
+    const wanted = isLoopback(text) ? 'Needs PLATFORM_ALLOW_LOOPBACK=true.' : 'Must be <name>.myshopify.com.';
+    throw new InvalidArgumentError(wanted);
+  };
 }
 
 /**

@@ -10,7 +10,7 @@ import type { Failed, Outcome } from '../runtime/outcome.js';
 import { formatFields, formatTable } from './format-table.js';
 import { shortText, trueOrFalse, wholeNumber } from './option-parsers.js';
 import { platformDomain, readPlatform } from './platform-options.js';
-import type { PlatformOptions } from './platform-options.js';
+import type { Loopback, PlatformOptions } from './platform-options.js';
 import { refuseBoth } from './refuse-both.js';
 import { noShop, requireShop } from './require-shop.js';
 import type { Answer, CommandContext, RunCommand } from './run-command.js';
@@ -27,7 +27,7 @@ interface ShopOptions extends PlatformOptions {
   platform?: false;
 }
 
-export function addShopCommands(program: Command, run: RunCommand): void {
+export function addShopCommands(program: Command, run: RunCommand, loopback: Loopback): void {
   const shops = program
     .command('shops')
     .description('Shops: plan, negative inventory, default location, limit, platform.');
@@ -35,6 +35,7 @@ export function addShopCommands(program: Command, run: RunCommand): void {
     shops
       .command('create')
       .description('Adds a shop; unless said otherwise, with the plan enhanced and without negative inventory.'),
+    loopback,
   )
     .requiredOption('--name <name>', 'up to 255 characters', shortText)
     .action((options: ShopOptions & { name: string }, command: Command) => {
@@ -46,7 +47,10 @@ export function addShopCommands(program: Command, run: RunCommand): void {
   addJsonOption(shops.command('list').description('Lists every shop.')).action((options: ShopOptions) =>
     run(options, list),
   );
-  const setting = shopOptions(shops.command('set').description('Changes what is given of a shop, and nothing else.'))
+  const setting = shopOptions(
+    shops.command('set').description('Changes what is given of a shop, and nothing else.'),
+    loopback,
+  )
     .argument('<shop>', "the shop's id", wholeNumber(1))
     .option('--name <name>', 'up to 255 characters', shortText)
     .option('--default-location <id>', 'where a written inventoryQuantity is booked', shortText)
@@ -63,12 +67,12 @@ export function addShopCommands(program: Command, run: RunCommand): void {
   refuseBoth(setting, 'rate-limit');
 }
 
-function shopOptions(command: Command): Command {
+function shopOptions(command: Command, loopback: Loopback): Command {
   command
     .addOption(new Option('--plan <plan>', 'REST needs enhanced').choices(['basic', 'enhanced']))
     .option('--allow-negative <true|false>', 'whether a level may go below zero', trueOrFalse)
     .option('--rate-limit <requests>', 'requests in a window, in place of RATE_LIMIT_POINTS of the API', wholeNumber(1))
-    .option('--platform-domain <domain>', 'as my-shop.myshopify.com', platformDomain)
+    .option('--platform-domain <domain>', 'as my-shop.myshopify.com', platformDomain(loopback))
     .option('--platform-token-stdin', 'reads the platform token from stdin; else from PLATFORM_TOKEN');
   return addJsonOption(command);
 }

@@ -223,7 +223,10 @@ async function connectPlatform(
   { platformUrl: domain, platformTokenKey }: DemoOptions,
 ): Promise<string> {
   const { platform } = shop;
-  if (platform === null && !isNew) return 'none, as somebody has disconnected the demo shop';
+  if (platform === null && !isNew) {
+    const command = `npm run manage -- shops set ${shop.id} --platform-domain ${domain}`;
+    return `none, as somebody has disconnected the demo shop; back: PLATFORM_TOKEN=${standInAccessToken} ${command}`;
+  }
   if (platform !== null && !isLoopback(platform.domain)) return `${platform.domain} for the demo shop`;
   const standIn = `a stand-in for the demo shop on ${domain}`;
   const cipher = createTokenCipher(platformTokenKey);

@@ -22,6 +22,7 @@ import { connectForTest } from '../../support/database/database.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
 import type { TestDatabase } from '../../support/processes/servers.js';
 import { until } from '../../support/time/until.js';
+import { createCli } from '../manage/run-manage.js';
 
 const platformTokenKey = 'ab'.repeat(32);
 const realPlatform = { domain: 'real.myshopify.com', tokenSealed: Buffer.from('sealed with another key') };
@@ -262,7 +263,23 @@ describe('the demo data', () => {
     expect(said).to.deep.equal([
       'Commerce platform: a stand-in for the demo shop on http://127.0.0.1:40001',
       'Commerce platform: real.myshopify.com for the demo shop',
-      'Commerce platform: none, as somebody has disconnected the demo shop',
+      'Commerce platform: none, as somebody has disconnected the demo shop; back: ' +
+        `PLATFORM_TOKEN=${standInAccessToken} ` +
+        `npm run manage -- shops set ${demo.shopId} --platform-domain http://127.0.0.1:40001`,
     ]);
+  });
+
+  it('has its stand-in again after the command that it says', async () => {
+    await updateShop(database, demo.shopId, { platform: null });
+    let said = '';
+    await seed({ say: (line) => (said = line) });
+    const [, PLATFORM_TOKEN = '', args = ''] = /PLATFORM_TOKEN=(\S+) npm run manage -- (.*)$/.exec(said) ?? [];
+    const besideStart = { PLATFORM_TOKEN_KEY: platformTokenKey, PLATFORM_ALLOW_LOOPBACK: 'true' };
+    const cli = createCli({ DATABASE_URL: testDatabase.url, ...besideStart });
+    await cli.answer(args.split(' '), { PLATFORM_TOKEN });
+    await seed({ say: (line) => (said = line) });
+    expect(said).to.equal('Commerce platform: a stand-in for the demo shop on http://127.0.0.1:40001');
+    const { tokenSealed } = (await findShop(database, demo.shopId))!.platform!;
+    expect(createTokenCipher(platformTokenKey).open(tokenSealed, demo.shopId)).to.equal(standInAccessToken);
   });
 });

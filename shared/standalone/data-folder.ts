@@ -102,6 +102,14 @@ export function keepPlatformTokenKey(dataFolder: string): Outcome<string> {
   }
 }
 
+/** Like `keepPlatformTokenKey`, but makes none. @returns where it is, or where `npm start` will make it */
+export function lookAtPlatformTokenKey(dataFolder: string): Outcome<string> {
+  const path = platformTokenKeyPath(dataFolder);
+  if (!existsSync(path)) return { ok: true, value: `${path}, which npm start will make` };
+  const kept = keepPlatformTokenKey(dataFolder);
+  return kept.ok ? { ok: true, value: path } : kept;
+}
+
 /** The key that is kept there; a problem where the file holds something else. @throws where it cannot be read */
 export function readPlatformTokenKey(dataFolder: string): Outcome<string> {
   const path = platformTokenKeyPath(dataFolder);

@@ -4,7 +4,7 @@ import { join, resolve } from 'node:path';
 import { databaseAddress, rateLimitSettings, redisAddress } from '../runtime/process-settings.js';
 import { readSettings } from '../runtime/settings.js';
 import { readClusterIdentity } from './cluster-identity.js';
-import { lookAtDataFolder } from './data-folder.js';
+import { lookAtDataFolder, lookAtPlatformTokenKey } from './data-folder.js';
 import { bad, good, note } from './finding.js';
 import type { Finding } from './finding.js';
 import { checkGivenPostgres, checkLimits, checkSchema, identityOf } from './given-postgres.js';
@@ -12,7 +12,7 @@ import { checkGivenRedis, checkWorkers } from './given-redis.js';
 import { holderOf, lockPath } from './instance-lock.js';
 import { portOrFree } from './ports.js';
 import { findPostgresBinaries } from './postgres-binaries.js';
-import { locatePostgresFolder } from './postgres-folder.js';
+import { locatePostgresFolder, lostPostgresFolder } from './postgres-folder.js';
 import { runCommand } from './processes.js';
 import { findRedisProgram } from './redis-program.js';
 import { findServerUser, runAs } from './server-user.js';
@@ -59,6 +59,7 @@ export function checksOf(env: NodeJS.ProcessEnv): Check[] {
     ...(checked.isForStart
       ? [
           { name: 'Data folder', check: () => checkDataFolder(dataFolder) },
+          { name: 'Token key', check: () => checkTokenKey(checked) },
           { name: 'Port', check: () => checkPort(checked) },
           ...refusals(NODE_ENV),
         ]
@@ -135,13 +136,25 @@ function checkDataFolder(dataFolder: string): Finding {
   return pid === undefined ? good(found.value) : note(`${found.value}; npm start runs on it already: process ${pid}`);
 }
 
+/** Of platform tokens. */
+function checkTokenKey({ env, dataFolder }: Checked): Finding {
+  const read = readSettings({ PLATFORM_TOKEN_KEY: startSettings.PLATFORM_TOKEN_KEY }, env);
+  if (!read.ok) return bad(read.problems.join(' '));
+  if (read.values.PLATFORM_TOKEN_KEY !== undefined) return good('that of PLATFORM_TOKEN_KEY');
+  const found = lookAtPlatformTokenKey(resolve(dataFolder));
+  return found.ok ? good(found.value) : bad(found.problem);
+}
+
 function refusals(nodeEnv: string | undefined): Check[] {
   const refusal = productionRefusal(nodeEnv);
   return refusal === undefined ? [] : [{ name: 'NODE_ENV', check: () => bad(refusal) }];
 }
 
 async function checkEmbeddedPostgres({ env, dataFolder }: Checked): Promise<Finding> {
-  const user = await findServerUser(locatePostgresFolder(resolve(dataFolder, 'postgres')));
+  const folder = resolve(dataFolder, 'postgres');
+  const lost = lostPostgresFolder(folder);
+  if (lost !== undefined) return bad(lost.problem);
+  const user = await findServerUser(locatePostgresFolder(folder));
   if (!user.ok) return bad(user.problem);
   const found = await findPostgresBinaries({ user: user.value, say: () => undefined, env });
   if (!found.ok) return bad(found.problem);

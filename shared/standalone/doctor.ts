@@ -19,6 +19,7 @@ const settings = {
   DATA_DIR: startSettings.DATA_DIR,
   PORT: startSettings.PORT,
   NODE_ENV: startSettings.NODE_ENV,
+  PLATFORM_TOKEN_KEY: startSettings.PLATFORM_TOKEN_KEY,
 } as const satisfies SettingsDeclaration;
 
 takeNoArguments(

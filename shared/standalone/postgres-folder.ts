@@ -13,7 +13,7 @@ import {
 } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { failed } from '../runtime/outcome.js';
-import type { Outcome } from '../runtime/outcome.js';
+import type { Failed, Outcome } from '../runtime/outcome.js';
 import type { PostgresBinaries } from './postgres-binaries.js';
 import { runCommand } from './processes.js';
 import { closedDirectory, runAs } from './server-user.js';
@@ -105,8 +105,9 @@ function pointerOf(dataDir: string): string {
  */
 function placeFolder(dataDir: string, user: ServerUser | undefined, say: (line: string) => void): Outcome<string> {
   try {
+    const lost = lostPostgresFolder(dataDir);
+    if (lost !== undefined) return lost;
     const known = elsewhereOf(dataDir);
-    if (known !== undefined && !existsSync(known)) return lost(dataDir, known);
     if (known !== undefined) return { ok: true, value: makeOwned(known, user) };
     const closed = closedDirectory(dirname(dataDir), user);
     if (closed && existsSync(dataDir))
@@ -123,8 +124,13 @@ function placeFolder(dataDir: string, user: ServerUser | undefined, say: (line: 
   }
 }
 
-/** An empty database in its place would look as if everything had been lost. */
-function lost(dataDir: string, elsewhere: string): Outcome<never> {
+/**
+ * That nothing is where the file says; undefined otherwise. An empty database in its place would look as if everything
+ * had been lost.
+ */
+export function lostPostgresFolder(dataDir: string): Failed | undefined {
+  const elsewhere = elsewhereOf(dataDir);
+  if (elsewhere === undefined || existsSync(elsewhere)) return undefined;
   const pointer = pointerOf(dataDir);
   return failed(
     `The database of ${dataDir} was kept in ${elsewhere} (see ${pointer}), which is not there.\n` +

@@ -46,6 +46,16 @@ export function isFileFault(error: unknown): error is Error {
   return error instanceof Error && (error as NodeJS.ErrnoException).syscall !== undefined;
 }
 
+/** What the work in the folder comes to. A file that it cannot read or write is a problem of the folder. */
+export function tryInFolder<T>(folder: string, work: () => T): Outcome<T> {
+  try {
+    return { ok: true, value: work() };
+  } catch (error) {
+    if (isFileFault(error)) return cannotUseFolder(folder, error);
+    throw error;
+  }
+}
+
 /**
  * With all that lead to it. Node's own way (`recursive`) never comes back where the system says that a parent is
  * missing which is there, as in /proc.
@@ -92,14 +102,12 @@ export const platformTokenKeyPath = (dataFolder: string) => join(dataFolder, 'pl
 
 /** The key that platform tokens are sealed with: 32 random bytes in hex, made at the first start and kept. */
 export function keepPlatformTokenKey(dataFolder: string): Outcome<string> {
-  try {
+  const kept = tryInFolder(dataFolder, () => {
     const path = platformTokenKeyPath(dataFolder);
     if (!existsSync(path)) writeWhole(path, `${randomBytes(keyBytes).toString('hex')}\n`);
     return readPlatformTokenKey(dataFolder);
-  } catch (error) {
-    if (isFileFault(error)) return cannotUseFolder(dataFolder, error);
-    throw error;
-  }
+  });
+  return kept.ok ? kept.value : kept;
 }
 
 /** Like `keepPlatformTokenKey`, but makes none. @returns where it is, or where `npm start` will make it */

@@ -3,9 +3,10 @@ import { join } from 'node:path';
 import { takeNoArguments } from '../runtime/command-help.js';
 import { exitCodes } from '../runtime/exit-codes.js';
 import { createLogger } from '../runtime/logger.js';
+import type { Outcome } from '../runtime/outcome.js';
 import { settingsOrExit } from '../runtime/settings.js';
 import { createShutdown } from '../runtime/shutdown.js';
-import { openDataFolder } from './data-folder.js';
+import { openDataFolder, tryInFolder } from './data-folder.js';
 import { curlLines, demoFilePath, removeDemoFile, writeDemoFile } from './demo-file.js';
 import type { Demo } from './demo-file.js';
 import { lockPath, takeLock } from './instance-lock.js';
@@ -48,6 +49,12 @@ async function start(): Promise<void> {
     terminal.complain(`npm start is running on ${dataFolder} already: process ${lock.pid}${addressOf(dataFolder)}.`);
     return leave(exitCodes.running);
   }
+  const cleared = tryInFolder(dataFolder, () => removeDemoFile(dataFolder));
+  if (!cleared.ok) {
+    lock.release();
+    terminal.complain(cleared.problem);
+    return leave(exitCodes.config);
+  }
 
   await run(terminal, dataFolder, lock.release);
 }
@@ -83,7 +90,6 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
   process.once('exit', () => {
     for (const end of endNow.reverse()) end();
   });
-  removeDemoFile(dataFolder);
   try {
     const pending = startStack({
       dataFolder,
@@ -101,8 +107,9 @@ async function run(terminal: Terminal, dataFolder: string, releaseLock: () => vo
     const stack = await pending;
     if (abort.signal.aborted) return;
     shutdown.started();
-    if (stack.ok) return announce(terminal, dataFolder, stack.value);
-    terminal.complain(stack.problem);
+    const announced = stack.ok ? announce(terminal, dataFolder, stack.value) : stack;
+    if (announced.ok) return;
+    terminal.complain(announced.problem);
     process.exitCode = exitCodes.config;
     await shutdown.run('could not start');
   } catch (error) {
@@ -125,8 +132,9 @@ function whenNpmEnds(stop: () => void): void {
 }
 
 /** Writes the demo file only now, so that whoever waits for it finds everything running. */
-function announce(terminal: Terminal, dataFolder: string, demo: Demo): void {
-  writeDemoFile(dataFolder, demo);
+function announce(terminal: Terminal, dataFolder: string, demo: Demo): Outcome<void> {
+  const written = tryInFolder(dataFolder, () => writeDemoFile(dataFolder, demo));
+  if (!written.ok) return written;
   const { read, adjust } = curlLines(demo);
   terminal.say(`Ready: ${demo.baseUrl}   reference: ${demo.docsUrl}`);
   process.stdout.write(`\nRead materials:\n  ${read}\n\nAdd five to a stock:\n  ${adjust}\n\n`);
@@ -136,6 +144,7 @@ function announce(terminal: Terminal, dataFolder: string, demo: Demo): void {
   process.stdout.write(
     `Keys and ids: ${demoFilePath(dataFolder)}   logs: ${join(dataFolder, 'logs')}   Ctrl-C stops all.\n`,
   );
+  return written;
 }
 
 function addressOf(dataFolder: string): string {

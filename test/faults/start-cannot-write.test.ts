@@ -12,6 +12,7 @@ import { npmStart } from '../support/processes/npm-start.js';
 import { migrateTestDatabase, startTestPostgres, startTestRedis } from '../support/processes/servers.js';
 import type { TestRedis } from '../support/processes/servers.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { until } from '../support/time/until.js';
 
 const platformTokenKey = 'ab'.repeat(32);
 
@@ -87,7 +88,7 @@ describe('T19: npm start where the demo data cannot be written says what to do, 
     }
   });
 
-  for (const path of ['demo-keys.json', 'platform-token-key']) {
+  for (const path of ['demo-keys.json', 'platform-token-key', 'demo.json']) {
     it(`as in a data folder that does not take ${path}`, async () => {
       // A name that is taken by a folder, since root is refused nothing.
       await rm(join(folder.path, path), { force: true });
@@ -99,6 +100,19 @@ describe('T19: npm start where the demo data cannot be written says what to do, 
       }
     });
   }
+
+  it('as in a data folder that does not take demo.json any more once everything runs', async () => {
+    const started = npmStart(folder.path, { DATABASE_URL: own.url, REDIS_URL: redis.url });
+    const isUnderWay = () => started.output().includes('Postgres: the one of DATABASE_URL');
+    await until(isUnderWay, { deadlineMs: 10_000, what: () => started.output() });
+    // By then the file of an earlier start has been removed.
+    await mkdir(join(folder.path, 'demo.json'));
+    const { code, output } = await refusal(started);
+    await rm(join(folder.path, 'demo.json'), { recursive: true });
+    expect(output).to.match(/Demo data: there.*The data folder .* cannot be used: .*Set DATA_DIR/s);
+    expect(output).not.to.include('a fault that nobody caught');
+    expect(code).to.equal(78);
+  });
 
   it('as with a file of the key of platform tokens in which there is none', async () => {
     await writeFile(join(folder.path, 'platform-token-key'), 'no key\n');

@@ -8,15 +8,17 @@ import { isPostmasterOf, readPidFile } from '../standalone/postgres-probe.js';
 
 export interface RunningInstance {
   databaseUrl: string;
-  /** Undefined where the data folder has none. */
+  /** Undefined where none is given, and the data folder has none. */
   platformTokenKey: string | undefined;
 }
 
 /**
  * Finds the embedded database of a running `npm start`, so that `npm run manage` works beside the demo without any
  * settings: the password is in a file of its folder, the port in postmaster.pid.
+ *
+ * @param givenKey the operators' own, in place of the one that the data folder keeps
  */
-export function findRunningInstance(dataFolder: string): Outcome<RunningInstance> {
+export function findRunningInstance(dataFolder: string, givenKey?: string): Outcome<RunningInstance> {
   const nothing = failed(
     `DATABASE_URL is not set, and no npm start runs its own database in ${dataFolder}.\n` +
       'Set DATABASE_URL to postgres://user:password@host:port/name, or run npm start first (DATA_DIR says where it keeps its data).',
@@ -27,15 +29,10 @@ export function findRunningInstance(dataFolder: string): Outcome<RunningInstance
     const server = readPidFile(cluster);
     if (server?.readyPort === undefined || !isPostmasterOf(server.pid, cluster)) return nothing;
     const password = readFileSync(passwordFileIn(folder), 'utf8').trim();
+    const databaseUrl = urlOf({ password, port: server.readyPort });
+    if (givenKey !== undefined) return { ok: true, value: { databaseUrl, platformTokenKey: givenKey } };
     const key = existsSync(platformTokenKeyPath(dataFolder)) ? readPlatformTokenKey(dataFolder) : undefined;
-    if (key?.ok === false) return key;
-    return {
-      ok: true,
-      value: {
-        databaseUrl: urlOf({ password, port: server.readyPort }),
-        platformTokenKey: key?.value,
-      },
-    };
+    return key?.ok === false ? key : { ok: true, value: { databaseUrl, platformTokenKey: key?.value } };
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
     return failed(

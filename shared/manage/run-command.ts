@@ -9,6 +9,7 @@ import { failed } from '../runtime/outcome.js';
 import type { Failed, Outcome } from '../runtime/outcome.js';
 import { dropPostgresVariables } from '../standalone/postgres-variables.js';
 import { findRunningInstance } from './find-running-instance.js';
+import type { RunningInstance } from './find-running-instance.js';
 
 /** What a command has to say, for machines and for people. */
 export interface Answer {
@@ -181,16 +182,15 @@ function writeTo(stream: NodeJS.WritableStream, text: string): Promise<boolean> 
   });
 }
 
-function findInstance(deps: RunCommandDeps): Outcome<{ databaseUrl: string; platformTokenKey: string | undefined }> {
+function findInstance(deps: RunCommandDeps): Outcome<RunningInstance> {
   const { databaseUrl, platformTokenKey, dataFolder } = deps;
   if (databaseUrl !== undefined) return { ok: true, value: { databaseUrl, platformTokenKey } };
-  const found = findRunningInstance(dataFolder);
+  const found = findRunningInstance(dataFolder, platformTokenKey);
   // Without this line, whoever forgot to set it might change the demo's shops instead of their own.
   if (found.ok)
     deps.process.stderr.write(`DATABASE_URL is not set: this is the database of npm start in ${dataFolder}.\n`);
   dropPostgresVariables(deps.process.env);
-  if (!found.ok || platformTokenKey === undefined) return found;
-  return { ok: true, value: { ...found.value, platformTokenKey } };
+  return found;
 }
 
 /** Away, closed to us, or without our tables: nothing was learned of what is in it. */

@@ -54,6 +54,7 @@ describe('npm run manage without DATABASE_URL', () => {
       const bad = await runManage(['shops', 'list'], env);
       expect(bad).to.deep.include({ code: 78, stdout: '' });
       expect(bad.stderr).to.match(/^What is in .+platform-token-key must be 32 random bytes/);
+      expect(await problemWith(otherKey), 'beside a key that is given it is not read').to.equal('token-unreadable');
     } finally {
       await started.value.stop();
     }

@@ -1,14 +1,14 @@
-import { existsSync, readFileSync } from 'node:fs';
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { failed } from '../runtime/outcome.js';
 import type { Outcome } from '../runtime/outcome.js';
-import { platformTokenKeyPath, readPlatformTokenKey } from '../standalone/data-folder.js';
+import { readPlatformTokenKey } from '../standalone/data-folder.js';
 import { clusterIn, locatePostgresFolder, passwordFileIn, urlOf } from '../standalone/postgres-folder.js';
 import { isPostmasterOf, readPidFile } from '../standalone/postgres-probe.js';
 
 export interface RunningInstance {
   databaseUrl: string;
-  /** Undefined where none is given, and the data folder has none. */
+  /** Undefined where none is given, and the data folder has none that is in use. */
   platformTokenKey: string | undefined;
 }
 
@@ -31,8 +31,8 @@ export function findRunningInstance(dataFolder: string, givenKey?: string): Outc
     const password = readFileSync(passwordFileIn(folder), 'utf8').trim();
     const databaseUrl = urlOf({ password, port: server.readyPort });
     if (givenKey !== undefined) return { ok: true, value: { databaseUrl, platformTokenKey: givenKey } };
-    const key = existsSync(platformTokenKeyPath(dataFolder)) ? readPlatformTokenKey(dataFolder) : undefined;
-    return key?.ok === false ? key : { ok: true, value: { databaseUrl, platformTokenKey: key?.value } };
+    const key = readPlatformTokenKey(dataFolder);
+    return key.ok ? { ok: true, value: { databaseUrl, platformTokenKey: key.value } } : key;
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EACCES') throw error;
     return failed(

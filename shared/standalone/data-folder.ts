@@ -1,4 +1,4 @@
-import { randomBytes } from 'node:crypto';
+import { createHash, randomBytes } from 'node:crypto';
 import {
   accessSync,
   chmodSync,
@@ -98,33 +98,56 @@ function probe(path: string): void {
   }
 }
 
-export const platformTokenKeyPath = (dataFolder: string) => join(dataFolder, 'platform-token-key');
+const platformTokenKeyPath = (dataFolder: string) => join(dataFolder, 'platform-token-key');
+const keyInUsePath = (dataFolder: string) => join(dataFolder, 'platform-token-key-in-use');
 
-/** The key that platform tokens are sealed with: 32 random bytes in hex, made at the first start and kept. */
-export function keepPlatformTokenKey(dataFolder: string): Outcome<string> {
-  const kept = tryInFolder(dataFolder, () => {
-    const path = platformTokenKeyPath(dataFolder);
-    if (!existsSync(path)) writeWhole(path, `${randomBytes(keyBytes).toString('hex')}\n`);
-    return readPlatformTokenKey(dataFolder);
+/**
+ * The key that platform tokens are sealed with: the one that is given, or 32 random bytes in hex, made at the first
+ * start and kept. Its hash is left for `manage`, which must not seal with a kept key that this start does not use.
+ */
+export function keepPlatformTokenKey(dataFolder: string, given?: string): Outcome<string> {
+  const kept = tryInFolder(dataFolder, (): Outcome<string> => {
+    const key = given === undefined ? keptKey(platformTokenKeyPath(dataFolder)) : { ok: true as const, value: given };
+    if (key.ok) writeWhole(keyInUsePath(dataFolder), `${hashOf(key.value)}\n`);
+    return key;
   });
   return kept.ok ? kept.value : kept;
 }
 
-/** Like `keepPlatformTokenKey`, but makes none. @returns where it is, or where `npm start` will make it */
+/** Whether `keepPlatformTokenKey` would find a key. @returns where it is, or where `npm start` will make it */
 export function lookAtPlatformTokenKey(dataFolder: string): Outcome<string> {
   const path = platformTokenKeyPath(dataFolder);
   if (!existsSync(path)) return { ok: true, value: `${path}, which npm start will make` };
-  const kept = keepPlatformTokenKey(dataFolder);
-  return kept.ok ? { ok: true, value: path } : kept;
+  const kept = tryInFolder(dataFolder, () => checkedKey(path, readTrimmed(path)));
+  if (!kept.ok) return kept;
+  return kept.value.ok ? { ok: true, value: path } : kept.value;
 }
 
-/** The key that is kept there; a problem where the file holds something else. @throws where it cannot be read */
-export function readPlatformTokenKey(dataFolder: string): Outcome<string> {
-  const path = platformTokenKeyPath(dataFolder);
-  const key = readFileSync(path, 'utf8').trim();
+function keptKey(path: string): Outcome<string> {
+  if (!existsSync(path)) writeWhole(path, `${randomBytes(keyBytes).toString('hex')}\n`);
+  return checkedKey(path, readTrimmed(path));
+}
+
+/**
+ * The key that is kept there; undefined where there is none, or where the last start was given another. A problem where
+ * the file holds something else. @throws where it cannot be read
+ */
+export function readPlatformTokenKey(dataFolder: string): Outcome<string | undefined> {
+  const [path, inUsePath] = [platformTokenKeyPath(dataFolder), keyInUsePath(dataFolder)];
+  if (!existsSync(path)) return { ok: true, value: undefined };
+  const key = readTrimmed(path);
+  // A start of an earlier version has left none.
+  const isOther = existsSync(inUsePath) && readTrimmed(inUsePath) !== hashOf(key);
+  return isOther ? { ok: true, value: undefined } : checkedKey(path, key);
+}
+
+function checkedKey(path: string, key: string): Outcome<string> {
   const problem = tokenKeyProblem(key);
   return problem === undefined ? { ok: true, value: key } : failed(`What is in ${path} ${problem}.`);
 }
+
+const readTrimmed = (path: string) => readFileSync(path, 'utf8').trim();
+const hashOf = (key: string) => createHash('sha256').update(key).digest('hex');
 
 /** Writes a file of mode 0600 that is there whole or not at all, even if we are killed half-way. */
 export function writeWhole(path: string, text: string): void {

@@ -34,6 +34,9 @@ const endedMeanwhile = 'It was told to end.';
  */
 export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   const { terminal, abort } = deps;
+  // Before the database is there, with which `manage` looks for the key.
+  const key = keepPlatformTokenKey(deps.dataFolder, deps.platformTokenKey);
+  if (!key.ok) return key;
   const opening = [openDatabase(deps), openRedis(deps)] as const;
   // Waits for both even if one fails: nothing may still be starting after this function has ended.
   await Promise.allSettled(opening);
@@ -56,8 +59,6 @@ export async function startStack(deps: StackDeps): Promise<Outcome<Demo>> {
   const platform = await startStandInPlatform();
   deps.shutdown.register('stand-in platform', () => platform.stop());
 
-  const key = platformTokenKeyOf(deps);
-  if (!key.ok) return key;
   const demo = { dataFolder: deps.dataFolder, platformUrl: platform.url, platformTokenKey: key.value };
   const seeding = seed({ databaseUrl: database.value, ...demo, say: terminal.say }, isGiven);
   const access = await orAbort(seeding, abort, endedMeanwhile);
@@ -135,8 +136,4 @@ async function openServer<Server extends KeptServer & { adopted: boolean }>(
   if (started.value.adopted) onSpawn(started.value.pid);
   shutdown.register(name, keepServer(started.value, { name, start: startOn, say: terminal.say }));
   return started;
-}
-
-function platformTokenKeyOf({ platformTokenKey, dataFolder }: StackDeps): Outcome<string> {
-  return platformTokenKey === undefined ? keepPlatformTokenKey(dataFolder) : { ok: true, value: platformTokenKey };
 }

@@ -1,4 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
 import { expect } from 'chai';
 import { findShop } from '../../shared/database/shops.js';
 import { createTokenCipher } from '../../shared/platform/token-cipher.js';
@@ -10,6 +12,7 @@ import { npmStart } from '../support/processes/npm-start.js';
 import { startTestRedis } from '../support/processes/servers.js';
 import type { TestRedis } from '../support/processes/servers.js';
 import { temporaryFolder } from '../support/temporary-folder.js';
+import { runManage } from '../unit/manage/run-manage.js';
 
 describe('npm start with a PLATFORM_TOKEN_KEY', () => {
   const own = useDatabase();
@@ -37,6 +40,26 @@ describe('npm start with a PLATFORM_TOKEN_KEY', () => {
       const path = `/v1/raw-materials/${platformMaterialIds[0] ?? ''}/inventory`;
       const { status, text } = await request(baseUrl, { path, key: readKey });
       expect(status, text).to.equal(200);
+    } finally {
+      started.kill('SIGTERM');
+      await started.exited;
+    }
+  });
+
+  it('is not taken for the key that the folder has kept: manage without it seals no token', async () => {
+    const key = randomBytes(32).toString('hex');
+    await writeFile(join(folder.path, 'platform-token-key'), `${'ab'.repeat(32)}\n`);
+    const started = npmStart(folder.path, { REDIS_URL: redis.url, PLATFORM_TOKEN_KEY: key });
+    try {
+      const { shopId } = await started.ready();
+      const options = ['--platform-domain', 'x.myshopify.com', '--platform-token-stdin'];
+      const connect = (env: Record<string, string>) =>
+        runManage(['shops', 'set', String(shopId), ...options], { DATA_DIR: folder.path, ...env }, 'a-token');
+      const without = await connect({});
+      expect(without.stderr).to.include('PLATFORM_TOKEN_KEY is not set');
+      expect(without).to.include({ code: 1, stdout: '' });
+      const { code, stderr } = await connect({ PLATFORM_TOKEN_KEY: key });
+      expect(code, stderr).to.equal(0);
     } finally {
       started.kill('SIGTERM');
       await started.exited;

@@ -102,18 +102,18 @@ async function wrongCounts(database: Database, only: number | undefined): Promis
   const ofShop = (alias: string) => (only === undefined ? 'true' : `${alias}.shop_id = :shopId`);
   const rows = await readWithoutTimeout<{ shop_id: number; name: string; counted: string; there: string }>(
     database,
-    `SELECT f.shop_id, ${named('f.vendor', 'f.origin', 'f.is_used')} AS name, coalesce(c.counted, 0) AS counted,
-            coalesce(m.there, 0) AS there
-     FROM facets f
-     LEFT JOIN (
-       SELECT c.facet_id, sum(c.materials) AS counted FROM facet_counts c JOIN facets f ON f.id = c.facet_id
-       WHERE ${ofShop('f')} GROUP BY c.facet_id
-     ) c ON c.facet_id = f.id
-     LEFT JOIN (
-       SELECT m.shop_id, m.facet_id, count(*) AS there FROM materials m WHERE ${ofShop('m')}
-       GROUP BY m.shop_id, m.facet_id
-     ) m ON m.shop_id = f.shop_id AND m.facet_id = f.id
-     WHERE ${ofShop('f')} AND coalesce(c.counted, 0) <> coalesce(m.there, 0)
+    `WITH counts AS (
+       SELECT f.shop_id, c.facet_id, c.materials AS counted, 0 AS there
+       FROM facet_counts c JOIN facets f ON f.id = c.facet_id WHERE ${ofShop('f')}
+       UNION ALL
+       SELECT m.shop_id, m.facet_id, 0, 1 FROM materials m WHERE ${ofShop('m')}
+     ),
+     summed AS MATERIALIZED (
+       SELECT shop_id, facet_id, sum(counted) AS counted, sum(there) AS there FROM counts GROUP BY shop_id, facet_id
+     )
+     SELECT f.shop_id, ${named('f.vendor', 'f.origin', 'f.is_used')} AS name, s.counted, s.there
+     FROM summed s JOIN facets f ON f.shop_id = s.shop_id AND f.id = s.facet_id
+     WHERE s.counted <> s.there
      ORDER BY f.shop_id, f.id`,
     { shopId: only ?? null },
   );

@@ -21,17 +21,38 @@ const pauseMs = 100;
 /** So many batches have to be in time before they are doubled: the next that is not costs Postgres five seconds. */
 const inTimeMin = 10;
 
+/**
+ * A round goes on where the one before ended: from the first id, it would pass over all that was deleted. While
+ * somebody holds an old snapshot (`pg_dump`, a standby), Postgres can do away with none of that, and to pass over
+ * millions of rows takes longer than a batch may. So often it begins anew, for what another session held, and for ids
+ * that are older than what was recorded before them.
+ */
+const anewEveryMs = 3_600_000;
+
 /** Deletes operations that nobody can ask for any more, and facets that no material has. */
-export function startPruning({ database, logger }: { database: Database; logger: Logger }): Rounds {
+export function startPruning(
+  { database, logger }: { database: Database; logger: Logger },
+  everyMs = operationsEveryMs,
+): Rounds {
+  const operations = { batchMax: operationBatchMax, logger };
+  const keptMs = operationsKeptMs;
+  let endedAt: string | undefined;
+  let anewAtMs = 0;
   const rounds = [
     periodically(
-      operationsEveryMs,
+      everyMs,
       async (signal) => {
-        for (const prune of [pruneOperations, pruneOperationsAhead]) {
-          await inBatches<string>({ signal, logger, batchMax: operationBatchMax }, (batchSize, after) =>
-            prune(database, { keptMs: operationsKeptMs, batchSize, after }),
-          );
-        }
+        const isAnew = performance.now() >= anewAtMs;
+        if (isAnew) anewAtMs = performance.now() + anewEveryMs;
+        const from = isAnew ? undefined : endedAt;
+        await inBatches<string>({ ...operations, signal, from }, async (batchSize, after) => {
+          const last = await pruneOperations(database, { keptMs, batchSize, after });
+          endedAt = last ?? endedAt;
+          return last;
+        });
+        await inBatches<string>({ ...operations, signal }, (batchSize, after) =>
+          pruneOperationsAhead(database, { keptMs, batchSize, after }),
+        );
       },
       logRecurring(logger, 'Old operations could not be deleted.'),
     ),
@@ -51,6 +72,14 @@ export function startPruning({ database, logger }: { database: Database; logger:
   };
 }
 
+interface Batches<Last> {
+  signal: AbortSignal;
+  logger: Logger;
+  batchMax: number;
+  /** Where the first one begins, if not at the first of all. */
+  from?: Last | undefined;
+}
+
 /**
  * Prunes in batches that are halved when one takes too long, and doubled again after `inTimeMin` that did not. The results
  * on record may have a megabyte each: 2,000 of these took Postgres seven seconds, were given up after five, and then came
@@ -59,11 +88,11 @@ export function startPruning({ database, logger }: { database: Database; logger:
  * @param prune prunes a batch; resolves with where it ended, or with undefined if there is no more
  */
 async function inBatches<Last>(
-  { signal, logger, batchMax }: { signal: AbortSignal; logger: Logger; batchMax: number },
+  { signal, logger, batchMax, from }: Batches<Last>,
   prune: (batchSize: number, after: Last | undefined) => Promise<Last | undefined>,
 ): Promise<void> {
   let batchSize = batchMax;
-  let after: Last | undefined;
+  let after = from;
   let inTime = 0;
   let isTold = false;
   while (!signal.aborted) {

@@ -7,6 +7,7 @@ import { decimals, integers, texts, uuids } from './array-literals.js';
 import type { Database } from './connect.js';
 import { fieldColumns } from './field-columns.js';
 import { liftTimeouts } from './lift-timeouts.js';
+import { opaqueShopId } from './opaque-shop-id.js';
 import { runReadCommitted } from './read-committed.js';
 
 /** A virtual material with the stock it begins with, as the rules have decided it (`openStock`). */
@@ -53,14 +54,14 @@ export async function beginImport(transaction: Database): Promise<void> {
 
 /**
  * The ids among these that materials of the shop already have, or stock whose material is gone: nothing of ours leaves
- * such, but it would keep the id from being imported.
+ * such, but it would keep the id from being imported. Each is looked up by its key: in a join, Postgres passes over all
+ * that the running import has written, for each batch of it.
  */
 export async function takenIds(database: Database, shopId: number, ids: readonly string[]): Promise<Set<string>> {
   const { rows } = await database.raw<{ rows: { id: string }[] }>(
-    `WITH given AS (SELECT * FROM unnest(CAST(:ids AS text[])) AS given (id))
-     SELECT m.id FROM given JOIN materials m ON m.shop_id = :shopId AND m.id = given.id
-     UNION
-     SELECT s.material_id FROM given JOIN stock s ON s.shop_id = :shopId AND s.material_id = given.id`,
+    `SELECT given.id FROM unnest(CAST(:ids AS text[])) AS given (id)
+     WHERE EXISTS (SELECT 1 FROM materials m WHERE m.shop_id = ${opaqueShopId} AND m.id = given.id OFFSET 0)
+       OR EXISTS (SELECT 1 FROM stock s WHERE s.shop_id = ${opaqueShopId} AND s.material_id = given.id OFFSET 0)`,
     { shopId, ids: [...ids] },
   );
   return new Set(rows.map(({ id }) => id));

@@ -1,5 +1,6 @@
 import { fromDecimal, toUnits } from '../domain/quantity.js';
 import type { Database } from './connect.js';
+import { opaqueShopId } from './opaque-shop-id.js';
 import { readRows } from './read-rows.js';
 
 /** Quantities in units; `updatedAt` is null where nothing was ever booked (contract §2 "Inventory read"). */
@@ -36,7 +37,7 @@ const allLevels = `
   SELECT s.total_quantity, l.location_id, l.quantity, l.updated_at
   FROM stock s
   LEFT JOIN levels l ON l.shop_id = s.shop_id AND l.material_id = s.material_id
-  WHERE s.shop_id = :shopId AND s.material_id = :materialId
+  WHERE s.shop_id = ${opaqueShopId} AND s.material_id = :materialId
   ORDER BY l.location_id COLLATE "C"`;
 
 const levelsAt = `
@@ -44,7 +45,7 @@ const levelsAt = `
   FROM stock s
   LEFT JOIN locations p ON p.shop_id = s.shop_id AND p.id = ANY(CAST(:locationIds AS text[]))
   LEFT JOIN levels l ON l.shop_id = s.shop_id AND l.material_id = s.material_id AND l.location_id = p.id
-  WHERE s.shop_id = :shopId AND s.material_id = :materialId
+  WHERE s.shop_id = ${opaqueShopId} AND s.material_id = :materialId
   ORDER BY p.id COLLATE "C"`;
 
 interface LevelRow {

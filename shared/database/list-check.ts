@@ -90,9 +90,7 @@ const facetBatch = (only: number | undefined) => `
   LEFT JOIN LATERAL (
     SELECT material_id, facet_id FROM stock WHERE stock.shop_id = m.shop_id AND stock.material_id = m.id OFFSET 0
   ) s ON true
-  LEFT JOIN LATERAL (
-    SELECT * FROM facets WHERE facets.shop_id = m.shop_id AND facets.id = m.facet_id OFFSET 0
-  ) f ON true
+  LEFT JOIN LATERAL (SELECT * FROM facets WHERE facets.id = m.facet_id OFFSET 0) f ON f.shop_id = m.shop_id
   CROSS JOIN LATERAL (
     SELECT EXISTS (SELECT 1 FROM bill_components c WHERE c.shop_id = m.shop_id AND c.material_id = m.id) AS is_used
   ) u

@@ -7,7 +7,7 @@ import { sortKeys } from '../../../shared/domain/list-order.js';
 import { useDatabase } from '../../support/database/database.js';
 import { planOf, rowsLookedAt, sentDuring } from '../../support/database/sent-statements.js';
 
-const largeShop = { id: 1, materials: 20_000 };
+const largeShop = { id: 1, materials: 20_000, vendors: 1_000 };
 const smallShops = { count: 2_000, materials: 5 };
 
 describe('the plans of a large shop among thousands of small ones', () => {
@@ -22,12 +22,12 @@ describe('the plans of a large shop among thousands of small ones', () => {
     await test.database.raw(
       `INSERT INTO materials (shop_id, id, origin, product_name, variant_name, sku, vendor, unit_cost)
        SELECT s, 'VMAT-' || md5(s || '.' || g), 'virtual', 'Oak ' || g, 'Variant ' || g % 1000, 'SKU-' || md5(g::text),
-              'Vendor', g * 7919 % 10007
+              CASE WHEN s = :largeId THEN 'Vendor ' || g % :vendors ELSE 'Vendor' END, g * 7919 % 10007
        FROM generate_series(1, 1 + :count) s
        CROSS JOIN LATERAL generate_series(1, CASE WHEN s = :largeId THEN CAST(:ofLarge AS integer) ELSE :ofSmall END) g`,
       {
         ...{ count: smallShops.count, ofSmall: smallShops.materials },
-        ...{ largeId: largeShop.id, ofLarge: largeShop.materials },
+        ...{ largeId: largeShop.id, ofLarge: largeShop.materials, vendors: largeShop.vendors },
       },
     );
     await test.database.raw(
@@ -69,6 +69,18 @@ describe('the plans of a large shop among thousands of small ones', () => {
     for (const search of ['', 'Oak 3', 'oa']) {
       expect(await rowsRead(largeShop.id + 1, { search }), search).to.be.below(10 * smallShops.materials);
     }
+  });
+
+  it('verify of lists reads the facet of each material alone', async () => {
+    const sent = await sentDuring(test.database, () => checkLists(test.database, { shopId: largeShop.id }));
+    const batches = sent.filter(({ text }) => text.includes('LIMIT'));
+    const rows = { materials: 0, facets: 0 };
+    for (const batch of batches) {
+      const plan = await planOf(test.database, batch, { isRun: true });
+      rows.materials += rowsLookedAt(plan, 'materials');
+      rows.facets += rowsLookedAt(plan, 'facets');
+    }
+    expect(rows.facets).to.be.within(1, rows.materials);
   });
 
   for (const [what, run, walked, joined] of [

@@ -1,6 +1,8 @@
 import { expect } from 'chai';
 import type { QueryConfig } from 'pg';
 import { finishSync } from '../../../shared/database/finish-sync.js';
+import { takenIds } from '../../../shared/database/insert-materials-with-stock.js';
+import { findLevels } from '../../../shared/database/levels.js';
 import { checkLists } from '../../../shared/database/list-check.js';
 import { recordLocations, recordVariants } from '../../../shared/database/platform-mirror.js';
 import type { MirroredVariant } from '../../../shared/database/platform-mirror.js';
@@ -104,9 +106,10 @@ describe('the plans of a large shop that came after the statistics', () => {
     const sent = await sentDuring(test.database, use);
     const isPlanned = ({ text, values = [] }: QueryConfig) =>
       values.length > 0 && !/platform_syncs|operations/.test(text);
-    for (const statement of sent.filter(isPlanned)) {
+    for (const { text, values = [] } of sent.filter(isPlanned)) {
       await beforeEach?.();
-      plans.push(await planOf(test.database, statement, { isRun: true }));
+      // Without its name, for its values: so are the first five of a connection planned.
+      plans.push(await planOf(test.database, { text, values }, { isRun: true }));
     }
     return plans;
   }
@@ -171,6 +174,22 @@ describe('the plans of a large shop that came after the statistics', () => {
     );
     expect(rowsOfLargest(plans)).to.be.within(materials / 2, 3 * materials);
     expectPrimaryKeys(plans);
+  });
+
+  it('whether an import may have ids is looked up by these alone, and so are the levels of a material', async () => {
+    const { database } = test;
+    const ids = Array.from({ length: 50 }, (_, index) => String(2 + 2 * index));
+    const [first = ''] = ids;
+    for (const use of [
+      () => takenIds(database, hold.shopId, ids),
+      () => findLevels(database, hold.shopId, first),
+      () => findLevels(database, hold.shopId, first, ['1']),
+    ]) {
+      const plans = await plansOf(use);
+      expect(plans).to.have.lengthOf(1);
+      expect(rowsOfLargest(plans)).to.be.within(1, 2 * ids.length);
+      expectPrimaryKeys(plans);
+    }
   });
 
   it('verify of lists looks at the facet of each material alone', async () => {

@@ -11,6 +11,14 @@ const facetBatchSize = 1_000;
 
 type Answer = (after: unknown, given: { keptMs?: number; restMs?: number; batchSize: number }) => Promise<unknown>;
 
+interface Started {
+  operations?: Answer;
+  ahead?: Answer;
+  facets?: Answer;
+  /** Between two rounds of operations. */
+  everyMs?: number;
+}
+
 const overstayed = new Error('Query read timeout');
 const none = { rows: [{ count: '0', last: null }] };
 const full = { rows: [{ count: String(batchSize), last: '0190', looked: facetBatchSize, last_id: 4_000 }] };
@@ -25,7 +33,7 @@ describe('the pruning of a worker', () => {
   });
 
   /** What is deleted is up to the test; nothing, unless it says so. */
-  function start({ operations, ahead, facets }: { operations?: Answer; ahead?: Answer; facets?: Answer }): Rounds {
+  function start({ operations, ahead, facets, everyMs }: Started): Rounds {
     const answerOf = (sql: string) => {
       if (sql.includes('prune_facets')) return facets;
       return sql.includes('ahead') ? ahead : operations;
@@ -34,7 +42,7 @@ describe('the pruning of a worker', () => {
       answerOf(sql)?.(after, given) ?? Promise.resolve(none);
     const transaction = (work: (own: object) => unknown) => Promise.resolve(work({ raw }));
     const database = { transaction } as unknown as Database;
-    const pruning = startPruning({ database, logger: pino({}, { write: (line) => void logged.push(line) }) });
+    const pruning = startPruning({ database, logger: pino({}, { write: (line) => void logged.push(line) }) }, everyMs);
     started.push(pruning);
     return pruning;
   }
@@ -51,6 +59,19 @@ describe('the pruning of a worker', () => {
     });
     await until(() => asked.length === 3, { deadlineMs: soonMsMax, what: 'three batches' });
     expect(asked.slice(1)).to.deep.equal(['0190', '0191']);
+  });
+
+  it('goes on in the next round where the last one ended, and does not pass over what is deleted', async () => {
+    const asked: unknown[] = [];
+    start({
+      everyMs: 10,
+      operations: (after) => {
+        asked.push(after);
+        return Promise.resolve(asked.length === 1 ? full : none);
+      },
+    });
+    await until(() => asked.length === 4, { deadlineMs: soonMsMax, what: 'the third round' });
+    expect(asked.slice(1)).to.deep.equal(['0190', '0190', '0190']);
   });
 
   it('halves a batch that takes too long, goes on with such in the same round, and says so', async () => {

@@ -60,7 +60,11 @@ export async function applyWithRetries(
       if (!isBlameless(error)) atWork = error;
       if (attempt >= attemptsMax || !mayPassAtOnce(error) || !mayBegin()) throw atWork ?? error;
       // If commits wait for a standby that is away, each further one would leave another waiting session in Postgres.
-      if (isDriverTimeout(error)) await assertTakesWrites(deps.database);
+      if (isDriverTimeout(error)) {
+        await assertTakesWrites(deps.database);
+        // That may have taken seconds.
+        if (!mayBegin()) throw atWork ?? error;
+      }
       deps.metrics.retried();
       deps.faults.runsAgain(error);
     }

@@ -22,21 +22,22 @@ const pauseMs = 100;
 const inTimeMin = 10;
 
 /**
- * A round goes on where the one before ended: from the first id, it would pass over all that was deleted. While
- * somebody holds an old snapshot (`pg_dump`, a standby), Postgres can do away with none of that, and to pass over
- * millions of rows takes longer than a batch may. So often it begins anew, for what another session held, and for ids
- * that are older than what was recorded before them.
+ * A round begins behind the last operation that was deleted: from the first id, it would pass over all that is deleted.
+ * While somebody holds an old snapshot (`pg_dump`, a standby), Postgres can do away with none of that, and to pass over
+ * millions of rows takes longer than a batch may. So often it begins at the first id all the same, for what another
+ * session held, and for what was recorded later than its id says.
  */
-const anewEveryMs = 3_600_000;
+const anewEveryMsDefault = 3_600_000;
 
 /** Deletes operations that nobody can ask for any more, and facets that no material has. */
 export function startPruning(
   { database, logger }: { database: Database; logger: Logger },
-  everyMs = operationsEveryMs,
+  { everyMs = operationsEveryMs, anewEveryMs = anewEveryMsDefault } = {},
 ): Rounds {
   const operations = { batchMax: operationBatchMax, logger };
   const keptMs = operationsKeptMs;
-  let endedAt: string | undefined;
+  /** Of the ids deleted; '' is before all others. */
+  let lastDeleted = '';
   let anewAtMs = 0;
   const rounds = [
     periodically(
@@ -44,15 +45,17 @@ export function startPruning(
       async (signal) => {
         const isAnew = performance.now() >= anewAtMs;
         if (isAnew) anewAtMs = performance.now() + anewEveryMs;
-        const from = isAnew ? undefined : endedAt;
+        const from = isAnew || lastDeleted === '' ? undefined : lastDeleted;
         await inBatches<string>({ ...operations, signal, from }, async (batchSize, after) => {
-          const last = await pruneOperations(database, { keptMs, batchSize, after });
-          endedAt = last ?? endedAt;
-          return last;
+          const { last, isFull } = await pruneOperations(database, { keptMs, batchSize, after });
+          // Only forward: a round that begins anew, and then fails, must not lead the next ones back with it.
+          if (last !== undefined && last > lastDeleted) lastDeleted = last;
+          return isFull ? last : undefined;
         });
-        await inBatches<string>({ ...operations, signal }, (batchSize, after) =>
-          pruneOperationsAhead(database, { keptMs, batchSize, after }),
-        );
+        await inBatches<string>({ ...operations, signal }, async (batchSize, after) => {
+          const { last, isFull } = await pruneOperationsAhead(database, { keptMs, batchSize, after });
+          return isFull ? last : undefined;
+        });
       },
       logRecurring(logger, 'Old operations could not be deleted.'),
     ),

@@ -11,6 +11,13 @@ export interface OperationBatch {
   after?: string | undefined;
 }
 
+export interface PrunedBatch {
+  /** The last id that was looked at; undefined where there was none. */
+  last: string | undefined;
+  /** Whether there may be more after it. */
+  isFull: boolean;
+}
+
 /**
  * Deletes a batch of operations that are so old that nobody can ask for them any more. The ledger stays. It can run
  * beside full load, and beside another process that does the same, because it skips rows that another session holds.
@@ -18,10 +25,8 @@ export interface OperationBatch {
  * Age is by Postgres' clock (`recorded_at`), not by the id alone. An API process dates the id by its own clock, which
  * may be wrong: an operation of a machine that woke up in 1970 was on record, and its key remembered, for a minute.
  * What Postgres itself has dated after tomorrow was recorded while its clock was wrong; then the id says how old it is.
- *
- * @returns the last id deleted, where the batch was full and there may be more
  */
-export function pruneOperations(database: Database, batch: OperationBatch): Promise<string | undefined> {
+export function pruneOperations(database: Database, batch: OperationBatch): Promise<PrunedBatch> {
   return pruneBatch(
     database,
     batch,
@@ -41,10 +46,8 @@ export function pruneOperations(database: Database, batch: OperationBatch): Prom
  * Deletes old operations whose ids are dated in the future, by an API process whose clock was years ahead:
  * `pruneOperations` would find them only years from now. Looks at all ids dated after tomorrow, by the primary key;
  * usually there are none.
- *
- * @returns the last id looked at, where the batch was full and there may be more
  */
-export function pruneOperationsAhead(database: Database, batch: OperationBatch): Promise<string | undefined> {
+export function pruneOperationsAhead(database: Database, batch: OperationBatch): Promise<PrunedBatch> {
   return pruneBatch(
     database,
     batch,
@@ -67,11 +70,11 @@ async function pruneBatch(
   database: Database,
   { keptMs, batchSize, after = nilUuid }: OperationBatch,
   sql: string,
-): Promise<string | undefined> {
+): Promise<PrunedBatch> {
   const bindings = { after, batchSize, keptMs };
   const rows = await runReadCommitted<{ count: string; last: string | null }>(database, sql, bindings);
   const [{ count, last } = { count: '0', last: null }] = rows;
-  return Number(count) === batchSize && last !== null ? last : undefined;
+  return { last: last ?? undefined, isFull: Number(count) === batchSize };
 }
 
 const keptSince = `statement_timestamp() - CAST(:keptMs AS bigint) * interval '1 millisecond'`;

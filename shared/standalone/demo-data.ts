@@ -3,7 +3,7 @@ import type { Database } from '../database/connect.js';
 import { createBill } from '../database/bills.js';
 import type { NewBill } from '../database/bills.js';
 import { createMaterials } from '../database/create-materials.js';
-import { isDriverTimeout } from '../database/errors.js';
+import { isDriverTimeout, isServerTimeout } from '../database/errors.js';
 import {
   facetsOfVendors,
   insertMaterialsWithStock,
@@ -92,13 +92,13 @@ export async function seedDemo(options: DemoOptions): Promise<DemoAccess> {
 /**
  * Waits for the statistics that are missing, but not longer than for another answer: those of a restored database with
  * millions of materials may take minutes. Postgres makes them all the same, since an ANALYZE does not notice that its
- * session has ended.
+ * session has ended; or autovacuum does, where the role has a `statement_timeout`.
  */
 async function beginStatistics(database: Database): Promise<void> {
   try {
     await makeMissingStatistics(database);
   } catch (error) {
-    if (!isDriverTimeout(error)) throw error;
+    if (!isDriverTimeout(error) && !isServerTimeout(error)) throw error;
   }
 }
 

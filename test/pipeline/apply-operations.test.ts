@@ -274,13 +274,15 @@ describe('the apply step', () => {
     const operations = [book(here, 1), book(here, 1), book(here, 1)];
     const ids = operations.map(({ id }) => id);
     await apply(...operations);
-    expect(await pruneOperations(database, { keptMs: 60_000, batchSize: 1_000 })).to.equal(undefined);
+    const young = await pruneOperations(database, { keptMs: 60_000, batchSize: 1_000 });
+    expect(young.isFull).to.equal(false);
     expect(await findOutcomes(database, ids)).to.have.property('size', 3);
     // A negative age, so that all of them are old enough; what other tests left goes with them.
     const age = { keptMs: -60_000, batchSize: 2 };
-    let after = await pruneOperations(database, age);
-    expect(after).to.be.a('string');
-    while (after !== undefined) after = await pruneOperations(database, { ...age, after });
+    let batch = await pruneOperations(database, age);
+    expect(batch).to.have.property('last').that.is.a('string');
+    expect(batch.isFull).to.equal(true);
+    while (batch.isFull) batch = await pruneOperations(database, { ...age, after: batch.last });
     expect(await findOutcomes(database, ids)).to.have.property('size', 0);
     expect(await ledgerOf()).to.have.length(3);
   });

@@ -76,6 +76,12 @@ describe('the check of what lists go by', () => {
       [['wrong-count', '-', '2 ("Acme", virtual, unused)', '4']],
     ],
     [
+      'materials that are not counted',
+      `DELETE FROM facet_counts WHERE facet_id IN (
+         SELECT facet_id FROM materials WHERE shop_id = :shopId AND vendor = 'Acme')`,
+      [['wrong-count', '-', '2 ("Acme", virtual, unused)', '0']],
+    ],
+    [
       'a material that is gone and still counted',
       `DELETE FROM materials WHERE shop_id = :shopId AND id = 'VMAT-a'`,
       [['wrong-count', '-', '1 ("Acme", virtual, unused)', '2']],

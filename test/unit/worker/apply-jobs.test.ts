@@ -4,7 +4,7 @@ import type { Operation } from '../../../shared/domain/operation.js';
 import { toMicros } from '../../../shared/domain/quantity.js';
 import { queueName } from '../../../shared/queue/names.js';
 import { useDatabase } from '../../support/database/database.js';
-import { databaseWhose } from '../../support/redis/lane-deps.js';
+import { answerOfMigrated, databaseWhose } from '../../support/redis/lane-deps.js';
 import { applyAsLane } from '../../support/shop/apply-as-lane.js';
 import { totalOf } from '../../support/shop/change.js';
 import { createTestShop, operationOf } from '../../support/shop/shop.js';
@@ -64,6 +64,26 @@ describe('the jobs of a cycle whose lane is to stop', () => {
     );
     expect(await applied.catch((error: unknown) => error)).to.equal(passing);
     expect(begun).to.equal(1);
+  });
+
+  it('are not tried again where it took too long to ask whether Postgres takes writes', async () => {
+    let [begun, isAsked] = [0, false];
+    const overstayed = new Error('Query read timeout');
+    const answering = databaseWhose(() => {
+      begun += 1;
+      return Promise.reject(overstayed);
+    });
+    const raw = (sql: string) => {
+      isAsked = true;
+      return answerOfMigrated(sql);
+    };
+    const applied = applyAsLane(
+      Object.assign(answering, { raw }),
+      materials(() => [change()]),
+      { mayBegin: () => !isAsked },
+    );
+    expect(await applied.catch((error: unknown) => error)).to.equal(overstayed);
+    expect([begun, isAsked]).to.deep.equal([1, true]);
   });
 
   for (const [until, limits, count] of [

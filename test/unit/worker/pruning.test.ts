@@ -15,8 +15,8 @@ interface Started {
   operations?: Answer;
   ahead?: Answer;
   facets?: Answer;
-  /** Between two rounds of operations. */
-  everyMs?: number;
+  /** The times between two rounds of operations, and between two that begin at the first id. */
+  times?: { everyMs: number; anewEveryMs?: number };
 }
 
 const overstayed = new Error('Query read timeout');
@@ -33,7 +33,7 @@ describe('the pruning of a worker', () => {
   });
 
   /** What is deleted is up to the test; nothing, unless it says so. */
-  function start({ operations, ahead, facets, everyMs }: Started): Rounds {
+  function start({ operations, ahead, facets, times }: Started): Rounds {
     const answerOf = (sql: string) => {
       if (sql.includes('prune_facets')) return facets;
       return sql.includes('ahead') ? ahead : operations;
@@ -42,7 +42,7 @@ describe('the pruning of a worker', () => {
       answerOf(sql)?.(after, given) ?? Promise.resolve(none);
     const transaction = (work: (own: object) => unknown) => Promise.resolve(work({ raw }));
     const database = { transaction } as unknown as Database;
-    const pruning = startPruning({ database, logger: pino({}, { write: (line) => void logged.push(line) }) }, everyMs);
+    const pruning = startPruning({ database, logger: pino({}, { write: (line) => void logged.push(line) }) }, times);
     started.push(pruning);
     return pruning;
   }
@@ -61,17 +61,41 @@ describe('the pruning of a worker', () => {
     expect(asked.slice(1)).to.deep.equal(['0190', '0191']);
   });
 
-  it('goes on in the next round where the last one ended, and does not pass over what is deleted', async () => {
+  it('goes on in the next round behind what is deleted, also by a batch that was not full', async () => {
     const asked: unknown[] = [];
+    const answers = [full, { rows: [{ count: '5', last: '0191' }] }];
     start({
-      everyMs: 10,
+      times: { everyMs: 10 },
       operations: (after) => {
         asked.push(after);
-        return Promise.resolve(asked.length === 1 ? full : none);
+        return Promise.resolve(answers.shift() ?? none);
       },
     });
     await until(() => asked.length === 4, { deadlineMs: soonMsMax, what: 'the third round' });
-    expect(asked.slice(1)).to.deep.equal(['0190', '0190', '0190']);
+    expect(asked.slice(1)).to.deep.equal(['0190', '0191', '0191']);
+  });
+
+  it('begins at the first id again from time to time, and is not led back by that where it fails there', async () => {
+    const asked: string[] = [];
+    const answers = [
+      full,
+      none,
+      // The round that begins anew: one that was left at the first ids, and behind it the gap that takes too long.
+      { rows: [{ count: '1', last: '0100' }] },
+    ];
+    start({
+      times: { everyMs: 10, anewEveryMs: 1_500 },
+      operations: (after, { batchSize: size }) => {
+        const from = String(after).slice(0, 4);
+        const isAnew = asked.length > 1 && (from === '0000' || from === '0100');
+        if (isAnew && (size > 1 || from === '0100')) return Promise.reject(overstayed);
+        asked.push(from);
+        return Promise.resolve(answers.shift() ?? none);
+      },
+    });
+    const isPast = () => asked.includes('0000', 1) && asked.at(-1) !== '0000';
+    await until(isPast, { deadlineMs: 2 * soonMsMax, what: 'the round after one that began anew' });
+    expect(asked.at(-1)).to.equal('0190');
   });
 
   it('halves a batch that takes too long, goes on with such in the same round, and says so', async () => {

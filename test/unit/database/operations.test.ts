@@ -64,7 +64,7 @@ describe('the deletion of old operations', () => {
       const gone = await record(80_000, yearsAhead());
       await prune();
       expect(await onRecord(gone), 'by their ids alone they are young').to.deep.equal(gone);
-      expect(await pruneAhead()).to.equal(undefined);
+      expect(await pruneAhead()).to.have.property('isFull', false);
       expect(await onRecord([...kept, ...gone])).to.deep.equal(kept);
     });
 
@@ -73,10 +73,11 @@ describe('the deletion of old operations', () => {
       const kept = await record(40_000, Date.now() + 3 * dayMs, Date.now() + 4 * dayMs);
       const gone = await record(80_000, yearsAhead(), yearsAhead() + 1);
       const first = await pruneAhead({ batchSize: 2 });
-      expect(first).to.equal(kept[1]);
-      const second = await pruneAhead({ batchSize: 2, after: first });
-      expect(second).to.equal(gone[1]);
-      expect(await pruneAhead({ batchSize: 2, after: second })).to.equal(undefined);
+      expect(first).to.deep.equal({ last: kept[1], isFull: true });
+      const second = await pruneAhead({ batchSize: 2, after: first.last });
+      expect(second).to.deep.equal({ last: gone[1], isFull: true });
+      const third = await pruneAhead({ batchSize: 2, after: second.last });
+      expect(third).to.deep.equal({ last: undefined, isFull: false });
       expect(await onRecord([...kept, ...gone])).to.have.members(kept);
     });
 
@@ -101,7 +102,7 @@ describe('the deletion of old operations', () => {
       await other.raw('SELECT 1 FROM operations WHERE op_id = ? FOR UPDATE', [held]);
       await database.transaction(async (own) => {
         await own.raw(`SET LOCAL lock_timeout = '1s'`);
-        expect(await pruneOperations(own, { keptMs, batchSize: 2 })).to.equal(undefined);
+        expect(await pruneOperations(own, { keptMs, batchSize: 2 })).to.have.property('isFull', false);
       });
     });
     expect(await onRecord(ids)).to.deep.equal([held]);

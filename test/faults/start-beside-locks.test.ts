@@ -2,14 +2,11 @@ import { expect } from 'chai';
 import type { Database } from '../../shared/database/connect.js';
 import { seedDemo } from '../../shared/standalone/demo-data.js';
 import { untilWaiting } from '../support/database/waiting-sessions.js';
-import { useDatabase } from '../support/database/database.js';
 import { countCases } from '../support/long-run/count-cases.js';
+import { useGivenServers } from '../support/processes/given-servers.js';
 import { refusal } from '../support/processes/npm-start-refusal.js';
 import { npmStart } from '../support/processes/npm-start.js';
 import type { Started } from '../support/processes/npm-start.js';
-import { startTestRedis } from '../support/processes/servers.js';
-import type { TestRedis } from '../support/processes/servers.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/time/until.js';
 
 /** Sooner than it gives up by itself. */
@@ -17,33 +14,25 @@ const endMsMax = 3_000;
 
 describe('T19: npm start beside a session that holds what it needs', () => {
   countCases('T19', 'starts beside locks');
-  const own = useDatabase();
-  let redis: TestRedis;
-  let folder: { path: string; remove(): Promise<void> };
+  const given = useGivenServers();
   let shopId: number;
   before(async () => {
-    redis = await startTestRedis();
-    folder = await temporaryFolder();
     // As an earlier start leaves it, whose stand-in had another port.
-    const before = { dataFolder: folder.path, platformUrl: 'http://127.0.0.1:1', platformTokenKey: 'ab'.repeat(32) };
-    ({ shopId } = await seedDemo({ databaseUrl: own.url, ...before }));
-  });
-  after(async () => {
-    await redis.stop();
-    await folder.remove();
+    const before = { dataFolder: given.folder, platformUrl: 'http://127.0.0.1:1', platformTokenKey: 'ab'.repeat(32) };
+    ({ shopId } = await seedDemo({ databaseUrl: given.databaseUrl, ...before }));
   });
 
-  const start = () => npmStart(folder.path, { DATABASE_URL: own.url, REDIS_URL: redis.url });
+  const start = () => npmStart(given.folder, { DATABASE_URL: given.databaseUrl, REDIS_URL: given.redisUrl });
 
   /** Does the work while another session, in a transaction, has done this. */
   const beside = (statement: string, bindings: number[], work: () => Promise<void>) =>
-    own.database.transaction(async (other: Database) => {
+    given.database.transaction(async (other: Database) => {
       await other.raw(statement, bindings);
       await work();
     });
 
   async function endsOnInterrupt(started: Started): Promise<void> {
-    await untilWaiting(own.database, 1);
+    await untilWaiting(given.database, 1);
     started.kill('SIGINT');
     let end: unknown;
     void started.exited.then((how) => (end = how));
@@ -85,7 +74,7 @@ describe('T19: npm start beside a session that holds what it needs', () => {
 
   it('ends at once on a Ctrl-C while its migration waits for a table', async () => {
     // One that can be run again.
-    await own.database.raw(`DELETE FROM knex_migrations WHERE name = '0007-cheaper-id-form'`);
+    await given.database.raw(`DELETE FROM knex_migrations WHERE name = '0007-cheaper-id-form'`);
     await beside('SELECT 1 FROM materials', [], () => endsOnInterrupt(start()));
   });
 });

@@ -4,29 +4,16 @@ import { createServer } from 'node:net';
 import { join } from 'node:path';
 import { expect } from 'chai';
 import { freePort } from '../../shared/standalone/ports.js';
-import { useDatabase } from '../support/database/database.js';
+import { useGivenServers } from '../support/processes/given-servers.js';
 import { npmStart } from '../support/processes/npm-start.js';
-import { startTestRedis } from '../support/processes/servers.js';
-import type { TestRedis } from '../support/processes/servers.js';
-import { temporaryFolder } from '../support/temporary-folder.js';
 import { until } from '../support/time/until.js';
 
 describe('npm start whose port is taken while it starts, as by another at the same time', () => {
-  const own = useDatabase();
-  let redis: TestRedis;
-  let folder: { path: string; remove(): Promise<void> };
-  before(async () => {
-    redis = await startTestRedis();
-    folder = await temporaryFolder();
-  });
-  after(async () => {
-    await redis.stop();
-    await folder.remove();
-  });
+  const given = useGivenServers();
 
   /** Node's options, by which an API does not begin before the file is there. */
   async function apiWaitsFor(file: string): Promise<string> {
-    const script = join(folder.path, 'wait.mjs');
+    const script = join(given.folder, 'wait.mjs');
     await writeFile(
       script,
       `import { existsSync } from 'node:fs';
@@ -37,17 +24,17 @@ describe('npm start whose port is taken while it starts, as by another at the sa
   }
 
   it('serves on another port, and says so', async () => {
-    const isTaken = join(folder.path, 'taken');
+    const isTaken = join(given.folder, 'taken');
     const port = await freePort();
     const squatter = createServer();
-    const started = npmStart(folder.path, {
-      DATABASE_URL: own.url,
-      REDIS_URL: redis.url,
+    const started = npmStart(given.folder, {
+      DATABASE_URL: given.databaseUrl,
+      REDIS_URL: given.redisUrl,
       PORT: String(port),
       NODE_OPTIONS: await apiWaitsFor(isTaken),
     });
     try {
-      const isRun = () => existsSync(join(folder.path, 'logs', 'api.log'));
+      const isRun = () => existsSync(join(given.folder, 'logs', 'api.log'));
       await until(isRun, { deadlineMs: 30_000, what: () => `the API; it said:\n${started.output()}` });
       await new Promise<void>((resolve) => squatter.listen(port, '127.0.0.1', resolve));
       await writeFile(isTaken, '');

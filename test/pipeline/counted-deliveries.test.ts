@@ -20,6 +20,16 @@ describe('a lane that gives its jobs back because of Postgres', () => {
   let asked: number;
   beforeEach(() => (asked = 0));
 
+  /** Runs a lane until it has given its jobs back, once. */
+  async function runUntilFault(database: Database): Promise<void> {
+    let isFaulted = false;
+    const metrics = { ...createWorkerMetrics(), faulted: () => void (isFaulted = true) };
+    const lane = startLane(await depsOf(harness, { database, metrics }), wakeful);
+    await until(() => isFaulted, { deadlineMs: soonMsMax, what: 'the fault' });
+    lane.stop();
+    await lane.done;
+  }
+
   const failing = (code: string) => sessionWhose(() => Promise.reject(withCode(code)));
   const postgresThat: [what: string, session: () => Promise<never>, counted: '0' | '1'][] = [
     ['refuses everybody', () => Promise.resolve(failing('53100')), '0'],
@@ -42,12 +52,7 @@ describe('a lane that gives its jobs back because of Postgres', () => {
         asked += 1;
         return session();
       });
-      let isFaulted = false;
-      const metrics = { ...createWorkerMetrics(), faulted: () => void (isFaulted = true) };
-      const lane = startLane(await depsOf(harness, { database, metrics }), wakeful);
-      await until(() => isFaulted, { deadlineMs: soonMsMax, what: 'the fault' });
-      lane.stop();
-      await lane.done;
+      await runUntilFault(database);
       expect(await harness.jobs(ref, 'wait')).to.deep.equal([job]);
       expect(await harness.redis.hlen(keys.leases)).to.equal(0);
       expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${job}`, 'ats')).to.equal(counted);
@@ -61,12 +66,7 @@ describe('a lane that gives its jobs back because of Postgres', () => {
     const job = await harness.add(ref, { operations });
     const away = () => Promise.reject(withCode('ECONNREFUSED'));
     const database = Object.assign(databaseWhose(away), { transaction: away });
-    let isFaulted = false;
-    const metrics = { ...createWorkerMetrics(), faulted: () => void (isFaulted = true) };
-    const lane = startLane(await depsOf(harness, { database, metrics }), wakeful);
-    await until(() => isFaulted, { deadlineMs: soonMsMax, what: 'the fault' });
-    lane.stop();
-    await lane.done;
+    await runUntilFault(database);
     expect(await harness.redis.hget(`${queuePrefix}:${queueName(ref)}:${job}`, 'ats')).to.equal('0');
   });
 });

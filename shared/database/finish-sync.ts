@@ -32,7 +32,7 @@ const removedPerBatch = 500;
 /**
  * If a shop's platform is replaced, all variants of the old one are gone: half a million took 16 s in one statement.
  */
-const markedPerBatch = 10_000;
+const sightingsPerBatch = 10_000;
 
 /**
  * Ends a run that has seen every page: what it has not seen is gone from the platform. That is marked and kept, because
@@ -77,7 +77,7 @@ export async function finishSync(
 async function addUnsighted(transaction: Database, shopId: number, signal: AbortSignal | undefined): Promise<void> {
   let afterId = '';
   for (;;) {
-    const asked = { shopId, afterId, limit: markedPerBatch };
+    const asked = { shopId, afterId, limit: sightingsPerBatch };
     const { rows } = await transaction.raw<{ rows: { id: string }[] }>(unsightedBatch, asked);
     const [last] = rows;
     if (last === undefined) return;
@@ -114,7 +114,7 @@ async function markGone(
 ): Promise<void> {
   let [afterKind, afterId] = ['', ''];
   for (;;) {
-    const asked = { shopId, generation, afterKind, afterId, limit: markedPerBatch };
+    const asked = { shopId, generation, afterKind, afterId, limit: sightingsPerBatch };
     const { rows } = await transaction.raw<{ rows: { kind: string; id: string }[] }>(markBatch, asked);
     const [last] = rows;
     if (last === undefined) return;

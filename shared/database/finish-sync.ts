@@ -89,11 +89,13 @@ async function addUnsighted(transaction: Database, shopId: number, signal: Abort
 /**
  * Returns the last material of the batch; no row if none was left. Each is looked up by its key (`OFFSET 0`): in a join
  * Postgres went through all sightings for each of them where its statistics did not know of the shop, and 30,000 took
- * more than the time of a statement.
+ * more than the time of a statement. It ends before the first virtual material, since the ids of all others are numbers:
+ * otherwise the last batch would read on through all that are virtual.
  */
 const unsightedBatch = `
   WITH batch AS MATERIALIZED (
-    SELECT m.id FROM materials m WHERE m.shop_id = ${opaqueShopId} AND m.id > :afterId AND m.origin = 'platform'
+    SELECT m.id FROM materials m
+    WHERE m.shop_id = ${opaqueShopId} AND m.id > :afterId AND m.id < 'VMAT-' AND m.origin = 'platform'
     ORDER BY m.id LIMIT :limit
   ),
   added AS (

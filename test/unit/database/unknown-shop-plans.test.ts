@@ -150,6 +150,9 @@ describe('the plans of a large shop that came after the statistics', () => {
       () => database('platform_sightings').where({ shop_id: hold.shopId }).update({ gone_since: null }),
     );
     expect(rowsOfLargest(plans)).to.be.within(materials / 2, 3 * materials);
+    // Those of the platform, and once more the few whose names are told; none that are virtual.
+    const ofMaterials = plans.map((plan) => rowsLookedAt(plan, 'materials')).reduce((sum, rows) => sum + rows, 0);
+    expect(ofMaterials).to.be.within(materials / 2, materials / 2 + 200);
   });
 
   it('the removal of what is gone goes through what the shop has once, and looks each up by its key', async () => {

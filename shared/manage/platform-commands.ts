@@ -48,7 +48,7 @@ export function addPlatformCommands(program: Command, run: RunCommand): void {
       .option('--shop <id>', 'only this shop; without, every shop that has a platform', wholeNumber(1))
       .option(
         '--remove-gone',
-        'removes materials that are gone from the platform, unless a bill uses them or they have a level; none where the platform lists no variant at all',
+        'removes materials that are gone from the platform, unless a bill uses them or they have a level; none where the platform lists no variant at all, or none on the last of several pages',
       ),
   ).action((options: SyncCommandOptions) => run(options, (context) => sync(context, options)));
 }

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Database } from '../shared/database/connect.js';
 import { isDriverTimeout, isServerTimeout } from '../shared/database/errors.js';
 import { pruneFacets } from '../shared/database/facets.js';
-import { pruneOperations, pruneOperationsAhead } from '../shared/database/prune-operations.js';
+import { firstOperationIdAt, pruneOperations, pruneOperationsAhead } from '../shared/database/prune-operations.js';
 import { operationsKeptMs } from '../shared/inventory/time-limits.js';
 import type { Logger } from '../shared/runtime/logger.js';
 import { periodically } from '../shared/runtime/periodically.js';
@@ -24,8 +24,9 @@ const inTimeMin = 10;
 /**
  * A round begins behind the last operation that was deleted: from the first id, it would pass over all that is deleted.
  * While somebody holds an old snapshot (`pg_dump`, a standby), Postgres can do away with none of that, and to pass over
- * millions of rows takes longer than a batch may. So often it begins at the first id all the same, for what another
- * session held, and for what was recorded later than its id says.
+ * millions of rows takes longer than a batch may. So often, and first of all, it begins at the first id all the same,
+ * for what another session held, and for what was recorded later than its id says. Where that has deleted nothing, as
+ * in a worker that was started beside such a snapshot, the rounds between look at what became old this long ago.
  */
 const anewEveryMsDefault = 3_600_000;
 
@@ -36,8 +37,8 @@ export function startPruning(
 ): Rounds {
   const operations = { batchMax: operationBatchMax, logger };
   const keptMs = operationsKeptMs;
-  /** Of the ids deleted; '' is before all others. */
-  let lastDeleted = '';
+  const becameOldLately = () => firstOperationIdAt(Date.now() - keptMs - anewEveryMs);
+  let lastDeleted: string | undefined;
   let anewAtMs = 0;
   const rounds = [
     periodically(
@@ -45,11 +46,11 @@ export function startPruning(
       async (signal) => {
         const isAnew = performance.now() >= anewAtMs;
         if (isAnew) anewAtMs = performance.now() + anewEveryMs;
-        const from = isAnew || lastDeleted === '' ? undefined : lastDeleted;
+        const from = isAnew ? undefined : (lastDeleted ?? becameOldLately());
         await inBatches<string>({ ...operations, signal, from }, async (batchSize, after) => {
           const { last, isFull } = await pruneOperations(database, { keptMs, batchSize, after });
           // Only forward: a round that begins anew, and then fails, must not lead the next ones back with it.
-          if (last !== undefined && last > lastDeleted) lastDeleted = last;
+          if (last !== undefined && last > (lastDeleted ?? '')) lastDeleted = last;
           return isFull ? last : undefined;
         });
         await inBatches<string>({ ...operations, signal }, async (batchSize, after) => {

@@ -83,7 +83,14 @@ const tomorrow = `statement_timestamp() + interval '1 day'`;
 /** A UUIDv7 begins with its millisecond, so the order of the primary key is that of time. */
 function firstIdOf(moment: string): string {
   const hex = `to_hex(greatest(0, CAST(extract(epoch FROM ${moment}) * 1000 AS bigint)))`;
-  return `CAST(lpad(${hex}, 12, '0') || '70008000000000000000' AS uuid)`;
+  return `CAST(lpad(${hex}, 12, '0') || '${firstOfMillisecond}' AS uuid)`;
 }
+
+/** @param epochMs by the clock that has dated the ids */
+export function firstOperationIdAt(epochMs: number): string {
+  return Math.max(0, epochMs).toString(16).padStart(12, '0') + firstOfMillisecond;
+}
+
+const firstOfMillisecond = '70008000000000000000';
 
 const nilUuid = '00000000-0000-0000-0000-000000000000';

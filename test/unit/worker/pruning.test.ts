@@ -98,6 +98,23 @@ describe('the pruning of a worker', () => {
     expect(asked.at(-1)).to.equal('0190');
   });
 
+  it('looks at what became old since it last could begin at the first id, where that fails from its start on', async () => {
+    const anewEveryMs = 60_000;
+    const asked: string[] = [];
+    start({
+      times: { everyMs: 10, anewEveryMs },
+      operations: (after) => {
+        if (String(after).startsWith('0000')) return Promise.reject(overstayed);
+        asked.push(String(after));
+        return Promise.resolve(none);
+      },
+    });
+    await until(() => asked.length > 0, { deadlineMs: 2 * soonMsMax, what: 'the second round' });
+    const agoMs = Date.now() - Number.parseInt(asked[0]?.slice(0, 12) ?? '', 16);
+    const keptMs = 48 * 3_600_000;
+    expect(agoMs - keptMs - anewEveryMs).to.be.within(0, 2 * soonMsMax);
+  });
+
   it('halves a batch that takes too long, goes on with such in the same round, and says so', async () => {
     const asked: string[] = [];
     const lasts = ['0190', '0191'];

@@ -165,16 +165,10 @@ describe('T14: a worker that is told to stop', () => {
     // It stands still there until it is told, because Postgres ends a transaction that is idle for two seconds.
     const slow = await service.startWorker({ FAIL_POINTS: 'before-commit=stop:1' });
     await freezeWorkers(service, [other]);
-    let isAnswered = false;
-    const asked = addOne(service.baseUrls[0] ?? '', shop).finally(() => (isAnswered = true));
+    const asked = addOne(service.baseUrls[0] ?? '', shop);
     await slow.fired('before-commit');
     slow.kill('SIGTERM');
-    const goOn = () => {
-      // It says where it is just before it stops.
-      slow.kill('SIGCONT');
-      return isAnswered;
-    };
-    await until(goOn, { deadlineMs: answeredMsMax, what: 'the answer' });
+    await slow.goOn();
     expect((await asked).status).to.equal(200);
     expect(await slow.exited).to.deep.equal(cleanEnd);
     expect(await totalOf(database, shop)).to.equal(1);

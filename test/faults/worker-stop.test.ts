@@ -29,7 +29,7 @@ describe('T7: workers stopped past their lease that go on afterwards', () => {
         const inHand = [...run.load.open()];
         await run.recovered();
         for (const { attempts, tag } of inHand) expect(attempts[0]?.answer?.status, tag).to.be.oneOf([200, 400, 404]);
-        for (const zombie of zombies) zombie.kill('SIGCONT');
+        await Promise.all(zombies.map((zombie) => zombie.goOn()));
         await run.progress(300);
         expect(zombies.map((zombie) => zombie.hasExited())).to.deep.equal(zombies.map(() => false));
         await Promise.all(zombies.map(stopProcess));
@@ -55,7 +55,7 @@ describe('T7: workers stopped past their lease that go on afterwards', () => {
       await zombie.fired(place);
       for (const worker of standing) worker.kill('SIGCONT');
       expect((await asked).status, place).to.equal(200);
-      zombie.kill('SIGCONT');
+      await zombie.goOn();
       for (let count = 0; count < 20; count += 1) {
         expect((await addOne(service.baseUrls[1] ?? '', shop)).status).to.equal(200);
       }

@@ -156,7 +156,7 @@ describe('the end of the wait', () => {
     await until(async () => (await totalOf(database, shop)) === 1, { deadlineMs: soonMsMax, what: 'it to be applied' });
     // Past the wait and its grace, so that the process finds both over at once.
     await until(() => performance.now() - sentMs > waitMs + 2 * graceMs, { deadlineMs: soonMsMax, what: 'the grace' });
-    standing.kill('SIGCONT');
+    await standing.goOn();
     expect((await asked).status).to.equal(200);
     await end(standing);
   });
@@ -174,7 +174,7 @@ describe('the end of the wait', () => {
       return (await database.raw<{ rows: unknown[] }>(sql)).rows.length > 0;
     };
     await until(async () => !(await isHeld()), { deadlineMs: soonMsMax, what: 'Postgres to end its transaction' });
-    standing.kill('SIGCONT');
+    await standing.goOn();
     worker()?.kill('SIGCONT');
     const answer = await asked;
     // Either the worker or the cancellation may be first; whichever was decides the answer.

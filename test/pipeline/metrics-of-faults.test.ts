@@ -107,7 +107,7 @@ describe('the metrics of what is lost and made good', () => {
     expect((await asked).status).to.equal(200);
     // The other one comes to the job when the lease of this one has run out.
     await untilIdle();
-    late.kill('SIGCONT');
+    await late.goOn();
     await until(async () => (await scrape(late.adminUrl)).sum('raw_materials_leases_lost_total') === 1, {
       deadlineMs: soonMsMax,
       what: 'the lost lease to be counted',

@@ -186,7 +186,7 @@ describe('an operation that cannot be applied', () => {
       deadlineMs: soonMsMax,
       what: 'ten minutes to be over',
     });
-    worker.kill('SIGCONT');
+    await worker.goOn();
     expect(await recorded(operation.id)).to.equal('expired');
     expect(await totalOf(database, shop)).to.equal(0);
     await untilIdle();

@@ -2,7 +2,8 @@ import { setTimeout as delay } from 'node:timers/promises';
 
 /**
  * What an armed fail-point does: `FAIL_POINTS=after-take=kill:3,after-commit=delay:500`.
- * kill:n and stop:n (SIGKILL and SIGSTOP to itself) and throw:n at the n-th pass, delay:ms at every pass.
+ * kill:n and stop:n (SIGKILL and SIGSTOP to itself) and throw:n at the n-th pass, delay:ms at every pass. One that was
+ * stopped says so once it goes on.
  * A misspelt specification throws: a test that arms nothing would pass for the wrong reason.
  *
  * @typedef {{ action: 'kill' | 'stop' | 'throw' | 'delay', count: number, pass: number }} Armed
@@ -53,6 +54,7 @@ function actNow(/** @type {string} */ name, /** @type {Armed} */ point) {
       break;
     case 'stop':
       process.kill(process.pid, 'SIGSTOP');
+      void announce({ type: 'gone-on', name });
       break;
     case 'throw':
       throw new Error(`fail-point ${name}`);

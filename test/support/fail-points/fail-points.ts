@@ -8,6 +8,12 @@ export interface FailPointHit {
   fires: boolean;
 }
 
+/** What it sends once it goes on after a fail-point that has stopped it. */
+export interface GoneOn {
+  type: 'gone-on';
+  name: string;
+}
+
 /**
  * Arguments for node that arm the fail-points of a process; none without a specification, so that it starts as it is
  * built.

@@ -8,7 +8,7 @@ import { rememberOpen } from './cleanup.js';
 import { endNow } from './end-now.js';
 import { addExitProblem } from './exit-problems.js';
 import { failPointArguments } from '../fail-points/fail-points.js';
-import type { FailPointHit } from '../fail-points/fail-points.js';
+import type { FailPointHit, GoneOn } from '../fail-points/fail-points.js';
 import { until } from '../time/until.js';
 
 export type Env = Record<string, string | undefined>;
@@ -35,6 +35,8 @@ export interface Proc {
   hits(): readonly FailPointHit[];
   /** Resolves with the pass that fired; fails when the point is not reached in time. */
   fired(name: string, deadlineMs?: number): Promise<FailPointHit>;
+  /** Lets it go on that a fail-point has stopped. SIGCONT alone may come before the stop, which follows what `fired` hears. */
+  goOn(): Promise<void>;
 }
 
 interface Ended {
@@ -53,6 +55,8 @@ interface ReadyMessage {
 interface Seen {
   lines: string[];
   hits: FailPointHit[];
+  /** How often it has gone on after a fail-point that stops. */
+  goneOn: number;
   ready: ReadyMessage | undefined;
   end: Ended | undefined;
 }
@@ -85,7 +89,7 @@ export async function startProcess(kind: 'api' | 'worker', env: Env, { forWholeR
     env: given,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],
   });
-  const seen: Seen = { lines: [], hits: [], ready: undefined, end: undefined };
+  const seen: Seen = { lines: [], hits: [], goneOn: 0, ready: undefined, end: undefined };
   const proc = watch(child, { kind, forWholeRun }, seen);
   const said = () => `${proc.name} said:\n${seen.lines.join('\n')}`;
   try {
@@ -143,8 +147,9 @@ function watch(child: ChildProcess, { kind, forWholeRun }: Watched, seen: Seen):
       for (const hear of hearers) hear(line);
     });
   }
-  child.on('message', (message: ReadyMessage | FailPointHit) => {
+  child.on('message', (message: ReadyMessage | FailPointHit | GoneOn) => {
     if (message.type === 'fail-point') seen.hits.push(message);
+    else if (message.type === 'gone-on') seen.goneOn += 1;
     else seen.ready = message;
   });
   child.once('error', (error) => addLine(seen.lines, error.message));
@@ -182,6 +187,14 @@ function watch(child: ChildProcess, { kind, forWholeRun }: Watched, seen: Seen):
         deadlineMs,
         what: () => `fail-point ${point}; ${name} said:\n${seen.lines.join('\n')}`,
       }),
+    goOn: async () => {
+      const goneOnBefore = seen.goneOn;
+      const hasGoneOn = () => {
+        kill('SIGCONT');
+        return seen.goneOn > goneOnBefore;
+      };
+      await until(hasGoneOn, { deadlineMs: firedMsMax, what: `${name} to go on` });
+    },
   };
 }
 

@@ -98,6 +98,7 @@ describe('fail-points', () => {
       return messages.length > 1;
     };
     await until(goesOn, { deadlineMs: 5_000, what: 'it to go on' });
+    expect(messages[1]).to.deep.equal({ type: 'gone-on', name: 'mid-step' });
     expect(await closed).to.deep.equal([0, null]);
   });
 

@@ -19,7 +19,7 @@ const retriedPerLookMax = 50;
 /** A shop with a long catalogue, or a slow platform, lets others go first after this. */
 const sliceMsMax = 120_000;
 
-const givenUp =
+const beginsAnew =
   'A platform mirror begins anew: its last page is a day old, or its platform does not go on there, or is another.';
 
 interface MirrorDeps extends SyncDeps {
@@ -81,8 +81,8 @@ async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): P
     const shop = await findShop(database, shopId);
     // It was disconnected from its platform since the look.
     if (shop === undefined || shop.platform === null) return 'done';
-    const onGivenUp = ({ pages }: PlatformSync) => logger.warn({ shopId, pages }, givenUp);
-    tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal, onGivenUp }));
+    const onAbandoned = ({ pages }: PlatformSync) => logger.warn({ shopId, pages }, beginsAnew);
+    tell(logger, shopId, await syncShop(deps, shop, { everyMs, sliceMsMax, signal, onAbandoned }));
     return 'done';
   } catch (error) {
     if (isServerTimeout(error) || isDriverTimeout(error) || isDeadlock(error)) {
@@ -101,7 +101,7 @@ async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): P
 
 function tell(logger: Logger, shopId: number, outcome: SyncOutcome): void {
   switch (outcome.status) {
-    case 'not-to-be-had':
+    case 'not-taken':
       return;
     case 'complete': {
       const { sync, goneCount, remarkCount, resumed } = outcome;

@@ -25,7 +25,7 @@ export interface FinishedSync {
 }
 
 /** The caller's signal came between two batches, so all of it was taken back: the run has yet to be finished. */
-export class GivenUp extends Error {}
+export class Interrupted extends Error {}
 
 const goneShownMax = 100;
 const removedPerBatch = 500;
@@ -40,7 +40,7 @@ const sightingsPerBatch = 10_000;
  * no bill uses are removed; locations never are.
  *
  * @returns undefined if the hold is lost or the run is not at `place`: then nothing was written
- * @throws GivenUp after `signal`; with `removeGone`, `OpenCommit` if it is not known whether anything was written
+ * @throws Interrupted after `signal`; with `removeGone`, `OpenCommit` if it is not known whether anything was written
  *   (`settledTransaction`)
  */
 export async function finishSync(
@@ -82,7 +82,7 @@ async function addUnsighted(transaction: Database, shopId: number, signal: Abort
     const [last] = rows;
     if (last === undefined) return;
     afterId = last.id;
-    if (signal?.aborted === true) throw new GivenUp();
+    if (signal?.aborted === true) throw new Interrupted();
   }
 }
 
@@ -121,7 +121,7 @@ async function markGone(
     const [last] = rows;
     if (last === undefined) return;
     [afterKind, afterId] = [last.kind, last.id];
-    if (signal?.aborted === true) throw new GivenUp();
+    if (signal?.aborted === true) throw new Interrupted();
   }
 }
 
@@ -159,7 +159,7 @@ async function removeUnused(transaction: Database, shopId: number, signal: Abort
     removedCount += rows[0]?.count ?? 0;
     if (ids.length < removedPerBatch) return removedCount;
     afterId = ids.at(-1) ?? '';
-    if (signal?.aborted === true) throw new GivenUp();
+    if (signal?.aborted === true) throw new Interrupted();
   }
 }
 

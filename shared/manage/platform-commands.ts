@@ -205,7 +205,7 @@ async function syncWhenFree(
     if (shop === undefined || shop.platform === null) return undefined;
     const outcome = await syncShop(deps, shop, { ...options, onProgress: tellProgress(context, shop) }).catch(heldUp);
     const isOver = options.signal?.aborted === true || performance.now() >= endAtMs;
-    if (outcome.status !== 'not-to-be-had' || isOver) return { shop, outcome };
+    if (outcome.status !== 'not-taken' || isOver) return { shop, outcome };
     if (isFirst) context.progress(`Shop ${shopId}: another process has the run, or was killed in it; waiting`);
     await delay(busyRetryMs);
   }

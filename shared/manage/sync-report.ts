@@ -50,7 +50,7 @@ export function reportOf({ id: shopId }: Shop, outcome: SyncOutcome | HeldUp): S
       'Postgres took too long, or found a deadlock, as while another session holds a row of it. Run it again: it goes on where it stands.';
     return { ...nothing, shopId, status: 'failed', problem: { code: 'held-up', message }, sync: null };
   }
-  if (outcome.status === 'not-to-be-had') {
+  if (outcome.status === 'not-taken') {
     const problem = { code: 'busy', message: 'Another process is bringing in this shop right now.' };
     return { ...nothing, shopId, status: 'busy', problem, sync: null };
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../database/connect.js';
-import { finishSync, GivenUp } from '../database/finish-sync.js';
+import { finishSync, Interrupted } from '../database/finish-sync.js';
 import type { FinishedSync } from '../database/finish-sync.js';
 import { recordLocations, recordVariants } from '../database/platform-mirror.js';
 import type { RecordedPage, SyncPosition } from '../database/platform-mirror.js';
@@ -33,7 +33,7 @@ export interface SyncOptions {
   signal?: AbortSignal;
   onProgress?: (sync: PlatformSync) => void;
   /** Told where a run that had got on was cut off, if it does not go on from there but begins anew. */
-  onGivenUp?: (sync: PlatformSync) => void;
+  onAbandoned?: (sync: PlatformSync) => void;
 }
 
 export type SyncOutcome =
@@ -46,7 +46,7 @@ export type SyncOutcome =
   /** Its time was over, or the process is to end; the next run goes on where it stands. */
   | ({ status: 'interrupted'; resumed: boolean; sync: PlatformSync } & Remarks)
   /** Another process has it, or it is not due. */
-  | { status: 'not-to-be-had' };
+  | { status: 'not-taken' };
 
 /** How many remarks there were in this process' part of the run, and the first `remarksShownMax` of them. */
 export interface Remarks {
@@ -70,7 +70,7 @@ export async function syncShop(deps: SyncDeps, shop: Shop, options: SyncOptions 
   const hold: SyncHold = { shopId: shop.id, token: randomUUID() };
   const domain = shop.platform?.domain ?? '';
   const taken = await takeSync(deps.database, hold, { domain, everyMs: options.everyMs ?? 0 });
-  if (taken === undefined) return { status: 'not-to-be-had' };
+  if (taken === undefined) return { status: 'not-taken' };
   // If a renewal fails, the next one may succeed. If the hold is lost in the end, no page is written (`whileHeld`).
   const renewal = setInterval(() => void renewSync(deps.database, hold).catch(() => undefined), syncLeaseMs / 3);
   try {
@@ -108,7 +108,7 @@ async function bringIn(run: Run, platformShop: PlatformShop, isResumable: boolea
     if (signal?.aborted === true || performance.now() >= endAtMs) return interrupt(run);
     if (run.sync.pages >= pagesMax) return fail(run, 'too-many-pages');
     const page = await nextPage(run, platformShop, run.resumed && isFirst && run.sync.cursor !== null);
-    if (page.status === 'given-up') return interrupt(run);
+    if (page.status === 'interrupted') return interrupt(run);
     if (page.status === 'empty') return finish(run);
     if (page.status === 'failed') return fail(run, page.problem);
     if (page.status === 'stale') {
@@ -116,21 +116,22 @@ async function bringIn(run: Run, platformShop: PlatformShop, isResumable: boolea
       if (!(await begin(run))) return lost(run);
       continue;
     }
-    if (page.recorded === undefined) return lost(run);
-    run.sync = page.recorded.sync;
+    if (page.status === 'lost') return lost(run);
+    run.sync = page.sync;
     onProgress?.(run.sync);
-    if (page.recorded.freshCount === 0 && run.sync.cursor !== null) return fail(run, 'pages-repeat');
+    if (page.freshCount === 0 && run.sync.cursor !== null) return fail(run, 'pages-repeat');
   }
 }
 
 type Page =
-  | { status: 'recorded'; recorded: RecordedPage | undefined }
+  | ({ status: 'recorded' } & RecordedPage)
+  | { status: 'lost' }
   | { status: 'failed'; problem: SyncProblem }
   /** The run that went on at this cursor begins anew, once. */
   | { status: 'stale' }
   /** No variant is listed at a cursor of this run. It stays there: if it is interrupted now, it begins anew. */
   | { status: 'empty' }
-  | { status: 'given-up' };
+  | { status: 'interrupted' };
 
 /**
  * Brings one page from the platform into the tables: of locations, and after the last of those, of variants.
@@ -148,7 +149,7 @@ async function nextPage(run: Run, platformShop: PlatformShop, isInherited: boole
       const { items, next } = listed.data;
       const then: SyncPosition = { phase: next === null ? 'variants' : 'locations', cursor: next };
       const recorded = await recordLocations(database, hold, sync, remarked(run, cleanLocations(items)), then);
-      return { status: 'recorded', recorded };
+      return recorded === undefined ? { status: 'lost' } : { status: 'recorded', ...recorded };
     }
     const listed = await platform.listVariants(platformShop, sync.cursor, options.signal);
     if (isInherited && isStale(listed)) return { status: 'stale' };
@@ -157,9 +158,9 @@ async function nextPage(run: Run, platformShop: PlatformShop, isInherited: boole
     const { items, next } = listed.data;
     const then: SyncPosition = { phase: next === null ? 'ending' : 'variants', cursor: next };
     const recorded = await recordVariants(database, hold, sync, remarked(run, cleanVariants(items)), then);
-    return { status: 'recorded', recorded };
+    return recorded === undefined ? { status: 'lost' } : { status: 'recorded', ...recorded };
   } catch (error) {
-    if (options.signal?.aborted === true) return { status: 'given-up' };
+    if (options.signal?.aborted === true) return { status: 'interrupted' };
     throw error;
   }
 }
@@ -185,7 +186,7 @@ function remarked<Row>(run: Run, { rows, remarks }: Cleaned<Row>): Row[] {
 async function begin(run: Run): Promise<boolean> {
   const sync = await startSyncRun(run.deps.database, run.hold, run.domain);
   if (sync === undefined) return false;
-  if (run.sync.phase !== 'idle' && run.sync.pages > 0) run.options.onGivenUp?.(run.sync);
+  if (run.sync.phase !== 'idle' && run.sync.pages > 0) run.options.onAbandoned?.(run.sync);
   run.sync = sync;
   return true;
 }
@@ -200,7 +201,7 @@ async function finish(run: Run): Promise<SyncOutcome> {
     const finished = await finishSync(run.deps.database, run.hold, run.sync, { removeGone, signal });
     return finished === undefined ? lost(run) : { status: 'complete', removalWithheld, ...finished, ...told(run) };
   } catch (error) {
-    if (error instanceof GivenUp) return interrupt(run);
+    if (error instanceof Interrupted) return interrupt(run);
     throw error;
   }
 }

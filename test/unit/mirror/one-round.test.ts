@@ -84,12 +84,12 @@ describe('a round of mirrors', () => {
     const { rounds, told } = startRound();
     await until(() => told.length === 5, { what: 'three shops to be brought in', deadlineMs: 30_000 });
     await rounds.stop();
-    const givenUp =
+    const beginsAnew =
       'A platform mirror begins anew: its last page is a day old, or its platform does not go on there, or is another.';
     const mirrored = 'A platform was mirrored.';
     for (const shopId of [old, refused]) {
       expect(told.filter(([id]) => id === shopId)).to.deep.equal([
-        [shopId, givenUp],
+        [shopId, beginsAnew],
         [shopId, mirrored],
       ]);
     }

@@ -21,7 +21,7 @@ describe('when a mirror is due', () => {
     onVariants(null).reply(200, variantsReply([variantNode(1)], 'v1'));
     onVariants('v1').reply(401, '');
     expect(await run(shop, { everyMs })).to.include({ status: 'failed', problem: 'unauthorized' });
-    expect(await run(shop, { everyMs }), 'after a failure').to.include({ status: 'not-to-be-had' });
+    expect(await run(shop, { everyMs }), 'after a failure').to.include({ status: 'not-taken' });
 
     // Its time comes round, and whoever takes it is gone without a word: the lease runs out.
     const killed = { shopId: shop.id, token: randomUUID() };
@@ -61,7 +61,7 @@ describe('when a mirror is due', () => {
     const moved = await readShop(database, shop.id);
     expect(await run(moved, { everyMs })).to.include({ status: 'failed', problem: 'token-unreadable' });
     expect(await findDueShops(database, { everyMs, limit: 100 })).to.not.include(shop.id);
-    expect(await run(moved, { everyMs })).to.include({ status: 'not-to-be-had' });
+    expect(await run(moved, { everyMs })).to.include({ status: 'not-taken' });
     expect(await findDueShops(database, { everyMs: 0, limit: 100 })).to.include(shop.id);
   });
 

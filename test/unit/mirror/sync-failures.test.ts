@@ -181,7 +181,7 @@ describe('a mirror whose platform fails', () => {
       const runs = [one.run(shop), other.run(shop)];
       await Promise.race(runs).finally(tell);
       const outcomes = await Promise.all(runs);
-      expect(outcomes.map(({ status }) => status)).to.have.members(['complete', 'not-to-be-had']);
+      expect(outcomes.map(({ status }) => status)).to.have.members(['complete', 'not-taken']);
       expect(nock.isDone()).to.equal(true);
     });
 
@@ -199,12 +199,12 @@ describe('a mirror whose platform fails', () => {
       // The page under way was given up, so it is asked for again.
       onVariants(null).reply(200, variantsReply([variantNode(1)]));
       expect(await run(shop, { everyMs })).to.include({ status: 'complete', resumed: true });
-      expect(await run(shop, { everyMs })).to.include({ status: 'not-to-be-had' });
+      expect(await run(shop, { everyMs })).to.include({ status: 'not-taken' });
       await connectPlatform(postgres.database, shop.id, 'else.myshopify.com', 'token');
       nock('https://else.myshopify.com').post(path).reply(401, '');
       expect(await run(await readShop(postgres.database, shop.id), { everyMs })).to.include({ status: 'failed' });
       expect(await run(await readShop(postgres.database, shop.id), { everyMs })).to.include({
-        status: 'not-to-be-had',
+        status: 'not-taken',
       });
     });
 

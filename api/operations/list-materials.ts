@@ -61,8 +61,14 @@ function refusePage(bytes: number, textMibMax: number): Refusal {
 
 const defaultOf = listQuerySchema.properties;
 
+/**
+ * A parameter of the schema that `MaterialListQuery` does not have, or that is missing below, does not compile: it
+ * would be accepted, and filter nothing.
+ */
+type FilledIn = Required<Pick<MaterialListQuery, keyof typeof defaultOf>>;
+
 /** An unknown sort key or direction is ignored; the schema has checked everything else (contract §2 "List"). */
-function withDefaults(input: ListQuery): MaterialListQuery {
+function withDefaults(input: ListQuery): FilledIn {
   return {
     page: input.page ?? defaultOf.page.default,
     pageSize: input.pageSize ?? defaultOf.pageSize.default,

@@ -3,7 +3,7 @@ import { historyQuerySchema } from '../../shared/contract/history-query.js';
 import type { HistoryQuery } from '../../shared/contract/history-query.js';
 import { parseMoment } from '../../shared/contract/moment.js';
 import { readLedger } from '../../shared/database/ledger.js';
-import type { LedgerPosition, LedgerRecord } from '../../shared/database/ledger.js';
+import type { LedgerEntry, LedgerPosition } from '../../shared/database/ledger.js';
 import { findMaterial } from '../../shared/database/materials.js';
 import { fail, succeed } from '../../shared/domain/errors.js';
 import type { Result } from '../../shared/domain/errors.js';
@@ -39,35 +39,35 @@ export async function readHistory(
     const ref = { shopId: shop.id, materialId: variantId };
     const page = await readLedger(database, ref, wanted, { position, limit });
     // Whether the material exists must be asked only if there is nothing to show.
-    const isThere = (page?.records.length ?? 0) > 0 || (await findMaterial(database, shop.id, variantId)) !== undefined;
+    const isThere = (page?.entries.length ?? 0) > 0 || (await findMaterial(database, shop.id, variantId)) !== undefined;
     return { page, isThere };
   });
   if (!found.ok) return found;
   if (!found.data.isThere) return materialNotFound;
   if (found.data.page === undefined) return badCursor;
-  const { records, next } = found.data.page;
-  return succeed({ items: records.map(toItem), nextCursor: next === undefined ? null : toCursor(next) });
+  const { entries, next } = found.data.page;
+  return succeed({ items: entries.map(toItem), nextCursor: next === undefined ? null : toCursor(next) });
 }
 
 type HistoryItem = HistoryPage['items'][number];
 
-function toItem(record: LedgerRecord): HistoryItem {
-  const { requested } = record;
+function toItem(entry: LedgerEntry): HistoryItem {
+  const { requested } = entry;
   return {
-    locationId: record.locationId,
-    sequence: record.sequence,
+    locationId: entry.locationId,
+    sequence: entry.sequence,
     requested: 'delta' in requested ? { delta: toUnits(requested.delta) } : { absolute: toUnits(requested.absolute) },
-    previous: toUnits(record.previous),
-    applied: toUnits(record.applied),
-    level: toUnits(record.level),
-    clamped: record.clamped,
-    at: new Date(record.atMs).toISOString(),
-    channel: record.channel,
-    keyId: record.keyId,
-    requestId: record.requestId,
-    operationId: record.operationId,
-    reason: record.reason,
-    reference: record.reference,
+    previous: toUnits(entry.previous),
+    applied: toUnits(entry.applied),
+    level: toUnits(entry.level),
+    clamped: entry.clamped,
+    at: new Date(entry.atMs).toISOString(),
+    channel: entry.channel,
+    keyId: entry.keyId,
+    requestId: entry.requestId,
+    operationId: entry.operationId,
+    reason: entry.reason,
+    reference: entry.reference,
   };
 }
 

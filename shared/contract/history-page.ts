@@ -5,7 +5,7 @@ const requested = {
   oneOf: [wholeObject({ delta: { type: 'number' } }), wholeObject({ absolute: { type: 'number' } })],
 } as const;
 
-const optionalText = { type: ['string', 'null'] } as const;
+const textOrNull = { type: ['string', 'null'] } as const;
 
 /** One entry of the ledger (contract §7 `history`); quantities in units. */
 const historyItemSchema = {
@@ -20,11 +20,11 @@ const historyItemSchema = {
     clamped: { type: 'boolean', description: 'Less than the wanted delta was applied: the level stops at zero.' },
     at: { type: 'string', format: 'date-time' },
     channel: { type: 'string', enum: ['rest', 'mcp', 'cli', 'import'] },
-    keyId: { ...optionalText, description: 'The id of the API key, never the key.' },
-    requestId: { ...optionalText, description: 'The X-Request-Id of the request that changed it.' },
+    keyId: { ...textOrNull, description: 'The id of the API key, never the key.' },
+    requestId: { ...textOrNull, description: 'The X-Request-Id of the request that changed it.' },
     operationId: { type: 'string', description: 'The same for all rows of one request.' },
-    reason: optionalText,
-    reference: optionalText,
+    reason: textOrNull,
+    reference: textOrNull,
   }),
 } as const;
 
@@ -33,7 +33,7 @@ export const historyPageSchema = {
   title: 'HistoryPage',
   ...wholeObject({
     items: { type: 'array', items: historyItemSchema },
-    nextCursor: { ...optionalText, description: 'The cursor of the next page; null on the last.' },
+    nextCursor: { ...textOrNull, description: 'The cursor of the next page; null on the last.' },
   }),
 } as const;
 

@@ -17,7 +17,7 @@ export interface LevelWrite extends MaterialRef, LevelSnapshot {
   atMs: number;
 }
 
-export interface LedgerEntry {
+export interface NewLedgerEntry {
   shopId: number;
   levelId: string;
   sequence: number;
@@ -40,7 +40,7 @@ export interface ApplyWrites {
   atMs: number;
   levels: LevelWrite[];
   totals: (MaterialRef & { total: Micros; atMs: number })[];
-  entries: LedgerEntry[];
+  entries: NewLedgerEntry[];
   /** Materials whose fields changed, as they are now. */
   materials: WrittenMaterial[];
   /**
@@ -73,7 +73,7 @@ const totalColumns: ArrayColumn<ApplyWrites['totals'][number]>[] = [
   { name: 'total', type: 'numeric', toArray: (rows) => decimals(rows, ({ total }) => total) },
 ];
 
-const entryColumns: ArrayColumn<LedgerEntry>[] = [
+const entryColumns: ArrayColumn<NewLedgerEntry>[] = [
   { name: 'shop_id', type: 'int', toArray: (rows) => integers(rows, ({ shopId }) => shopId) },
   { name: 'level_id', type: 'bigint', toArray: (rows) => integers(rows, ({ levelId }) => levelId) },
   { name: 'sequence', type: 'bigint', toArray: (rows) => integers(rows, ({ sequence }) => sequence) },

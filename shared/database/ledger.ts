@@ -7,7 +7,7 @@ import type { Database } from './connect.js';
 import { readRows } from './read-rows.js';
 
 /** One change of one level, as it was booked; quantities in millionths. */
-export interface LedgerRecord extends LedgerPlace {
+export interface LedgerEntry extends LedgerPlace {
   locationId: string;
   requested: { delta: Micros } | { absolute: Micros };
   previous: Micros;
@@ -37,7 +37,7 @@ export interface LedgerPosition {
 
 export interface LedgerPage {
   /** Newest first, as `newestFirst` has it. */
-  records: LedgerRecord[];
+  entries: LedgerEntry[];
   /** Undefined where nothing follows. */
   next: LedgerPosition | undefined;
 }
@@ -76,15 +76,15 @@ export async function readLedger(
       wanted,
     },
   );
-  const ordered = newestFirst(rows.map(toRecord), wanted);
+  const ordered = newestFirst(rows.map(toEntry), wanted);
   if (ordered.filter(({ atMs }) => atMs === position?.atMs).length < skipped) return undefined;
-  const records = ordered.slice(skipped, skipped + limit);
-  return { records, next: ordered.length === wanted ? positionAfter(ordered.slice(0, wanted - 1)) : undefined };
+  const entries = ordered.slice(skipped, skipped + limit);
+  return { entries, next: ordered.length === wanted ? positionAfter(ordered.slice(0, wanted - 1)) : undefined };
 }
 
-function positionAfter(ordered: readonly LedgerRecord[]): LedgerPosition {
+function positionAfter(ordered: readonly LedgerEntry[]): LedgerPosition {
   const atMs = ordered.at(-1)?.atMs ?? 0;
-  return { atMs, skipped: ordered.filter((record) => record.atMs === atMs).length };
+  return { atMs, skipped: ordered.filter((entry) => entry.atMs === atMs).length };
 }
 
 const columns = `g.sequence, g.op_id, g.row_index, g.requested_delta, g.requested_absolute, g.previous, g.applied,
@@ -211,7 +211,7 @@ interface LedgerRow {
   reference: string | null;
 }
 
-function toRecord(row: LedgerRow): LedgerRecord {
+function toEntry(row: LedgerRow): LedgerEntry {
   return {
     levelId: row.level_id,
     locationId: row.location_id,

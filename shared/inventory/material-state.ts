@@ -1,4 +1,4 @@
-import type { LedgerEntry, LevelWrite } from '../database/apply-write.js';
+import type { LevelWrite, NewLedgerEntry } from '../database/apply-write.js';
 import type { LevelSnapshot, MaterialSnapshot } from '../database/apply-snapshot.js';
 import { adjustLevel, rowForTotal, unknownLocation } from '../domain/adjustment.js';
 import type { AdjustmentRow, RowApplied, RowOutcome } from '../domain/adjustment.js';
@@ -16,7 +16,7 @@ export interface MaterialState extends MaterialRef {
   snapshot: MaterialSnapshot;
   total: number;
   touchedLevels: Map<string, LevelSnapshot>;
-  entries: LedgerEntry[];
+  entries: NewLedgerEntry[];
   /** Set where one of the operations updates its fields: the object of the snapshot, until one has another value. */
   fields: VersionedMaterial | undefined;
 }

@@ -41,9 +41,9 @@ describe('a page of the ledger', () => {
     it('is not read if its position skips more than was booked at that time', async () => {
       const next = (await read({}, 250))?.next;
       const { atMs, skipped } = next ?? { atMs: 0, skipped: 0 };
-      const booked = (await read({ fromMs: atMs, toMs: atMs }, 5_000))?.records.length ?? 0;
+      const booked = (await read({ fromMs: atMs, toMs: atMs }, 5_000))?.entries.length ?? 0;
       expect(booked).to.be.greaterThan(skipped);
-      expect((await read({}, 1, { atMs, skipped: booked }))?.records[0]?.atMs).to.be.below(atMs);
+      expect((await read({}, 1, { atMs, skipped: booked }))?.entries[0]?.atMs).to.be.below(atMs);
       for (const nowhere of [
         { atMs, skipped: booked + 1 },
         { atMs: atMs + 86_400_000, skipped: 9_999_999 },
@@ -71,7 +71,7 @@ describe('a page of the ledger', () => {
     const startMs = Date.UTC(2026, 0, 1);
     await fillLedger(test.database, shop.shopId, shop.materialIds[0] ?? '', { entries, startMs });
     const middleMs = startMs + entries * 5;
-    const [request] = (await read({}, 1))?.records ?? [];
+    const [request] = (await read({}, 1))?.entries ?? [];
     const pages: Record<string, () => Promise<unknown>> = {
       first: () => read({}, 50),
       middle: () => read({}, 50, { atMs: middleMs, skipped: 2 }),

@@ -1,7 +1,7 @@
 import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { readLedger } from '../../../shared/database/ledger.js';
-import type { LedgerFilter, LedgerPage, LedgerPosition, LedgerRecord } from '../../../shared/database/ledger.js';
+import type { LedgerEntry, LedgerFilter, LedgerPage, LedgerPosition } from '../../../shared/database/ledger.js';
 import type { AdjustmentRow } from '../../../shared/domain/adjustment.js';
 import type { Operation } from '../../../shared/domain/operation.js';
 import { applyOperations } from '../../../shared/inventory/apply-operations.js';
@@ -49,20 +49,20 @@ describe('the ledger of a material', () => {
     if (page === undefined) throw new Error(`there is no position ${JSON.stringify(position)}`);
     return page;
   }
-  const shown = (records: readonly LedgerRecord[]) =>
-    records.map(({ locationId, sequence }) => `${locationId.slice(-1)}.${sequence}`).join(' ');
+  const shown = (entries: readonly LedgerEntry[]) =>
+    entries.map(({ locationId, sequence }) => `${locationId.slice(-1)}.${sequence}`).join(' ');
 
   async function readPages(limit: number, filter: Partial<LedgerFilter>, between: () => Promise<unknown>) {
-    const records: LedgerRecord[] = [];
+    const entries: LedgerEntry[] = [];
     let position: LedgerPosition | undefined;
     do {
       const page = await read(filter, limit, position);
-      expect(page.records.length).to.be.at.most(limit);
-      records.push(...page.records);
+      expect(page.entries.length).to.be.at.most(limit);
+      entries.push(...page.entries);
       position = page.next;
       await between();
     } while (position !== undefined);
-    return records;
+    return entries;
   }
 
   it('shows the rows of a request in the opposite of their order, with all that was booked', async () => {
@@ -73,11 +73,11 @@ describe('the ledger of a material', () => {
     ];
     const operation = { ...operationOf({ kind: 'adjust', rows }), keyId: 'key' };
     await book([operation]);
-    const { records, next } = await read();
+    const { entries, next } = await read();
     expect(next).to.equal(undefined);
-    expect(shown(records)).to.equal('2.2 1.1 2.1');
-    const { atMs = 0, levelId = '' } = records[0] ?? {};
-    expect(records[0]).to.deep.equal({
+    expect(shown(entries)).to.equal('2.2 1.1 2.1');
+    const { atMs = 0, levelId = '' } = entries[0] ?? {};
+    expect(entries[0]).to.deep.equal({
       levelId,
       locationId: shop.locationIds[1],
       sequence: 2,
@@ -95,19 +95,19 @@ describe('the ledger of a material', () => {
       reason: null,
       reference: null,
     });
-    expect(records[2]).to.deep.include({ requested: { absolute: 2_500_000 }, reason: 'count', reference: 'R-1' });
+    expect(entries[2]).to.deep.include({ requested: { absolute: 2_500_000 }, reason: 'count', reference: 'R-1' });
     expect(Math.abs(Date.now() - atMs)).to.be.below(60_000);
   });
 
   it('follows each level entry by entry, also where operations of one transaction ran against the order of their ids', async () => {
     const [first, second, third] = [at(0, 1), at(0), at(1, 0)];
     await book([third, first, second]);
-    const { records } = await read();
+    const { entries } = await read();
     for (const place of ['1', '2']) {
-      const sequences = records.filter(({ locationId }) => locationId.endsWith(place)).map(({ sequence }) => sequence);
+      const sequences = entries.filter(({ locationId }) => locationId.endsWith(place)).map(({ sequence }) => sequence);
       expect(sequences).to.deep.equal(sequences.toSorted((one, other) => other - one));
     }
-    expect(records).to.have.length(5);
+    expect(entries).to.have.length(5);
   });
 
   for (const limit of [1, 2, 3, 7]) {
@@ -115,7 +115,7 @@ describe('the ledger of a material', () => {
       await book([at(0, 1, 2), at(1), at(2, 2)].toReversed());
       await book([at(0)]);
       await book([at(1, 0), at(2, 1)].toReversed());
-      const { records: whole } = await read();
+      const { entries: whole } = await read();
       expect(whole).to.have.length(11);
       const paged = await readPages(limit, {}, () => book([at(0, 1), at(2)]));
       expect(shown(paged)).to.equal(shown(whole));
@@ -127,21 +127,21 @@ describe('the ledger of a material', () => {
     await book([at(1, 1), at(0)]);
     const paged = await readPages(1, { locationId: shop.locationIds[1] ?? '' }, () => book([at(1)]));
     expect(shown(paged)).to.equal('2.4 2.3 2.2 2.1');
-    expect((await read({ locationId: 'nowhere' })).records).to.deep.equal([]);
+    expect((await read({ locationId: 'nowhere' })).entries).to.deep.equal([]);
   });
 
   it('of a stretch of time shows what was booked from its first to its last millisecond', async () => {
     for (let count = 0; count < 5; count += 1) await book([at(0, 1)]);
-    const { records } = await read();
-    const times = [...new Set(records.map(({ atMs }) => atMs))];
+    const { entries } = await read();
+    const times = [...new Set(entries.map(({ atMs }) => atMs))];
     // Each transaction on a material has a time of its own, however fast they follow each other.
     expect(times).to.have.length(5);
     const [, toMs = 0, , fromMs = 0] = times;
-    expect(shown((await read({ fromMs, toMs })).records)).to.equal('2.4 1.4 2.3 1.3 2.2 1.2');
+    expect(shown((await read({ fromMs, toMs })).entries)).to.equal('2.4 1.4 2.3 1.3 2.2 1.2');
     expect(shown(await readPages(2, { fromMs, toMs }, () => Promise.resolve()))).to.equal('2.4 1.4 2.3 1.3 2.2 1.2');
-    expect((await read({ fromMs: toMs, toMs: fromMs })).records).to.deep.equal([]);
-    expect((await read({ toMs: 0 })).records).to.deep.equal([]);
-    expect((await read({ fromMs: Date.now() + 60_000 })).records).to.deep.equal([]);
+    expect((await read({ fromMs: toMs, toMs: fromMs })).entries).to.deep.equal([]);
+    expect((await read({ toMs: 0 })).entries).to.deep.equal([]);
+    expect((await read({ fromMs: Date.now() + 60_000 })).entries).to.deep.equal([]);
   });
 
   it('keeps its times ascending where the clock was set back', async () => {
@@ -150,9 +150,9 @@ describe('the ledger of a material', () => {
     await database.raw(`UPDATE stock SET updated_at = updated_at + interval '1 hour' WHERE shop_id = ?`, [shop.shopId]);
     await database.raw(`UPDATE ledger SET at = at + interval '1 hour' WHERE shop_id = ?`, [shop.shopId]);
     await book([at(0)]);
-    const { records } = await read();
-    expect(shown(records)).to.equal('1.2 1.1');
-    expect((records[0]?.atMs ?? 0) - (records[1]?.atMs ?? 0)).to.equal(1);
+    const { entries } = await read();
+    expect(shown(entries)).to.equal('1.2 1.1');
+    expect((entries[0]?.atMs ?? 0) - (entries[1]?.atMs ?? 0)).to.equal(1);
   });
 
   it('keeps them so beside a material of the same transaction whose clock was always right', async () => {
@@ -178,31 +178,31 @@ describe('the ledger of a material', () => {
     const elsewhere = at(0);
     await book([at(0), operation, at(1)]);
     await book([elsewhere], shop.materialIds[1]);
-    const { records } = await read({ requestId: operation.id });
-    expect(shown(records)).to.equal('1.3 2.1 1.2');
+    const { entries } = await read({ requestId: operation.id });
+    expect(shown(entries)).to.equal('1.3 2.1 1.2');
     expect(shown(await readPages(1, { requestId: operation.id }, () => book([at(0)])))).to.equal('1.3 2.1 1.2');
-    expect((await read({ requestId: elsewhere.id })).records).to.deep.equal([]);
+    expect((await read({ requestId: elsewhere.id })).entries).to.deep.equal([]);
     const other = await createTestShop(database, { materialIds: [materialId] });
     const ref = { shopId: other.shopId, materialId };
     const firstPage = { position: undefined, limit: 50 };
     const theirs = await readLedger(database, ref, { ...everything, requestId: operation.id }, firstPage);
-    expect(theirs?.records).to.deep.equal([]);
+    expect(theirs?.entries).to.deep.equal([]);
   });
 
   it('of a request has both ends of a time within, and nothing of an operation that came by no request', async () => {
     const [operation, without] = [at(0), { ...at(0), requestId: null }];
     await book([operation, without]);
-    const [atMs = 0] = (await read()).records.map((record) => record.atMs);
+    const [atMs = 0] = (await read()).entries.map((entry) => entry.atMs);
     const within = await read({ requestId: operation.id, fromMs: atMs, toMs: atMs });
-    expect(within.records).to.have.length(1);
-    expect((await read({ requestId: operation.id, fromMs: atMs + 1 })).records).to.deep.equal([]);
-    expect((await read({ requestId: without.id })).records).to.deep.equal([]);
+    expect(within.entries).to.have.length(1);
+    expect((await read({ requestId: operation.id, fromMs: atMs + 1 })).entries).to.deep.equal([]);
+    expect((await read({ requestId: without.id })).entries).to.deep.equal([]);
   });
 
   it('of many levels, which changed unequally often, comes whole and in order, page by page', async () => {
     shop = await createUnequalLevels(database, { levels: 40, entriesMax: 25 });
     [materialId = ''] = shop.materialIds;
-    const whole = (await read({}, 5_000)).records;
+    const whole = (await read({}, 5_000)).entries;
     expect(whole).to.have.length(460);
     const [fromMs, toMs] = [whole[300]?.atMs, whole[20]?.atMs];
     const stretch = whole.filter(({ atMs }) => atMs >= (fromMs ?? 0) && atMs <= (toMs ?? 0));

@@ -2,7 +2,7 @@ import type { Database } from './connect.js';
 import { opaqueShopId } from './opaque-shop-id.js';
 import { settledTransaction } from './settled-transaction.js';
 import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
-import type { PlatformSync, RunPlace, SyncHold, SyncRow, Transact } from './platform-syncs.js';
+import type { KnownRun, PlatformSync, SyncHold, SyncRow, Transact } from './platform-syncs.js';
 
 /** A location or variant that is in our tables and that the platform does not list any more. */
 export interface Gone {
@@ -39,14 +39,14 @@ const sightingsPerBatch = 10_000;
  * a location may have levels and a ledger, and a variant may be used by a bill. With `removeGone`, gone variants that
  * no bill uses are removed; locations never are.
  *
- * @returns undefined if the hold is lost or the run is not at `place`: then nothing was written
+ * @returns undefined if the hold is lost or the run is not as `known`: then nothing was written
  * @throws Interrupted after `signal`; with `removeGone`, `OpenCommit` if it is not known whether anything was written
  *   (`settledTransaction`)
  */
 export async function finishSync(
   database: Database,
   hold: SyncHold,
-  place: RunPlace,
+  known: KnownRun,
   { removeGone, signal }: { removeGone: boolean; signal?: AbortSignal | undefined },
 ): Promise<FinishedSync | undefined> {
   // No later run tells what this one has removed, so it must know whether it has.
@@ -54,7 +54,7 @@ export async function finishSync(
   const finish = async (transaction: Database): Promise<FinishedSync> => {
     const { shopId } = hold;
     await addUnsighted(transaction, shopId, signal);
-    await markGone(transaction, shopId, place.generation, signal);
+    await markGone(transaction, shopId, known.generation, signal);
     const removedCount = removeGone ? await removeUnused(transaction, shopId, signal) : 0;
     const { rows } = await transaction.raw<{ rows: SyncRow[] }>(
       `UPDATE platform_syncs AS p
@@ -67,7 +67,7 @@ export async function finishSync(
     if (row === undefined) throw new Error('the row of a sync is gone while it is locked');
     return { sync: toSync(row), removedCount, ...(await readGone(transaction, shopId)) };
   };
-  return whileHeld(database, hold, place, finish, transact);
+  return whileHeld(database, hold, known, finish, transact);
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Database } from './connect.js';
 import type { NewLocation } from './locations.js';
 import { opaqueShopId } from './opaque-shop-id.js';
 import { syncColumns, toSync, whileHeld } from './platform-syncs.js';
-import type { PlatformSync, RunPlace, SyncHold, SyncPhase, SyncRow } from './platform-syncs.js';
+import type { KnownRun, PlatformSync, SyncHold, SyncPhase, SyncRow } from './platform-syncs.js';
 
 /**
  * What the platform says of a variant, within the table's limits. The other fields of the material are the shop's own.
@@ -22,7 +22,7 @@ export interface MirroredVariant {
   inventoryQuantity: number;
 }
 
-/** Where a run stands after a page. */
+/** Where a run goes on after a page: at which list, and at which cursor of it. */
 export interface SyncPosition {
   phase: Exclude<SyncPhase, 'idle'>;
   cursor: string | null;
@@ -38,20 +38,20 @@ export interface RecordedPage {
  * Brings a page of locations into the shop's: new ones are added, others get the platform's name. The page commits
  * together with the new position of the run, so that it is never half written, nor written and forgotten.
  *
- * @param place where the run is before this page
+ * @param known the run before this page
  * @param locations ids distinct
- * @param then where it is after this page
- * @returns undefined if the hold is lost or the run is not at `place`: then nothing was written
+ * @param then where it goes on after this page
+ * @returns undefined if the hold is lost or the run is not as `known`: then nothing was written
  */
 export async function recordLocations(
   database: Database,
   hold: SyncHold,
-  place: RunPlace,
+  known: KnownRun,
   locations: readonly NewLocation[],
   then: SyncPosition,
 ): Promise<RecordedPage | undefined> {
   const given = JSON.stringify(locations);
-  return recordPage(database, hold, place, then, { locks: [], sql: writeLocations, given, kind: 'locations' });
+  return recordPage(database, hold, known, then, { locks: [], sql: writeLocations, given, kind: 'locations' });
 }
 
 /**
@@ -63,13 +63,13 @@ export async function recordLocations(
 export async function recordVariants(
   database: Database,
   hold: SyncHold,
-  place: RunPlace,
+  known: KnownRun,
   variants: readonly MirroredVariant[],
   then: SyncPosition,
 ): Promise<RecordedPage | undefined> {
   const given = JSON.stringify(variants.map(toRecord));
   const locks = [lockMaterials, lockStock, makeFacets];
-  return recordPage(database, hold, place, then, { locks, sql: writeVariants, given, kind: 'variants' });
+  return recordPage(database, hold, known, then, { locks, sql: writeVariants, given, kind: 'variants' });
 }
 
 interface PageWrite {
@@ -83,13 +83,13 @@ interface PageWrite {
 async function recordPage(
   database: Database,
   hold: SyncHold,
-  place: RunPlace,
+  known: KnownRun,
   then: SyncPosition,
   { locks, sql, given, kind }: PageWrite,
 ): Promise<RecordedPage | undefined> {
-  return whileHeld(database, hold, place, async (transaction) => {
+  return whileHeld(database, hold, known, async (transaction) => {
     const { shopId } = hold;
-    const { generation } = place;
+    const { generation } = known;
     for (const lock of locks) await transaction.raw(lock, { shopId, given });
     const written = await transaction.raw<{ rows: WrittenRow[] }>(sql, { shopId, generation, given });
     const { fresh = 0, added = 0, changed = 0 } = written.rows[0] ?? {};

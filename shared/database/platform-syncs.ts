@@ -40,8 +40,11 @@ export interface SyncHold {
   token: string;
 }
 
-/** Where a run stands, as its holder knows it: the number of the run, and how many pages it has brought in. */
-export type RunPlace = Pick<PlatformSync, 'generation' | 'pages'>;
+/**
+ * What its holder knows of a run: its number, and how many pages it has brought in. If the row says otherwise, nothing
+ * is written (`whileHeld`).
+ */
+export type KnownRun = Pick<PlatformSync, 'generation' | 'pages'>;
 
 /** A hold that is not renewed for this long is over: after a kill −9, the next process can take it. */
 export const syncLeaseMs = 10_000;
@@ -159,10 +162,10 @@ export type Transact = <T>(held: (transaction: Database) => Promise<T>) => Promi
 const statementTimeoutMs = 5_000;
 
 /**
- * Runs `work` in a transaction that locks the row of the shop's sync, if the sync is still ours and at `place`. It is
- * not ours any more after a pause longer than the lease. It is not at `place` if Postgres was restored, or failed over
- * to a standby, during the run: the pages that Postgres lost would not be read again, and count as gone from the
- * platform. Settings are LOCAL, because of PgBouncer (pipeline §4).
+ * Runs `work` in a transaction that locks the row of the shop's sync, if the sync is still ours and the run is as
+ * known. It is not ours any more after a pause longer than the lease. The run is not as known if Postgres was restored,
+ * or failed over to a standby, during it: the pages that Postgres lost would not be read again, and count as gone from
+ * the platform. Settings are LOCAL, because of PgBouncer (pipeline §4).
  *
  * @param transact how the transaction is made
  * @returns undefined if it is not: then nothing was written
@@ -170,7 +173,7 @@ const statementTimeoutMs = 5_000;
 export async function whileHeld<T>(
   database: Database,
   { shopId, token }: SyncHold,
-  { generation, pages }: RunPlace,
+  { generation, pages }: KnownRun,
   work: (transaction: Database) => Promise<T>,
   transact: Transact = (held) => database.transaction(held),
 ): Promise<T | undefined> {

@@ -216,7 +216,7 @@ async function interrupt(run: Run): Promise<SyncOutcome> {
   return { status: 'interrupted', sync: run.sync, ...told(run) };
 }
 
-/** Another process holds the run now, or it is not at the place that we know, so nothing is written about it. */
+/** Another process holds the run now, or it is not as we know it, so nothing is written about it. */
 function lost(run: Run): SyncOutcome {
   return { status: 'failed', problem: 'lease-lost', sync: run.sync, ...told(run) };
 }

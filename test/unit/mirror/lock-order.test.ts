@@ -41,9 +41,9 @@ describe('a mirror beside others who write', () => {
     const unknown = { variantName: null, sku: null, unitPrice: null, unitCost: null, imageUrl: null };
     return { id, productName: `Product ${id}`, vendor, inventoryQuantity, ...unknown };
   };
-  const place = async (by: Database) => (await listSyncs(by)).get(shop.shopId) as PlatformSync;
+  const known = async (by: Database) => (await listSyncs(by)).get(shop.shopId) as PlatformSync;
   const record = async (variants: ReturnType<typeof variant>[], by: Database = withoutTimeouts(postgres.database)) =>
-    recordVariants(by, hold, await place(by), variants, toVariants);
+    recordVariants(by, hold, await known(by), variants, toVariants);
   const bill = (name: string, ids: readonly string[], by = postgres.database) => {
     const components = ids.map((materialId) => ({ materialId, quantity: 1_000_000 }));
     return createBill(by, shop.shopId, { id: name, kind: 'bill_of_materials', name, components });
@@ -97,7 +97,7 @@ describe('a mirror beside others who write', () => {
         await createMaterials(postgres.database, shop.shopId, [{ id, origin: 'platform', productName: id }]);
     });
     const remove = async () =>
-      finishSync(withoutTimeouts(postgres.database), hold, await place(postgres.database), { removeGone: true });
+      finishSync(withoutTimeouts(postgres.database), hold, await known(postgres.database), { removeGone: true });
 
     it('does not wait in a circle with a bill of the same materials: both take these in one order', async () => {
       const gate = await postgres.database.transaction();
@@ -126,7 +126,7 @@ describe('a mirror beside others who write', () => {
     const [locationId = ''] = shop.locationIds;
     await postgres.database.transaction(async (page) => {
       const names = [{ id: locationId, name: 'Renamed' }];
-      await recordLocations(withoutTimeouts(page), hold, await place(page), names, toVariants);
+      await recordLocations(withoutTimeouts(page), hold, await known(page), names, toVariants);
       await record([variant('11', 'Same', 1), variant('12', 'Same', 1)], withoutTimeouts(page));
       const [book, update] = [
         operationOf({ kind: 'adjust', rows: [{ locationId, delta: toMicros(1) }] }),

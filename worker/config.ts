@@ -12,7 +12,8 @@ export const workerSettings = {
     default: 2,
     minimum: 1,
     maximum: 4,
-    description: 'Cycles that one worker process runs at once; each holds one Postgres connection while it does.',
+    description:
+      'Lanes of one worker process: each applies writes, one transaction at a time, on one Postgres connection.',
   },
   KEY_MEMORY_MS: {
     type: 'integer',

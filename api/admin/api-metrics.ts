@@ -52,7 +52,7 @@ export function createApiMetrics(): ApiMetrics {
     help: 'Requests that the rate limit counted in process memory, since Redis did not.',
     registers,
   });
-  const unrouted = new Counter({
+  const refused = new Counter({
     name: 'raw_materials_http_refused_total',
     help: 'Requests that did not get as far as a route, nor among those by route, by status: no HTTP, or a bad head.',
     labelNames: ['status'],
@@ -61,7 +61,7 @@ export function createApiMetrics(): ApiMetrics {
   return {
     registry,
     answered: countRequests(registry),
-    refusedBeforeApp: (status) => unrouted.inc({ status }),
+    refusedBeforeApp: (status) => refused.inc({ status }),
     limiterDecided: (decision) => decided[decision].inc(),
     limiterInsured: (requests) => insured.inc(requests),
     dispatch: countDispatch(registry),

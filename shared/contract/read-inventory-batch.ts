@@ -21,7 +21,7 @@ import { isJsonObject } from './json-object.js';
  * @param variantId the id of the request's material, which a row may only repeat (spec §PATCH inventory, rule 6)
  */
 export function readInventoryBatch(body: unknown, variantId: string): Result<AdjustmentRow[]> {
-  const faults = envelopeFaults(body);
+  const faults = faultsAroundRows(body);
   const rows: AdjustmentRow[] = [];
   // Also if something beside the rows is at fault: the client should hear of everything at once.
   for (const [index, row] of (rowsIn(body) ?? []).entries()) {
@@ -46,7 +46,7 @@ export interface LenientBatch {
  * is wrong with the request around the rows is still INVALID_INPUT.
  */
 export function readLenientBatch(body: unknown, variantId: string): Result<LenientBatch> {
-  const faults = envelopeFaults(body);
+  const faults = faultsAroundRows(body);
   if (faults.length > 0) return refuseInput('body', faults);
   const { updates } = body as { updates: unknown[] };
   const batch: LenientBatch = { rows: [], malformed: [] };
@@ -74,7 +74,7 @@ const tooManyFields = `Has more than ${fieldsMax} fields.`;
 
 const isRow = ajv.compile(inventoryRowSchema);
 
-function envelopeFaults(body: unknown): ErrorDetail[] {
+function faultsAroundRows(body: unknown): ErrorDetail[] {
   if (!isJsonObject(body)) return [{ path: '', message: 'Must be an object.' }];
   const keys = Object.keys(body);
   if (keys.length > fieldsMax) return [{ path: '', message: tooManyFields }];

@@ -96,12 +96,15 @@ const placesTaken: Reply = {
   ),
 };
 
-/** The token of a header `Bearer <token>`, the scheme in any case (RFC 9110 §11.1); undefined for any other scheme. */
+/**
+ * The token of a header `Bearer <token>`, the scheme in any case (RFC 9110 §11.1); undefined for any other scheme. With
+ * a blank in it, it is a malformed token, and not none.
+ */
 function bearerToken(header: string | undefined): string | undefined {
-  return header === undefined ? undefined : bearer.exec(header)?.[1];
+  return header === undefined ? undefined : bearer.exec(header)?.[1]?.trimEnd();
 }
 
-const bearer = /^bearer +(\S+) *$/i;
+const bearer = /^bearer +(\S.*)$/i;
 
 const noKey: Reply = {
   result: fail('UNAUTHORIZED', 'Send an API key: Authorization: Bearer <API_KEY>.'),

@@ -71,8 +71,11 @@ export async function applyWithRetries(
   }
 }
 
-/** Whether an error is not the fault of the operations. */
+/**
+ * Whether the same operations may succeed later, on another connection or in smaller parts. They may be to blame all
+ * the same (`isBlameless`).
+ */
 export const mayPass = (error: unknown) => isTransient(error) || isPreparedStatementFault(error);
 
-/** Likewise, and it makes sense to run again at once: what overstayed its time would overstay it again. */
+/** Whether they may at once and at the same size: what overstayed its time would overstay it again. */
 const mayPassAtOnce = (error: unknown) => mayPass(error) && !isServerTimeout(error);

@@ -82,8 +82,8 @@ export function startLane(deps: LaneDeps, waker: Waker): Lane {
     // Not counted where the operations are not to blame: a disk that is full for ten seconds would use up all of a
     // job's deliveries, and its operations would be recorded as failed. So would a Postgres that is away for seven,
     // where there are 25 lanes: each takes what another gave back, and meets it for itself.
-    const isNobodysFault = isRefusalOfAll(error) || isBlameless(error) || error instanceof ServesAnotherDatabase;
-    const delivery = isNobodysFault ? 'uncounted' : 'counted';
+    const saysNothingOfTheJobs = isRefusalOfAll(error) || isBlameless(error) || error instanceof ServesAnotherDatabase;
+    const delivery = saysNothingOfTheJobs ? 'uncounted' : 'counted';
     const giveAllBack = () => giveBack(deps.redis, materials, faultRetryMs, delivery);
     if (isDiskFull(error)) await tellRefusal(deps.redis, reasonWithoutStatement(error)).catch(() => undefined);
     const isGivenBack = await giveAllBack().then(

@@ -19,10 +19,10 @@ export function violatedConstraint(error: unknown): string | undefined {
 }
 
 /**
- * Answers of Postgres that say nothing against the operation itself, which is then tried again (pipeline §3 "Poison"):
- * serialisation failures and deadlocks, lock and statement timeouts, a read-only or closing server, lost connections
- * (class 08), exhausted resources (53), a database that takes no connections (55000: our statements meet it nowhere
- * else), and failures of the operating system (58). Refusals of the role, below, are tried again as well.
+ * Answers of Postgres to what may succeed when it is tried again (pipeline §3 "Poison"): serialisation failures and
+ * deadlocks, lock and statement timeouts, a read-only or closing server, lost connections (class 08), exhausted
+ * resources (53), a database that takes no connections (55000: our statements meet it nowhere else), and failures of
+ * the operating system (58). Refusals of the role, below, are tried again as well.
  */
 const transientStates = new Set(['40001', '40P01', '55000', '55P03', '57014', '25P03', '25P04', '25006']);
 const transientClasses = ['08', '53', '57P', '58'];
@@ -66,7 +66,10 @@ const tlsFailure = /^(?:CERT_|ERR_TLS_|ERR_SSL_|ERR_OSSL_|SELF_SIGNED_CERT|DEPTH
  */
 export class CertificateFault extends Error {}
 
-/** Whether the same may succeed when it is tried again: what failed is not to blame, but infrastructure, or another. */
+/**
+ * Whether the same may succeed when it is tried again. It may be to blame all the same: an operation may be too large
+ * for its time, or may itself have ended the session that worked on it (`isBlameless`).
+ */
 export function isTransient(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   if (error instanceof CertificateFault) return true;

@@ -1,5 +1,5 @@
 import { hasExpired } from '../shared/inventory/time-limits.js';
-import { advanceIn, dropJobsIn, giveBackUntriedIn, readAdvanced } from '../shared/queue/leases.js';
+import { advanceIn, dropJobsIn, giveBackUncountedIn, readAdvanced } from '../shared/queue/leases.js';
 import type { Held } from '../shared/queue/leases.js';
 import { materialsPerCycleMax, rowsPerTransactionMax } from '../shared/queue/limits.js';
 import { createBatch } from '../shared/redis/batch.js';
@@ -47,12 +47,12 @@ export async function runCycle(deps: LaneDeps, held: Held, isStopping: () => boo
     publishRepliesIn(batch, jobs, applied.outcomes);
   }
 
-  const untried = held.materials.filter(({ queue }) => leftOut.has(queue));
+  const leftOutMaterials = held.materials.filter(({ queue }) => leftOut.has(queue));
   const nowMs = held.nowMs();
   const expired = all.filter((job) => leftOut.has(job.queue) && isExpired(job, nowMs));
   if (expired.length > 0) deps.logger.info({ jobs: expired.length }, 'Jobs expired while their material was left out.');
   dropJobsIn(batch, expired);
-  giveBackUntriedIn(batch, untried, isStopping() ? 0 : leftOutRetryMs);
+  giveBackUncountedIn(batch, leftOutMaterials, isStopping() ? 0 : leftOutRetryMs);
   const worked = held.materials
     .filter(({ queue }) => !leftOut.has(queue))
     .map(({ queue, token, jobs }) => ({ queue, token, finished: jobs.map(({ id }) => id) }));

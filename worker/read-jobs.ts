@@ -10,7 +10,7 @@ export interface Job {
   queue: string;
   /** Of the take that gave its material. */
   token: string;
-  /** How often the job was handed out, this time included. */
+  /** How often the job was handed out, this time included, without the times that it was given back `uncounted`. */
   deliveries: number;
   /** Undefined if its data is no job of ours; then it is removed without being applied. */
   content: OperationsJob | undefined;

@@ -135,7 +135,7 @@ const fetch = `
  * then for each material held so far: its name, its token, how many of its jobs are finished, their ids.
  *
  * Answers the time, how many leases were lost, how many materials were kept; then for each material that is held now,
- * those kept first: its name, and for each of its jobs the id, the data, and how often it was handed out.
+ * those kept first: its name, and for each of its jobs the id, the data, and the number of its deliveries.
  */
 export const advance = script(
   ['scheduled', 'ready', 'leases', 'since', 'wake'],

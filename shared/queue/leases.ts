@@ -16,7 +16,7 @@ export interface HeldMaterial {
 export interface FetchedJob {
   id: string;
   data: string;
-  /** How often the job was handed out, this time included. */
+  /** How often the job was handed out, this time included, without the times that it was given back `uncounted`. */
   deliveries: number;
 }
 
@@ -117,7 +117,8 @@ export async function renewLeases(redis: Redis, held: Lease[]): Promise<void> {
 /**
  * Gives materials back with their jobs in order. They are ready at once, or, with a delay, at the first sweep after it.
  *
- * @param delivery `uncounted` if none of their jobs was tried: then this does not count as a delivery
+ * @param delivery `uncounted` if this is not to count as a delivery: the materials were left out, or what stopped them
+ *   says nothing of their jobs (a full disk, a lane that ends)
  */
 export async function giveBack(
   redis: Redis,
@@ -129,7 +130,7 @@ export async function giveBack(
 }
 
 /** As `giveBack` with `uncounted`, in a batch. */
-export function giveBackUntriedIn(batch: CommandBatch, held: Lease[], delayMs: number): void {
+export function giveBackUncountedIn(batch: CommandBatch, held: Lease[], delayMs: number): void {
   if (held.length > 0) addScript(batch, 'rmGiveBack', delayMs, 'uncounted', ...pairs(held));
 }
 

@@ -69,9 +69,9 @@ const renew = script(
 
 /**
  * ARGV: delay in ms, `counted` or `uncounted`, pairs of material and token. Gives materials back with their jobs in
- * order. They are ready at once, or, with a delay, at the first sweep after it. A delivery in which nothing was tried
- * is `uncounted`: otherwise a lock that another session holds for long enough would make the jobs fail that wait for
- * it.
+ * order. They are ready at once, or, with a delay, at the first sweep after it. An `uncounted` delivery is taken off
+ * the count of each job again: otherwise a lock that another session holds for long enough would make the jobs fail
+ * that wait for it.
  */
 const giveBack = script(
   ['scheduled', 'ready', 'leases', 'since', 'wake'],

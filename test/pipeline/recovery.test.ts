@@ -1,5 +1,5 @@
 import { expect } from 'chai';
-import { giveBack, giveBackUntriedIn, renewLeases } from '../../shared/queue/leases.js';
+import { giveBack, giveBackUncountedIn, renewLeases } from '../../shared/queue/leases.js';
 import type { HeldMaterial } from '../../shared/queue/leases.js';
 import { keys, queueName } from '../../shared/queue/names.js';
 import { createBatch } from '../../shared/redis/batch.js';
@@ -56,10 +56,10 @@ describe('what owners leave behind, and idle materials', () => {
       }
     });
 
-    it('of jobs that are given back untried does not count the delivery', async () => {
+    it('of jobs whose material was left out does not count the delivery', async () => {
       const ids = await addSeveral(2);
       const batch = createBatch(harness.redis);
-      giveBackUntriedIn(batch, [await takeOne()], 0);
+      giveBackUncountedIn(batch, [await takeOne()], 0);
       await batch.send();
       expect(deliveriesOf(await takeOne())).to.deep.equal(ids.map((id) => [id, 1]));
     });

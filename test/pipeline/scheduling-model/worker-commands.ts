@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import {
   advanceIn,
   giveBack,
-  giveBackUntriedIn,
+  giveBackUncountedIn,
   leaseMs,
   readAdvanced,
   renewLeases,
@@ -99,7 +99,7 @@ export async function advanceAs(world: World, worker: Worker, { done, max, leftO
     .map((each) => workedOff(each, Math.min(done, each.jobs.length)));
   await step(world, async (before) => {
     const batch = createBatch(worker.redis);
-    giveBackUntriedIn(batch, leftOut, leftOutMs);
+    giveBackUncountedIn(batch, leftOut, leftOutMs);
     const sent = advanceIn(batch, worker.presence, worked, max);
     const answers = await batch.send();
     for (const [error] of answers) expect(error).to.equal(null);

@@ -18,7 +18,10 @@ export interface Job {
    * It is meant for another database than this worker writes to: from an installation that uses, or used, our Redis.
    */
   isMisdirected: boolean;
-  /** How much work its operations are, in rows of adjustments. */
+  /**
+   * How much of a transaction its operations take, in rows of adjustments (`rowsPerTransactionMax`); a field update
+   * takes `updateWeight.inTransaction`.
+   */
   weight: number;
 }
 

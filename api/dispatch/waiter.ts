@@ -5,7 +5,10 @@ import type { DispatchOutcome } from './dispatch-outcome.js';
 export interface Waiter {
   ref: MaterialRef;
   operation: Operation;
-  /** How much work it is for a worker, in rows of adjustments. */
+  /**
+   * How much of a job it takes, in rows of adjustments (`rowsPerJobMax`); a field update takes `updateWeight.inJob`. A
+   * worker has another measure (its `Job.weight`).
+   */
   weight: number;
   /** What it takes in memory and in the queue, roughly. */
   bytes: number;

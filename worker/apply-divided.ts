@@ -6,7 +6,7 @@ import type { AppliedJobs } from './applied-jobs.js';
 import { mayPass } from './apply-with-retries.js';
 import type { CycleLimits } from './cycle-limits.js';
 
-export interface ApplyDividedDeps<Group extends OperationGroup> extends Pick<CycleLimits, 'isStopping' | 'mayBegin'> {
+export interface ApplyDividedDeps<Group extends OperationGroup> extends Pick<CycleLimits, 'isStopping' | 'tryBegin'> {
   /** One transaction. */
   apply: (groups: Group[]) => Promise<AppliedJobs>;
   /** Records the one operation of this group as failed. */
@@ -28,14 +28,14 @@ export interface ApplyDividedDeps<Group extends OperationGroup> extends Pick<Cyc
  */
 export async function applyDivided<Group extends OperationGroup>(
   groups: Group[],
-  { apply, fail, isStopping, mayBegin }: ApplyDividedDeps<Group>,
+  { apply, fail, isStopping, tryBegin }: ApplyDividedDeps<Group>,
 ): Promise<AppliedJobs> {
   const done = nothingApplied();
 
   /** Applies a part, or leaves it out if none is to be begun any more; returns why it must be divided, if it must. */
   async function faultOf(part: Group[]): Promise<unknown> {
     try {
-      addTo(done, mayBegin() ? await apply(part) : leftOutAll(part));
+      addTo(done, tryBegin() ? await apply(part) : leftOutAll(part));
       return undefined;
     } catch (error) {
       if (mayPass(error) && (!isServerTimeout(error) || isStopping())) throw error;

@@ -78,12 +78,12 @@ function groupByMaterial(jobs: JobOfOurs[]): JobGroup[] {
 async function failExhausted(
   deps: LaneDeps,
   groups: OperationGroup[],
-  { mayBegin }: CycleLimits,
+  { tryBegin }: CycleLimits,
 ): Promise<AppliedJobs> {
   const done = nothingApplied();
   for (const group of groups) {
     const cause = 'its deliveries are exhausted, or its version is unknown';
-    addTo(done, mayBegin() ? await failGroup(deps, group, cause) : leftOutAll([group]));
+    addTo(done, tryBegin() ? await failGroup(deps, group, cause) : leftOutAll([group]));
   }
   return done;
 }

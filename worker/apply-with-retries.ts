@@ -39,7 +39,7 @@ const attemptsMax = 3;
 export async function applyWithRetries(
   deps: LaneDeps,
   groups: JobGroup[],
-  { nowMs, mayBegin }: Pick<CycleLimits, 'nowMs' | 'mayBegin'>,
+  { nowMs, tryBegin }: Pick<CycleLimits, 'nowMs' | 'tryBegin'>,
 ): Promise<AppliedJobs> {
   let atWork: unknown;
   for (let attempt = 1; ; attempt += 1) {
@@ -58,12 +58,12 @@ export async function applyWithRetries(
       if (isServerTimeout(error)) deps.faults.overstayed(error);
       else if (!mayPass(error)) deps.logger.error({ err: error, materials: groups.length }, 'A transaction failed.');
       if (!isBlameless(error)) atWork = error;
-      if (attempt >= attemptsMax || !mayPassAtOnce(error) || !mayBegin()) throw atWork ?? error;
+      if (attempt >= attemptsMax || !mayPassAtOnce(error) || !tryBegin()) throw atWork ?? error;
       // If commits wait for a standby that is away, each further one would leave another waiting session in Postgres.
       if (isDriverTimeout(error)) {
         await assertTakesWrites(deps.database);
         // That may have taken seconds.
-        if (!mayBegin()) throw atWork ?? error;
+        if (!tryBegin()) throw atWork ?? error;
       }
       deps.metrics.retried();
       deps.faults.runsAgain(error);

@@ -11,11 +11,11 @@ export interface CycleLimits {
   /** Whether the lane is to stop. */
   isStopping: () => boolean;
   /**
-   * To be asked before each transaction, save the one that records an operation as failed that has just failed twice;
-   * what may not begin is left out. Once the cycle has lasted too long, none may.
-   * If the lane is to stop, the first may all the same, and after it none: the one under way is the last.
+   * To be called before each transaction, save the one that records an operation as failed that has just failed twice.
+   * False if it must not begin. Once the cycle has lasted too long, none may. If the lane is to stop, the first may all
+   * the same, and after it none: the one under way is the last. For this a call counts as a beginning.
    */
-  mayBegin: () => boolean;
+  tryBegin: () => boolean;
 }
 
 /** @param endMs by `performance.now()` */
@@ -23,12 +23,12 @@ export function createCycleLimits({
   nowMs,
   isStopping,
   endMs = performance.now() + cycleMsMax,
-}: Omit<CycleLimits, 'mayBegin'> & { endMs?: number }): CycleLimits {
+}: Omit<CycleLimits, 'tryBegin'> & { endMs?: number }): CycleLimits {
   let hasBegun = false;
   return {
     nowMs,
     isStopping,
-    mayBegin() {
+    tryBegin() {
       const isOver = performance.now() >= endMs || (hasBegun && isStopping());
       hasBegun = true;
       return !isOver;

@@ -56,11 +56,11 @@ describe('the jobs of a cycle whose lane is to stop', () => {
       begun += 1;
       return Promise.reject(passing);
     });
-    const mayBegin = () => begun === 0;
+    const tryBegin = () => begun === 0;
     const applied = applyAsLane(
       database,
       materials(() => [change()]),
-      { mayBegin },
+      { tryBegin },
     );
     expect(await applied.catch((error: unknown) => error)).to.equal(passing);
     expect(begun).to.equal(1);
@@ -80,7 +80,7 @@ describe('the jobs of a cycle whose lane is to stop', () => {
     const applied = applyAsLane(
       Object.assign(answering, { raw }),
       materials(() => [change()]),
-      { mayBegin: () => !isAsked },
+      { tryBegin: () => !isAsked },
     );
     expect(await applied.catch((error: unknown) => error)).to.equal(overstayed);
     expect([begun, isAsked]).to.deep.equal([1, true]);

@@ -1,16 +1,16 @@
 import { isServerTimeout } from '../shared/database/errors.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { queueName } from '../shared/queue/names.js';
-import { addTo, leftOutAll, nothingApplied } from './applied-jobs.js';
-import type { AppliedJobs } from './applied-jobs.js';
 import { mayPass } from './apply-with-retries.js';
 import type { CycleLimits } from './cycle-limits.js';
+import { addTo, emptyReport, leftOutAll } from './jobs-report.js';
+import type { JobsReport } from './jobs-report.js';
 
 export interface ApplyDividedDeps<Group extends OperationGroup> extends Pick<CycleLimits, 'isStopping' | 'tryBegin'> {
   /** One transaction. */
-  apply: (groups: Group[]) => Promise<AppliedJobs>;
+  apply: (groups: Group[]) => Promise<JobsReport>;
   /** Records the one operation of this group as failed. */
-  fail: (alone: Group, fault: unknown) => Promise<AppliedJobs>;
+  fail: (alone: Group, fault: unknown) => Promise<JobsReport>;
 }
 
 /**
@@ -29,13 +29,13 @@ export interface ApplyDividedDeps<Group extends OperationGroup> extends Pick<Cyc
 export async function applyDivided<Group extends OperationGroup>(
   groups: Group[],
   { apply, fail, isStopping, tryBegin }: ApplyDividedDeps<Group>,
-): Promise<AppliedJobs> {
-  const done = nothingApplied();
+): Promise<JobsReport> {
+  const report = emptyReport();
 
   /** Applies a part, or leaves it out if none is to be begun any more; returns why it must be divided, if it must. */
   async function faultOf(part: Group[]): Promise<unknown> {
     try {
-      addTo(done, tryBegin() ? await apply(part) : leftOutAll(part));
+      addTo(report, tryBegin() ? await apply(part) : leftOutAll(part));
       return undefined;
     } catch (error) {
       if (mayPass(error) && (!isServerTimeout(error) || isStopping())) throw error;
@@ -48,7 +48,7 @@ export async function applyDivided<Group extends OperationGroup>(
     if (group.operations.length < 2) return endAlone(group, fault);
     for (const operations of halvesOf(group.operations)) {
       // Later operations of a material must not overtake the one that was left out.
-      if (done.leftOut.has(queueName(group))) return;
+      if (report.leftOut.has(queueName(group))) return;
       const half = { ...group, operations };
       const halfFault = await faultOf([half]);
       if (halfFault !== undefined) await divide(half, halfFault);
@@ -62,11 +62,11 @@ export async function applyDivided<Group extends OperationGroup>(
   async function endAlone(alone: Group, first: unknown): Promise<void> {
     const last = isServerTimeout(first) ? first : await faultOf([alone]);
     if (last === undefined) return;
-    addTo(done, isServerTimeout(last) ? leftOutAll([alone]) : await fail(alone, last));
+    addTo(report, isServerTimeout(last) ? leftOutAll([alone]) : await fail(alone, last));
   }
 
   const fault = await faultOf(groups);
-  if (fault === undefined) return done;
+  if (fault === undefined) return report;
   const faulty: { group: Group; fault: unknown }[] = [];
   for (const group of groups) {
     // What overstayed by itself would do so again; any other fault may have passed.
@@ -74,7 +74,7 @@ export async function applyDivided<Group extends OperationGroup>(
     if (own !== undefined) faulty.push({ group, fault: own });
   }
   for (const { group, fault: own } of faulty) await divide(group, own);
-  return done;
+  return report;
 }
 
 /** Of two or more. */

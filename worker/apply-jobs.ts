@@ -4,12 +4,12 @@ import { reasonOf } from '../shared/domain/reason-of.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { jobVersion } from '../shared/queue/job-format.js';
 import { materialOfQueue, queueName } from '../shared/queue/names.js';
-import { addTo, leftOutAll, nothingApplied } from './applied-jobs.js';
-import type { AppliedJobs } from './applied-jobs.js';
 import { applyDivided } from './apply-divided.js';
 import { applyWithRetries, mayPass } from './apply-with-retries.js';
 import type { JobGroup } from './apply-with-retries.js';
 import type { CycleLimits } from './cycle-limits.js';
+import { addTo, emptyReport, leftOutAll } from './jobs-report.js';
+import type { JobsReport } from './jobs-report.js';
 import type { LaneDeps } from './lane-deps.js';
 import type { Job } from './read-jobs.js';
 
@@ -24,7 +24,7 @@ const deliveriesMax = 25;
  *
  * @throws a transient fault that did not pass; nothing is lost, because the jobs are still in their queues
  */
-export async function applyJobs(deps: LaneDeps, jobs: Job[], limits: CycleLimits): Promise<AppliedJobs> {
+export async function applyJobs(deps: LaneDeps, jobs: Job[], limits: CycleLimits): Promise<JobsReport> {
   const misdirected: JobOfOurs[] = [];
   const exhausted: JobOfOurs[] = [];
   const sound: JobOfOurs[] = [];
@@ -35,14 +35,14 @@ export async function applyJobs(deps: LaneDeps, jobs: Job[], limits: CycleLimits
     else if (isSound(job)) sound.push(job);
     else exhausted.push(job);
   }
-  const done = refuse(deps, misdirected);
-  addTo(done, await failExhausted(deps, groupByMaterial(exhausted), limits));
+  const report = refuse(deps, misdirected);
+  addTo(report, await failExhausted(deps, groupByMaterial(exhausted), limits));
   const groups = groupByMaterial(sound);
-  if (groups.length === 0) return done;
+  if (groups.length === 0) return report;
   const apply = (part: JobGroup[]) => applyWithRetries(deps, part, limits);
   const fail = (alone: JobGroup, fault: unknown) => failGroup(deps, alone, fault);
-  addTo(done, await applyDivided(groups, { ...limits, apply, fail }));
-  return done;
+  addTo(report, await applyDivided(groups, { ...limits, apply, fail }));
+  return report;
 }
 
 type JobOfOurs = Job & { content: NonNullable<Job['content']> };
@@ -56,7 +56,7 @@ function isSound({ content, deliveries }: JobOfOurs): boolean {
 }
 
 /** Nothing of these goes on record here: their API is told, and cancels them in the database they are meant for. */
-function refuse(deps: LaneDeps, misdirected: JobOfOurs[]): AppliedJobs {
+function refuse(deps: LaneDeps, misdirected: JobOfOurs[]): JobsReport {
   for (const { queue, id } of misdirected) {
     deps.logger.error({ queue, job: id }, 'A job is meant for another database and is removed.');
   }
@@ -75,21 +75,17 @@ function groupByMaterial(jobs: JobOfOurs[]): JobGroup[] {
   return [...groups.values()];
 }
 
-async function failExhausted(
-  deps: LaneDeps,
-  groups: OperationGroup[],
-  { tryBegin }: CycleLimits,
-): Promise<AppliedJobs> {
-  const done = nothingApplied();
+async function failExhausted(deps: LaneDeps, groups: OperationGroup[], { tryBegin }: CycleLimits): Promise<JobsReport> {
+  const report = emptyReport();
   for (const group of groups) {
     const cause = 'its deliveries are exhausted, or its version is unknown';
-    addTo(done, tryBegin() ? await failGroup(deps, group, cause) : leftOutAll([group]));
+    addTo(report, tryBegin() ? await failGroup(deps, group, cause) : leftOutAll([group]));
   }
-  return done;
+  return report;
 }
 
 /** A material whose operations cannot even be recorded as failed is left out, so that the others are applied. */
-async function failGroup(deps: LaneDeps, group: OperationGroup, cause: unknown): Promise<AppliedJobs> {
+async function failGroup(deps: LaneDeps, group: OperationGroup, cause: unknown): Promise<JobsReport> {
   const { shopId, materialId } = group;
   const operations = group.operations.map(({ id }) => ({ shopId, materialId, id }));
   try {

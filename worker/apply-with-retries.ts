@@ -9,8 +9,8 @@ import { assertTakesWrites } from '../shared/database/takes-writes.js';
 import { applyOperations } from '../shared/inventory/apply-operations.js';
 import type { OperationGroup } from '../shared/inventory/decide.js';
 import { queueName } from '../shared/queue/names.js';
-import type { AppliedJobs } from './applied-jobs.js';
 import type { CycleLimits } from './cycle-limits.js';
+import type { JobsReport } from './jobs-report.js';
 import type { LaneDeps } from './lane-deps.js';
 
 /** The operations of a material, from several jobs. */
@@ -40,7 +40,7 @@ export async function applyWithRetries(
   deps: LaneDeps,
   groups: JobGroup[],
   { nowMs, tryBegin }: Pick<CycleLimits, 'nowMs' | 'tryBegin'>,
-): Promise<AppliedJobs> {
+): Promise<JobsReport> {
   let atWork: unknown;
   for (let attempt = 1; ; attempt += 1) {
     try {

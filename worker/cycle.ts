@@ -40,11 +40,11 @@ export async function runCycle(deps: LaneDeps, held: Held, isStopping: () => boo
     }
     // All jobs of a material that an earlier slice left out must wait, or they would overtake that slice's.
     const jobs = slice.filter(({ queue }) => !leftOut.has(queue));
-    const applied = await applyJobs(deps, jobs, limits);
+    const report = await applyJobs(deps, jobs, limits);
     // fail-point: after-commit
-    for (const queue of applied.leftOut) leftOut.add(queue);
+    for (const queue of report.leftOut) leftOut.add(queue);
     // Also to those on a material that was left out, where some of the operations are on record.
-    publishRepliesIn(batch, jobs, applied.outcomes);
+    publishRepliesIn(batch, jobs, report.outcomes);
   }
 
   const leftOutMaterials = held.materials.filter(({ queue }) => leftOut.has(queue));

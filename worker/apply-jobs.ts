@@ -26,17 +26,20 @@ const deliveriesMax = 25;
  */
 export async function applyJobs(deps: LaneDeps, jobs: Job[], limits: CycleLimits): Promise<JobsReport> {
   const misdirected: JobOfOurs[] = [];
+  const ofUnknownVersion: JobOfOurs[] = [];
   const exhausted: JobOfOurs[] = [];
   const sound: JobOfOurs[] = [];
   for (const job of jobs) {
     if (!hasContent(job))
       deps.logger.error({ queue: job.queue, job: job.id }, 'A job holds nothing of ours and is removed.');
     else if (job.isMisdirected) misdirected.push(job);
-    else if (isSound(job)) sound.push(job);
-    else exhausted.push(job);
+    else if (job.content.version !== jobVersion) ofUnknownVersion.push(job);
+    else if (job.deliveries > deliveriesMax) exhausted.push(job);
+    else sound.push(job);
   }
   const report = refuse(deps, misdirected);
-  addTo(report, await failExhausted(deps, groupByMaterial(exhausted), limits));
+  addTo(report, await failAll(deps, ofUnknownVersion, 'the version of their job is unknown to this worker', limits));
+  addTo(report, await failAll(deps, exhausted, 'the deliveries of their job are exhausted', limits));
   const groups = groupByMaterial(sound);
   if (groups.length === 0) return report;
   const apply = (part: JobGroup[]) => applyWithRetries(deps, part, limits);
@@ -49,10 +52,6 @@ type JobOfOurs = Job & { content: NonNullable<Job['content']> };
 
 function hasContent(job: Job): job is JobOfOurs {
   return job.content !== undefined;
-}
-
-function isSound({ content, deliveries }: JobOfOurs): boolean {
-  return content.version === jobVersion && deliveries <= deliveriesMax;
 }
 
 /** Nothing of these goes on record here: their API is told, and cancels them in the database they are meant for. */
@@ -75,10 +74,14 @@ function groupByMaterial(jobs: JobOfOurs[]): JobGroup[] {
   return [...groups.values()];
 }
 
-async function failExhausted(deps: LaneDeps, groups: OperationGroup[], { tryBegin }: CycleLimits): Promise<JobsReport> {
+async function failAll(
+  deps: LaneDeps,
+  unfit: JobOfOurs[],
+  cause: string,
+  { tryBegin }: CycleLimits,
+): Promise<JobsReport> {
   const report = emptyReport();
-  for (const group of groups) {
-    const cause = 'its deliveries are exhausted, or its version is unknown';
+  for (const group of groupByMaterial(unfit)) {
     addTo(report, tryBegin() ? await failGroup(deps, group, cause) : leftOutAll([group]));
   }
   return report;

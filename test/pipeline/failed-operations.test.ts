@@ -1,6 +1,7 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { cancelOperations } from '../../shared/database/operations.js';
+import { jobVersion } from '../../shared/queue/job-format.js';
 import { queueName } from '../../shared/queue/names.js';
 import { createWorkerMetrics } from '../../worker/worker-metrics.js';
 import { applyAsLane } from '../support/shop/apply-as-lane.js';
@@ -10,7 +11,7 @@ import { createTestShop, operationOf } from '../support/shop/shop.js';
 
 const deliveriesMax = 25;
 
-describe('operations whose deliveries are exhausted', () => {
+describe('operations of a job whose deliveries are exhausted, or whose version is unknown', () => {
   const postgres = useDatabase({ poolMax: 2, pipeline: true });
 
   it('are recorded and counted as failed, but not those that were cancelled meanwhile', async () => {
@@ -32,24 +33,30 @@ describe('operations whose deliveries are exhausted', () => {
     expect(await metrics.registry.metrics()).to.match(/^raw_materials_operations_total\{outcome="failed"\} 1$/m);
   });
 
-  it('are told once they are recorded, and not while another session holds their material', async () => {
+  it('are told with their reason once recorded, and not while another session holds their material', async () => {
     const { database } = postgres;
     const { shopId, materialIds, locationIds } = await createTestShop(database);
     const ref = { shopId, materialId: materialIds[0] ?? '' };
-    const exhausted = operationOf({ kind: 'adjust', rows: [{ locationId: locationIds[0] ?? '', delta: 1 }] });
-    const told: { msg: string; operations: { id: string }[] }[] = [];
+    const book = () => operationOf({ kind: 'adjust', rows: [{ locationId: locationIds[0] ?? '', delta: 1 }] });
+    const [exhausted, unknown] = [book(), book()];
+    const jobs = [
+      { ...ref, operations: [exhausted] },
+      { ...ref, operations: [unknown], version: jobVersion + 1 },
+    ];
+    const told: { msg: string; err: string; operations: { id: string }[] }[] = [];
     const logger = pino(
       { level: 'error' },
       { write: (line: string) => told.push(JSON.parse(line) as (typeof told)[0]) },
     );
-    const apply = () =>
-      applyAsLane(database, [{ ...ref, operations: [exhausted] }], { deliveries: deliveriesMax + 1, logger });
+    const apply = () => applyAsLane(database, jobs, { deliveries: deliveriesMax + 1, logger });
     const { leftOut } = await withLockedMaterial(database, ref, apply);
     expect([...leftOut]).to.deep.equal([queueName(ref)]);
     expect(told).to.deep.equal([]);
     await apply();
-    expect(told.map(({ msg, operations }) => [msg, operations.map(({ id }) => id)])).to.deep.equal([
-      ['Operations are recorded as failed.', [exhausted.id]],
+    const message = 'Operations are recorded as failed.';
+    expect(told.map(({ msg, err, operations }) => [msg, err, operations.map(({ id }) => id)])).to.deep.equal([
+      [message, 'the version of their job is unknown to this worker', [unknown.id]],
+      [message, 'the deliveries of their job are exhausted', [exhausted.id]],
     ]);
   });
 

@@ -3,7 +3,7 @@ import type { Logger } from 'pino';
 import type { Database } from '../../../shared/database/connect.js';
 import type { MaterialRef, Operation } from '../../../shared/domain/operation.js';
 import { keyMemoryMsDefault } from '../../../shared/inventory/time-limits.js';
-import { operationsJob } from '../../../shared/queue/job-format.js';
+import { jobVersion, operationsJob } from '../../../shared/queue/job-format.js';
 import { queueName } from '../../../shared/queue/names.js';
 import { applyJobs } from '../../../worker/apply-jobs.js';
 import { createCycleFaults } from '../../../worker/cycle-faults.js';
@@ -19,17 +19,17 @@ interface LaneOptions extends Partial<CycleLimits> {
   logger?: Logger;
 }
 
-/** Applies operations as a worker's lane does when it has just taken them: one job for each material, no Redis. */
+/** Applies operations as a worker's lane does when it has just taken them, without Redis; each has a job of its own. */
 export function applyAsLane(
   database: Database,
-  materials: readonly (MaterialRef & { operations: Operation[] })[],
+  given: readonly (MaterialRef & { operations: Operation[]; version?: number })[],
   { deliveries = 1, metrics = createWorkerMetrics(), logger = pino({ level: 'silent' }), ...taken }: LaneOptions = {},
 ) {
   const ledgerWatch = { changed: () => undefined };
   const faults = createCycleFaults(logger);
   const deps = { database, logger, faults, keyMemoryMs: keyMemoryMsDefault, metrics, ledgerWatch };
-  const jobs = materials.map(({ operations, ...ref }, index) => {
-    const content = operationsJob('nobody', operations);
+  const jobs = given.map(({ operations, version = jobVersion, ...ref }, index) => {
+    const content = { ...operationsJob('nobody', operations), version };
     return {
       id: `job-${index}`,
       queue: queueName(ref),

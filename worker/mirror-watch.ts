@@ -19,8 +19,8 @@ interface Deps {
 }
 
 /**
- * Counts the mirrors that are overdue, whoever was to bring them in: a worker without PLATFORM_TOKEN_KEY, or that is
- * busy with one shop, is not to be the one that keeps it secret.
+ * Counts the mirrors that are overdue, whoever was to bring them in: that a worker has no PLATFORM_TOKEN_KEY, or is
+ * busy with one shop, must not hide them.
  */
 export function startMirrorWatch({ database, everyMs, logger, metrics }: Deps): Rounds {
   const overdueMs = Math.max(2 * everyMs, overdueMsMin);

@@ -54,7 +54,7 @@ export function createApiMetrics(): ApiMetrics {
   });
   const refused = new Counter({
     name: 'raw_materials_http_refused_total',
-    help: 'Requests that did not get as far as a route, nor among those by route, by status: no HTTP, or a bad head.',
+    help: 'Requests refused before they were routed, by status: no HTTP, or a bad head. Those by route lack them.',
     labelNames: ['status'],
     registers,
   });

@@ -14,7 +14,10 @@ export interface OperationGroup extends MaterialRef {
 export interface Decision {
   outcomes: Map<string, OperationOutcome>;
   leftOut: MaterialRef[];
-  /** Materials that do not exist, as the answer to a request with an `Idempotency-Key` will be remembered to say. */
+  /**
+   * Materials that do not exist, where an answer that says so will be remembered for an `Idempotency-Key`. That they do
+   * not is confirmed before it is written (`confirmAbsence`).
+   */
   absent: MaterialRef[];
   writes: ApplyWrites;
 }

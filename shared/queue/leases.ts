@@ -22,9 +22,9 @@ export interface FetchedJob {
 
 export interface Held {
   /**
-   * Redis' clock now, in milliseconds, which tells whether an operation has expired: it is at most this late, also if
-   * the process or its machine stood still. The time since the take counts from when that was sent: the answer may have
-   * waited in the socket of a process that stood still.
+   * Redis' clock now, or later, in milliseconds: what has expired by it is not applied. It is not behind either where
+   * the process or its machine stood still: the time since the take counts from when that was sent, because its answer
+   * may have waited in the socket.
    */
   nowMs: () => number;
   materials: HeldMaterial[];

@@ -25,10 +25,12 @@ const inTimeMin = 10;
  * A round begins behind the last operation that was deleted: from the first id, it would pass over all that is deleted.
  * While somebody holds an old snapshot (`pg_dump`, a standby), Postgres can do away with none of that, and to pass over
  * millions of rows takes longer than a batch may. So often, and first of all, it begins at the first id all the same,
- * for what another session held, and for what was recorded later than its id says. Where that has deleted nothing, as
- * in a worker that was started beside such a snapshot, the rounds between look at what became old this long ago.
+ * for what another session held, and for what was recorded later than its id says. If such a round fails, what was old
+ * by then waits for the next one: the rounds between look at what became old since.
  */
 const anewEveryMsDefault = 3_600_000;
+/** The clocks of a worker, of the API processes and of Postgres may differ by so much. */
+const clocksDifferMsMax = 300_000;
 
 /** Deletes operations that nobody can ask for any more, and facets that no material has. */
 export function startPruning(
@@ -37,20 +39,25 @@ export function startPruning(
 ): Rounds {
   const operations = { batchMax: operationBatchMax, logger };
   const keptMs = operationsKeptMs;
-  const becameOldLately = () => firstOperationIdAt(Date.now() - keptMs - anewEveryMs);
-  let lastDeleted: string | undefined;
+  /** The rounds between begin behind this id, which goes only forward. */
+  let behind = '';
+  const goForward = (id: string) => {
+    if (id > behind) behind = id;
+  };
   let anewAtMs = 0;
   const rounds = [
     periodically(
       everyMs,
       async (signal) => {
         const isAnew = performance.now() >= anewAtMs;
-        if (isAnew) anewAtMs = performance.now() + anewEveryMs;
-        const from = isAnew ? undefined : (lastDeleted ?? becameOldLately());
+        if (isAnew) {
+          anewAtMs = performance.now() + anewEveryMs;
+          goForward(firstOperationIdAt(Date.now() - keptMs - clocksDifferMsMax));
+        }
+        const from = isAnew ? undefined : behind;
         await inBatches<string>({ ...operations, signal, from }, async (batchSize, after) => {
           const { last, isFull } = await pruneOperations(database, { keptMs, batchSize, after });
-          // Only forward: a round that begins anew, and then fails, must not lead the next ones back with it.
-          if (last !== undefined && last > (lastDeleted ?? '')) lastDeleted = last;
+          if (last !== undefined) goForward(last);
           return isFull ? last : undefined;
         });
         await inBatches<string>({ ...operations, signal }, async (batchSize, after) => {

@@ -83,14 +83,13 @@ const tomorrow = `statement_timestamp() + interval '1 day'`;
 /** A UUIDv7 begins with its millisecond, so the order of the primary key is that of time. */
 function firstIdOf(moment: string): string {
   const hex = `to_hex(greatest(0, CAST(extract(epoch FROM ${moment}) * 1000 AS bigint)))`;
-  return `CAST(lpad(${hex}, 12, '0') || '${firstOfMillisecond}' AS uuid)`;
+  return `CAST(lpad(${hex}, 12, '0') || '70008000000000000000' AS uuid)`;
 }
 
-/** @param epochMs by the clock that has dated the ids */
+/** The same of a moment in milliseconds since the epoch, as Postgres writes ids. */
 export function firstOperationIdAt(epochMs: number): string {
-  return Math.max(0, epochMs).toString(16).padStart(12, '0') + firstOfMillisecond;
+  const hex = Math.max(0, epochMs).toString(16).padStart(12, '0');
+  return `${hex.slice(0, 8)}-${hex.slice(8)}-7000-8000-000000000000`;
 }
-
-const firstOfMillisecond = '70008000000000000000';
 
 const nilUuid = '00000000-0000-0000-0000-000000000000';

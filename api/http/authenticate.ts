@@ -98,13 +98,13 @@ const placesTaken: Reply = {
 
 /**
  * The token of a header `Bearer <token>`, the scheme in any case (RFC 9110 §11.1); undefined for any other scheme. With
- * a blank in it, it is a malformed token, and not none.
+ * a blank in it, it is a malformed token, and not none. (Node has taken off what is blank at the end.)
  */
 function bearerToken(header: string | undefined): string | undefined {
-  return header === undefined ? undefined : bearer.exec(header)?.[1]?.trimEnd();
+  return header === undefined ? undefined : bearer.exec(header)?.[1];
 }
 
-const bearer = /^bearer +(\S.*)$/i;
+const bearer = /^bearer +(.+)$/i;
 
 const noKey: Reply = {
   result: fail('UNAUTHORIZED', 'Send an API key: Authorization: Bearer <API_KEY>.'),

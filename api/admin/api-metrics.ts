@@ -54,7 +54,7 @@ export function createApiMetrics(): ApiMetrics {
   });
   const refused = new Counter({
     name: 'raw_materials_http_refused_total',
-    help: 'Requests refused before they were routed, by status: no HTTP, or a bad head. Those by route lack them.',
+    help: 'Requests refused before they were routed, by status: no HTTP, a bad head, or still waiting for their turn.',
     labelNames: ['status'],
     registers,
   });

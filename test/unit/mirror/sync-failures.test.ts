@@ -170,7 +170,7 @@ describe('a mirror whose platform fails', () => {
   });
 
   describe('and who holds it', () => {
-    it('two at once: one brings everything in, the other is told that it is not to be had', async () => {
+    it('two at once: one brings everything in, the other is told that it is not taken', async () => {
       const shop = await createConnectedShop(postgres.database);
       const [one, other] = [createSync(postgres.database), createSync(postgres.database)];
       // Whoever has it is answered only once the other has been told.

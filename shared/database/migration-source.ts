@@ -13,6 +13,7 @@ import * as facetsBesideShops from './migrations/0011-facets-beside-shops.js';
 import * as anyShopMayBeLarge from './migrations/0012-any-shop-may-be-large.js';
 import * as keepFacetsInUse from './migrations/0013-keep-facets-in-use.js';
 import * as timeOfLastPage from './migrations/0014-time-of-last-page.js';
+import * as anyShopMayBeLargeInStock from './migrations/0015-any-shop-may-be-large-in-stock.js';
 
 /**
  * The migrations in their order, named without a file ending: Knex' own folder scan records `.ts` or `.js` names, and
@@ -34,6 +35,7 @@ const migrations = [
   { name: '0012-any-shop-may-be-large', ...anyShopMayBeLarge },
   { name: '0013-keep-facets-in-use', ...keepFacetsInUse },
   { name: '0014-time-of-last-page', ...timeOfLastPage },
+  { name: '0015-any-shop-may-be-large-in-stock', ...anyShopMayBeLargeInStock },
 ];
 
 type Migration = (typeof migrations)[number];

@@ -1,13 +1,17 @@
+import { createHash } from 'node:crypto';
 import { expect } from 'chai';
 import { checkLedger } from '../../../shared/database/ledger-check.js';
 import { checkLists } from '../../../shared/database/list-check.js';
+import { findLevels } from '../../../shared/database/levels.js';
 import { findMaterialPage } from '../../../shared/database/material-list.js';
 import type { MaterialListQuery } from '../../../shared/database/material-list.js';
+import { checkRecentLedger } from '../../../shared/database/recent-ledger-check.js';
 import { sortKeys } from '../../../shared/domain/list-order.js';
 import { useDatabase } from '../../support/database/database.js';
 import { planOf, rowsLookedAt, sentDuring } from '../../support/database/sent-statements.js';
+import type { PlanNode } from '../../support/database/sent-statements.js';
 
-const largeShop = { id: 1, materials: 20_000, vendors: 1_000 };
+const largeShop = { id: 1, materials: 20_000, vendors: 1_000, bills: 2_000 };
 const smallShops = { count: 2_000, materials: 5 };
 
 describe('the plans of a large shop among thousands of small ones', () => {
@@ -32,7 +36,19 @@ describe('the plans of a large shop among thousands of small ones', () => {
     );
     await test.database.raw(
       `INSERT INTO stock (shop_id, material_id, total_quantity, updated_at)
-       SELECT shop_id, id, ascii(right(id, 1)), now() - ascii(right(id, 2)) * interval '1 second' FROM materials`,
+       SELECT shop_id, id, n, now() - n * interval '1 second'
+       FROM (SELECT shop_id, id, row_number() OVER (ORDER BY md5(id)) AS n FROM materials) m`,
+    );
+    // Each bill has one component; a small shop has one bill.
+    await test.database.raw(
+      `INSERT INTO bills (shop_id, id, kind, name)
+       SELECT s, CAST(b AS text), 'sub_assembly', 'Table' FROM generate_series(1, 1 + :count) s
+       CROSS JOIN LATERAL generate_series(1, CASE WHEN s = :largeId THEN CAST(:ofLarge AS integer) ELSE 1 END) b`,
+      { count: smallShops.count, largeId: largeShop.id, ofLarge: largeShop.bills },
+    );
+    await test.database.raw(
+      `INSERT INTO bill_components (shop_id, bill_id, material_id, quantity)
+       SELECT shop_id, id, 'VMAT-' || md5(shop_id || '.' || id), 1 FROM bills`,
     );
     await test.database.raw('VACUUM (ANALYZE) materials, stock, bills, bill_components, facets, facet_counts');
   });
@@ -64,6 +80,37 @@ describe('the plans of a large shop among thousands of small ones', () => {
       }
     });
   }
+
+  it('stock is looked up by its key, also after a VACUUM, where a sort key is read without its table', async () => {
+    const { database } = test;
+    const materialId = `VMAT-${createHash('md5').update(`${largeShop.id}.1`).digest('hex')}`;
+    const recent = [{ shopId: largeShop.id, materialId }];
+    const all = { usageFilter: 'all', originFilter: 'all', vendorFilter: [], page: 1, pageSize: 50 } as const;
+    const search = { ...all, search: '7707', sortOrder: 'asc' } as const;
+    for (const use of [
+      () => findMaterialPage(database, largeShop.id, { ...search, sortBy: 'updatedAt' }),
+      () => findMaterialPage(database, largeShop.id, { ...search, sortBy: 'inventoryQuantity' }),
+      () => findLevels(database, largeShop.id, materialId),
+      () => findLevels(database, largeShop.id, materialId, ['1']),
+      () => checkRecentLedger(database, recent, { levelsMax: 50, entriesPerLevelMax: 100 }),
+    ]) {
+      const sent = await sentDuring(database, use);
+      const ofStock = sent.filter(({ text }) => text.includes('stock'));
+      expect(ofStock).to.have.lengthOf.at.least(1);
+      for (const statement of ofStock) {
+        expect([...indexesOn('stock', await planOf(database, statement))]).to.deep.equal(['stock_pkey']);
+      }
+    }
+  });
+
+  it('the usage of a page reads its own bills alone', async () => {
+    const query = { usageFilter: 'used', originFilter: 'all', vendorFilter: [], sortBy: 'productName' } as const;
+    const page = { ...query, sortOrder: 'asc', page: 1, pageSize: 1_000 } as const;
+    const [, statement] = await sentDuring(test.database, () => findMaterialPage(test.database, largeShop.id, page));
+    const plan = await planOf(test.database, statement ?? expect.fail('no page was read'), { isRun: true });
+    expect(rowsLookedAt(plan, 'bills')).to.equal(1_000);
+    expect(rowsLookedAt(plan, 'bill_components')).to.equal(1_000);
+  });
 
   it('a page or a search of a small shop reads that shop alone', async () => {
     for (const search of ['', 'Oak 3', 'oa']) {
@@ -112,3 +159,9 @@ describe('the plans of a large shop among thousands of small ones', () => {
     });
   }
 });
+
+/** The indexes by which a plan reads a table. */
+function indexesOn(table: string, { Plans = [], ...node }: PlanNode): Set<string> {
+  const own = node['Relation Name'] === table ? [node['Index Name'] ?? 'none'] : [];
+  return new Set([...own, ...Plans.flatMap((below) => [...indexesOn(table, below)])]);
+}

@@ -23,6 +23,8 @@ export interface ServerFacts {
   runsTriggers: boolean;
   /** Whether NULL in the text of an array is read as a null; the statements that write need that. */
   arrayNulls: boolean;
+  /** Whether queries that seem costly are compiled (`jit`), which takes longer than most of ours do. */
+  compilesQueries: boolean;
   /** Of the database. With any but `UTF8`, characters are counted wrongly or cannot be stored. */
   encoding: string;
   /** Whether `lower`, which search and sort use, knows letters beyond ASCII. In a database of locale C it does not. */
@@ -45,6 +47,7 @@ export async function readServerFacts(database: Database): Promise<ServerFacts> 
             current_setting('transaction_read_only') = 'on' AS "readOnly",
             ${waitsForStandby} AS "waitsForStandby",
             current_setting('array_nulls') = 'on' AS "arrayNulls",
+            current_setting('jit') = 'on' AND pg_jit_available() AS "compilesQueries",
             current_setting('server_encoding') AS encoding,
             current_setting('server_encoding') = 'UTF8' AND lower('Éß') = 'éß' AS "foldsCase"`,
   );

@@ -120,7 +120,7 @@ export function judgePostgres(facts: ServerFacts, url: string, ofOthers: readonl
   if (major < postgresMin) return bad(`${where} is too old: ${postgresMin} or newer is needed.`);
   const flaw = flaws.find(({ isThere }) => isThere(facts));
   if (flaw !== undefined) return bad(`${where} ${flaw.says(facts)}\n${flaw.remedy}`);
-  const notes = [...noteOnVersion(facts), ...ofOthers];
+  const notes = [...noteOnVersion(facts), ...noteOnCompiling(facts), ...ofOthers];
   return notes.length === 0 ? good(where) : note([where, ...notes].join('; '));
 }
 
@@ -129,6 +129,11 @@ function noteOnVersion({ major, minor }: ServerFacts): string[] {
   if (minor >= postgresMendedMinor) return [];
   const mended = `${postgresTested}.${postgresMendedMinor}`;
   return [`${mended} mends security flaws of this version: upgrade, at the latest before other machines can reach it`];
+}
+
+function noteOnCompiling({ compilesQueries, database }: ServerFacts): string[] {
+  if (!compilesQueries) return [];
+  return [`jit is on: some searches take a third of a second longer. ALTER DATABASE ${database} SET jit = off`];
 }
 
 function noteOnSnapshot(oldest: OldestSnapshot | undefined): string[] {

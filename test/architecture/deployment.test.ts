@@ -76,6 +76,10 @@ describe('deployment', () => {
     for (const path of commands) expect(existsSync(new URL(`${path}.ts`, root)), `${path}.ts`).to.equal(true);
   });
 
+  it('compose turns off what Postgres has on by default and no figure of ours was measured with: JIT', () => {
+    expect(block(block(compose, 'services', 0), 'postgres', 2)).to.match(/^ {4}command: \[postgres, -c, jit=off\]$/m);
+  });
+
   it('.env.example names every variable that compose takes, and no other than those and the processes’ own', () => {
     const names = exampleVariables.map(({ name }) => name);
     const taken = interpolated.map(({ name }) => name);

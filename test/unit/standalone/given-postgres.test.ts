@@ -23,6 +23,7 @@ describe('the judgement of a Postgres that is given', () => {
     readOnly: false,
     waitsForStandby: false,
     arrayNulls: true,
+    compilesQueries: false,
     encoding: 'UTF8',
     foldsCase: true,
     ordersOtherwise: false,
@@ -47,6 +48,13 @@ describe('the judgement of a Postgres that is given', () => {
     expect(judge({ version: '15.20', major: 15, minor: 20 }).text).to.equal(
       '15.20, database x on 127.0.0.1:1 (DATABASE_URL); the tests ran on 18, not on this version',
     );
+  });
+
+  it('is "note" of one that compiles queries, and says how to turn that off', () => {
+    expect(judge({ compilesQueries: true })).to.deep.equal({
+      verdict: 'note',
+      text: '18.6, database x on 127.0.0.1:1 (DATABASE_URL); jit is on: some searches take a third of a second longer. ALTER DATABASE x SET jit = off',
+    });
   });
 
   it('is "bad" of one that is too old to be asked all, for its age', async () => {

@@ -33,6 +33,11 @@ describe('npm start that is interrupted a second time, since the first takes too
     process.kill(await newestPidIn(join(dataDir, 'logs', 'api.log')), 'SIGSTOP');
     try {
       start.kill('SIGINT');
+      // Its time runs from where the first is heard, which may be long after it was sent.
+      await until(() => start.output().includes('SIGINT: stopping'), {
+        deadlineMs: 15_000,
+        what: 'the first to be heard',
+      });
       await delay(noEchoMs);
       expect([...servers, ...service].every(isAlive)).to.equal(true);
       start.kill('SIGINT');

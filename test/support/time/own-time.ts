@@ -3,6 +3,9 @@ import { once } from 'node:events';
 import { readMachineTime, stolenPart } from './machine-time.js';
 import type { MachineTime } from './machine-time.js';
 
+/** The clock as it was before a test put another one in its place. */
+const now = performance.now.bind(performance);
+
 /** Of the time that its host took, a deadline counts this part all the same, so that what hangs is always found. */
 const countedPartMin = 0.05;
 
@@ -19,16 +22,16 @@ const readingMsMax = 50;
 let latest: { atMs: number; time: MachineTime | undefined } = { atMs: -Infinity, time: undefined };
 
 function machineTime(): MachineTime | undefined {
-  const nowMs = performance.now();
+  const nowMs = now();
   if (nowMs - latest.atMs > readingMsMax) latest = { atMs: nowMs, time: readMachineTime() };
   return latest.time;
 }
 
 /** A stopwatch of the machine's own time, in milliseconds: what deadlines of tests are counted in. */
 export function startOwnTime(): () => number {
-  const beganMs = performance.now();
+  const beganMs = now();
   const before = machineTime();
-  return () => ownPart(performance.now() - beganMs, before, machineTime());
+  return () => ownPart(now() - beganMs, before, machineTime());
 }
 
 /**
@@ -52,9 +55,9 @@ const measurements: { beganMs: number; slowness: number }[] = [];
 let measuring: Promise<void> | undefined;
 
 async function measure(): Promise<void> {
-  const beganMs = performance.now();
+  const beganMs = now();
   await once(spawn(process.execPath, ['-e', '0'], { stdio: 'ignore' }), 'exit');
-  measurements.push({ beganMs, slowness: slownessOf(performance.now() - beganMs) });
+  measurements.push({ beganMs, slowness: slownessOf(now() - beganMs) });
   measurements.splice(0, measurements.length - measurementsMax);
   measuring = undefined;
 }
@@ -65,7 +68,7 @@ async function measure(): Promise<void> {
  */
 async function slownessSince(sinceMs: number): Promise<number> {
   const last = measurements.at(-1)?.beganMs ?? -Infinity;
-  if (performance.now() - last > measureEveryMs) await (measuring ??= measure());
+  if (now() - last > measureEveryMs) await (measuring ??= measure());
   return Math.max(1, ...measurements.filter(({ beganMs }) => beganMs >= sinceMs).map(({ slowness }) => slowness));
 }
 
@@ -76,7 +79,7 @@ async function slownessSince(sinceMs: number): Promise<number> {
  */
 export async function leftOf(deadlineMs: number, passedMs: number): Promise<number> {
   if (passedMs < deadlineMs / 2) return deadlineMs - passedMs;
-  return Math.max(0, deadlineMs * (await slownessSince(performance.now() - passedMs)) - passedMs);
+  return Math.max(0, deadlineMs * (await slownessSince(now() - passedMs)) - passedMs);
 }
 
 /** As `setTimeout`, but acts once a deadline of this length is over. Returns what takes it back. */

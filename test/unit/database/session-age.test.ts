@@ -4,6 +4,7 @@ import type { Database } from '../../../shared/database/connect.js';
 import type { RawConnection } from '../../../shared/database/raw-connection.js';
 import { createSessionAge } from '../../../shared/database/session-age.js';
 import { useDatabase } from '../../support/database/database.js';
+import { until } from '../../support/time/until.js';
 
 /** By then, the longest term is over: a minute, and half a minute at most. */
 const termMsMax = 90_000;
@@ -67,10 +68,26 @@ describe('a pool whose sessions have become old', () => {
   }
   /** How many sessions Postgres has for this process; others have taken all the rest. */
   const allow = (sessions: number) => tested.database.raw(`ALTER ROLE ${role} CONNECTION LIMIT ${String(sessions)}`);
-  /** Asks in as many sessions at once, and waits for all of them. */
-  function settle(sessions: number): Promise<PromiseSettledResult<{ rows: { pid: number }[] }>[]> {
-    const ask = () => crowded.raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid, pg_sleep(0.5)');
-    return Promise.allSettled(Array.from({ length: sessions }, ask));
+  /** Asks in as many sessions at once: none is answered, and free for another, before all ask or have been refused. */
+  async function settle(sessions: number): Promise<PromiseSettledResult<{ rows: { pid: number }[] }>[]> {
+    let refused = 0;
+    const ask = () =>
+      crowded
+        .raw<{ rows: { pid: number }[] }>('SELECT pg_backend_pid() AS pid, pg_advisory_xact_lock_shared(8)')
+        .catch((error: unknown) => {
+          refused += 1;
+          throw error;
+        });
+    const { asked } = await tested.database.transaction(async (holder) => {
+      await holder.raw('SELECT pg_advisory_xact_lock(8)');
+      const asking = Promise.allSettled(Array.from({ length: sessions }, ask));
+      await until(async () => (await waitingIn(holder)) + refused === sessions, {
+        deadlineMs: 15_000,
+        what: () => `all to ask, of whom ${String(refused)} were refused`,
+      });
+      return { asked: asking };
+    });
+    return asked;
   }
   /** @returns in which sessions it was answered */
   async function askIn(sessions: number): Promise<(number | undefined)[]> {
@@ -132,3 +149,12 @@ describe('a pool whose sessions have become old', () => {
     expect(await askIn(sessionsMax + 1)).to.have.members(all);
   });
 });
+
+/** How many sessions wait for an advisory lock in this database. */
+async function waitingIn(database: Database): Promise<number> {
+  const { rows } = await database.raw<{ rows: unknown[] }>(
+    `SELECT 1 FROM pg_locks WHERE locktype = 'advisory' AND NOT granted
+     AND database = (SELECT oid FROM pg_database WHERE datname = current_database())`,
+  );
+  return rows.length;
+}

@@ -40,19 +40,53 @@ describe('a lane that waits for work', () => {
   afterEach(() => waker.close());
 
   const isBlocked = async () => (await harness.redis.info('clients')).includes('blocked_clients:1\r\n');
-  const untilOneWaits = () => until(isBlocked, { deadlineMs: soonMsMax, what: 'the lane to wait' });
   const isTaken = async () => (await harness.redis.hget(keys.leases, queue)) === 'of this take';
+
+  /** A lane that is seen to wait; another where the machine stood still for as long as that waited. */
+  async function oneWaits(): Promise<{ taking: Promise<Held>; beganMs: number }> {
+    for (;;) {
+      const beganMs = performance.now();
+      const taking = waker.take(taker);
+      let isDone = false;
+      void taking.then(() => (isDone = true));
+      const seen = await until(async () => ((await isBlocked()) ? 'waiting' : isDone && 'done'), {
+        deadlineMs: soonMsMax,
+        what: 'the lane to wait',
+      });
+      if (seen === 'waiting') return { taking, beganMs };
+      expect(performance.now() - beganMs, 'as long as it waits').to.be.at.least(waitMsMax);
+    }
+  }
 
   /** What a lane has that waited when `act` was run; again with another where the machine stood still for a second. */
   async function takeAt(act: () => Promise<unknown>): Promise<Held> {
     for (;;) {
-      const beganMs = performance.now();
-      const taking = waker.take(taker);
-      await untilOneWaits();
+      const { taking, beganMs } = await oneWaits();
       await act();
       const held = await taking;
       if (held.materials.length > 0 || performance.now() - beganMs < waitMsMax) return held;
       await harness.redis.flushdb();
+    }
+  }
+
+  /**
+   * A lane whose take Redis has run, while its answer is not read; again with another where the machine stood still for
+   * a second, since by then Redis may have run the take before there was anything.
+   */
+  async function takeUnread(): Promise<{ taking: Promise<Held> }> {
+    for (;;) {
+      const { taking, beganMs } = await oneWaits();
+      redis.stream.pause();
+      await harness.add(ref);
+      const mayBeLate = performance.now() - beganMs >= waitMsMax;
+      await until(async () => mayBeLate || (await isTaken()), { deadlineMs: soonMsMax, what: 'the take' });
+      if (await isTaken()) return { taking };
+      const closed = once(redis, 'close');
+      redis.stream.destroy();
+      await Promise.all([closed, taking]);
+      await untilReady(redis);
+      await harness.redis.flushdb();
+      lost.splice(0);
     }
   }
 
@@ -116,19 +150,14 @@ describe('a lane that waits for work', () => {
   });
 
   it('goes on with nothing, and says so, where the connection was lost after Redis had run the take', async () => {
-    const taking = waker.take(taker);
-    await untilOneWaits();
-    redis.stream.pause();
-    await harness.add(ref);
-    await until(isTaken, { deadlineMs: soonMsMax, what: 'the take' });
+    const { taking } = await takeUnread();
     redis.stream.destroy();
     expect((await taking).materials).to.deep.equal([]);
     expect(lost).to.deep.equal(['of this take']);
   });
 
   it('goes on with nothing where its worker is closed', async () => {
-    const taking = waker.take(taker);
-    await untilOneWaits();
+    const { taking } = await oneWaits();
     const [held] = await Promise.all([taking, waker.close()]);
     expect(held.materials).to.deep.equal([]);
     expect(await isBlocked()).to.equal(false);

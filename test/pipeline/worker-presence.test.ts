@@ -168,6 +168,9 @@ describe('the presence of workers', () => {
   it('comes back with its connection, at once, under the new number', async () => {
     const worker = await startWorker();
     const before = await idOf(worker);
+    // It stays on the list, however long it takes until the next beat.
+    await harness.redis.zincrby(keys.workers, 50_000, before);
+    await harness.redis.persist(keys.workers);
     await harness.redis.client('KILL', 'ID', before);
     await until(async () => (await listed()).length === 2, { deadlineMs: 10_000, what: 'the next beat' });
     const after = await idOf(worker);
@@ -214,6 +217,7 @@ describe('the presence of workers', () => {
       const other = await startWorker({ database: 'theirs' });
       const second = await startWorker({ database: 'ours' });
       expect([first, other, second].map(isShutOut)).to.deep.equal([false, true, false]);
+      for (const { presence } of [first, second]) await presence.beat();
       expect(await listed()).to.have.members([await idOf(first), await idOf(second)]);
       await first.presence.leave();
       await other.presence.beat();

@@ -11,7 +11,7 @@ const statementTimeoutMs = 3_000;
  * With a quarter of a second nobody was refused, and one cycle took two seconds.
  */
 const lockTimeoutMs = 250;
-const idleInTransactionTimeoutMs = 2_000;
+export const idleInTransactionTimeoutMs = 2_000;
 
 /** How long Postgres lets a transaction of the apply step stand still at most. Asserted to be below the lease. */
 export const applyTimeoutMsMax = Math.max(statementTimeoutMs, lockTimeoutMs, idleInTransactionTimeoutMs);

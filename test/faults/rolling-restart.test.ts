@@ -28,9 +28,9 @@ const answeredMsMax = 30_000;
 /**
  * The balancer in front of the APIs is the clients' own connection pool (`test/support/http/http.ts`). Just before the
  * SIGTERM it is told, as orchestrators tell it, and opens no new connection to that API. It goes on using open ones
- * until `Connection: close`, the end of the connection, or half a second of idleness, after which a balancer should not
- * trust a connection. So what must hold is that no request is reset on a connection that was not announced as closing.
- * No request is ever repeated to hide a reset.
+ * until `Connection: close`, the end of the connection, half a second of idleness or 0.8 s since the last request on
+ * it, after which a balancer should not trust a connection. So what must hold is that no request is reset on a
+ * connection that was not announced as closing. No request is ever repeated to hide a reset.
  */
 describe('T14: rolling restarts of APIs and workers', () => {
   let service: Service;

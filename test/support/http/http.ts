@@ -1,6 +1,7 @@
 import { Agent, request as nodeRequest } from 'node:http';
 import type { IncomingHttpHeaders } from 'node:http';
 import { connect } from 'node:net';
+import type { Socket } from 'node:net';
 import { expectDocumented } from './documented.js';
 import { afterOwnTime } from '../time/own-time.js';
 
@@ -32,7 +33,11 @@ const rawDeadlineMs = 5_000;
  * second: a client, or a balancer, that lets go before that never sends a request into the end of a connection.
  */
 const idleMsMax = 500;
+/** Of the second after which such an API closes what is idle, this leaves the rest for a request to arrive in. */
+const trustedMsMax = 800;
 const agents = new Map<string, Agent>();
+/** When the last request was sent on each connection. */
+const lastSentMs = new WeakMap<Socket, number>();
 
 /** One request over a kept connection of this service. `path` is appended to the origin, not to a base path. */
 export function request(baseUrl: string, asked: Asked): Promise<Answer> {
@@ -60,6 +65,7 @@ export function request(baseUrl: string, asked: Asked): Promise<Answer> {
         resolve(documented(asked, answer));
       });
     });
+    sent.once('socket', (socket) => lastSentMs.set(socket, performance.now()));
     sent.once('close', takeBack);
     sent.once('error', reject);
     sent.end(payload);
@@ -72,10 +78,16 @@ async function documented(asked: Asked, answer: Answer): Promise<Answer> {
   return answer;
 }
 
-/** Whether a request sent now would go over a connection that is open already. */
+/**
+ * Whether a request sent now would go over a connection that is open already, and that an API told to stop has not
+ * closed yet. The time counts from the request before: had this process stood still since, the answer may have been
+ * there unread, and to the API the connection was idle.
+ */
 export function hasIdleConnection(baseUrl: string): boolean {
   const { freeSockets } = agents.get(new URL(baseUrl).origin) ?? {};
-  return Object.values(freeSockets ?? {}).some((sockets) => sockets?.some((socket) => !socket.destroyed));
+  // The agent takes the one that became free last.
+  const next = Object.values(freeSockets ?? {})[0]?.at(-1);
+  return next?.destroyed === false && performance.now() - (lastSentMs.get(next) ?? 0) <= trustedMsMax;
 }
 
 /** Closes the kept connections of a service; without this they would hold the run open. */

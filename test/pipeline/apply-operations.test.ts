@@ -224,13 +224,15 @@ describe('the apply step', () => {
       expect(await levelsNow()).to.deep.equal({ [here]: 1 });
     });
 
-    it('has forgotten the key when its memory has run out', async () => {
+    it('has forgotten the key when its memory has run out, and knows it again once it has run afresh', async () => {
       await apply(keyed(3, '04'));
       await database.raw(`UPDATE operations SET recorded_at = recorded_at - interval '24 hours' WHERE shop_id = ?`, [
         shop.shopId,
       ]);
-      const [outcome] = await outcomesOf(keyed(3, '04'));
-      expect(executed(outcome)?.replayed).to.equal(false);
+      const [afresh] = await outcomesOf(keyed(3, '04'));
+      expect(executed(afresh)?.replayed).to.equal(false);
+      const [repeated] = await outcomesOf(keyed(3, '04'));
+      expect(executed(repeated)?.replayed).to.equal(true);
       expect(await levelsNow()).to.deep.equal({ [here]: 6 });
     });
   });

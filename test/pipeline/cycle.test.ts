@@ -23,6 +23,7 @@ import type { TestShop } from '../support/shop/shop.js';
 
 /** In the worker, a transaction with ten thousand rows takes no further job; a request has a thousand at most. */
 const [largeOperations, rowsMax] = [10, 1_000];
+const hourMs = 3_600_000;
 
 describe('a cycle that takes more than one transaction', () => {
   const harness = useQueueHarness();
@@ -84,7 +85,7 @@ describe('a cycle that takes more than one transaction', () => {
           ? () => Promise.reject(new Error('Connection is closed.'))
           : (Reflect.get(target, name) as unknown),
     });
-    const fault: unknown = await cycle(() => Promise.resolve(), redis).catch((error: unknown) => error);
+    const fault: unknown = await cycle(() => Promise.resolve(), { redis }).catch((error: unknown) => error);
     expect(fault).to.have.property('message', 'Connection is closed.');
     expect(new Set(await recorded(first))).to.deep.equal(new Set(['executed']));
     expect(await recorded(next)).to.deep.equal([undefined]);
@@ -134,7 +135,6 @@ describe('a cycle that takes more than one transaction', () => {
   });
 
   it('removes what has expired from a material that it leaves out, which nobody could put on record', async () => {
-    const hourMs = 3_600_000;
     const old = () => ({ ...book(1), acceptedAtMs: Date.now() - hourMs });
     const jobs: string[] = [];
     for (const operations of [[old(), old()], [old(), book(1)], [book(1)]]) {
@@ -146,6 +146,17 @@ describe('a cycle that takes more than one transaction', () => {
     const keyOf = (job = '') => `${queuePrefix}:${queueName(ref())}:${job}`;
     expect(await Promise.all(jobs.map((job) => harness.redis.exists(keyOf(job))))).to.deep.equal([0, 1, 1]);
     await held.letGo();
+  });
+
+  it('goes by the clock of Redis in what has expired, and not by its own, also of what it leaves out', async () => {
+    const [leftOut, taken] = [book(1), book(1)];
+    await harness.add(ref(), { operations: [leftOut] });
+    await harness.add(ref(1), { operations: [taken] });
+    const held = await hold();
+    await cycle(() => Promise.resolve(), { redisAheadMs: hourMs });
+    await held.letGo();
+    expect(await recorded([leftOut, taken])).to.deep.equal([undefined, 'expired']);
+    expect(await harness.jobs(ref(), 'wait')).to.deep.equal([]);
   });
 
   it('in which operations run in parts leaves those behind one that found the material locked', async () => {
@@ -201,8 +212,15 @@ describe('a cycle that takes more than one transaction', () => {
     }
   }
 
-  /** Runs a cycle over all that is ready; calls `before` with the number of each transaction. Returns their count. */
-  async function cycle(before: (number: number) => Promise<void>, redis = harness.redis): Promise<number> {
+  /**
+   * Runs a cycle over all that is ready; calls `before` with the number of each transaction. Returns their count.
+   *
+   * @param options.redisAheadMs by how much the clock of Redis is ahead
+   */
+  async function cycle(
+    before: (number: number) => Promise<void>,
+    { redis = harness.redis, redisAheadMs = 0 } = {},
+  ): Promise<number> {
     let transactions = 0;
     const client = postgres.database.client as { acquireConnection: () => Promise<unknown> };
     const acquireConnection = async () => {
@@ -227,7 +245,8 @@ describe('a cycle that takes more than one transaction', () => {
         watched.push({ leftOut: [...leftOut], worked: worked.map(({ queue }) => queue) });
       },
     };
-    await runCycle(deps, await takeMaterials(harness.redis, presence, 32), () => false);
+    const taken = await takeMaterials(harness.redis, presence, 32);
+    await runCycle(deps, { ...taken, nowMs: () => taken.nowMs() + redisAheadMs }, () => false);
     return transactions;
   }
 

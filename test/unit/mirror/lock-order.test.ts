@@ -11,7 +11,7 @@ import {
 } from '../../../shared/database/insert-materials-with-stock.js';
 import { checkLists } from '../../../shared/database/list-check.js';
 import { recordLocations, recordVariants } from '../../../shared/database/platform-mirror.js';
-import { listSyncs, startSyncRun, takeSync } from '../../../shared/database/platform-syncs.js';
+import { listSyncs, startSyncRun, takeSync, whileHeld } from '../../../shared/database/platform-syncs.js';
 import type { PlatformSync, SyncHold } from '../../../shared/database/platform-syncs.js';
 import { updateShop } from '../../../shared/database/shops.js';
 import { toMicros } from '../../../shared/domain/quantity.js';
@@ -119,6 +119,18 @@ describe('a mirror beside others who write', () => {
       expect(await removing).to.deep.include({ removedCount: 1, goneCount: 1 });
       await expectTrue();
     });
+  });
+
+  it('keeps who would take it over waiting until a page is written, though its lease has run out', async () => {
+    const { database } = postgres;
+    await database.raw('UPDATE platform_syncs SET lease_until = now() WHERE shop_id = ?', [shop.shopId]);
+    let taking: Promise<unknown> = Promise.resolve();
+    const first = await whileHeld(withoutTimeouts(database), hold, await known(database), () => {
+      taking = takeSync(database, { shopId: shop.shopId, token: randomUUID() }, { domain, everyMs: 0 });
+      return Promise.race([taking.then(() => 'taken'), untilWaiting(database, 1).then(() => 'waits')]);
+    });
+    expect(first).to.equal('waits');
+    expect(await taking, 'once the page is written').to.not.equal(undefined);
   });
 
   it('keeps no cycle and no import waiting, and so meets none in a circle', async () => {

@@ -4,7 +4,7 @@ import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
 import { createCycleFaults } from '../../worker/cycle-faults.js';
 import { startLane } from '../../worker/lane.js';
 import type { Lane } from '../../worker/lane.js';
-import { databaseWhose, depsOf, wakeful } from '../support/redis/lane-deps.js';
+import { answerOfMigrated, databaseWhose, depsOf, wakeful } from '../support/redis/lane-deps.js';
 import { useQueueHarness } from '../support/redis/queue-harness.js';
 import { until } from '../support/time/until.js';
 
@@ -20,14 +20,14 @@ describe('a lane that gets no session of Postgres', () => {
     await lane?.done;
   });
 
-  /** What the lane has told of its worker, after three more tries ten seconds later. */
-  async function toldOf(lastCommitMs: () => number): Promise<boolean[]> {
+  /** What the lane has told of its worker, after three more tries ten seconds later; more is added as it tells it. */
+  async function toldOf(lastCommitMs: () => number, isFull: () => boolean = () => true): Promise<boolean[]> {
     const told: boolean[] = [];
     let tries = 0;
     const full = Object.assign(new Error('too many connections'), { code: '53300' });
     const database = Object.assign(
       databaseWhose(() => Promise.reject(full)),
-      { raw: () => Promise.reject(full) },
+      { raw: (sql: string) => (isFull() ? Promise.reject(full) : answerOfMigrated(sql)) },
     );
     const presence = {
       ...(await createWorkerPresence(harness.redis)),
@@ -43,9 +43,30 @@ describe('a lane that gets no session of Postgres', () => {
     await until(() => tries > before + 3, { deadlineMs: soonMsMax, what: 'the lane to go on asking' });
     return told;
   }
+  const untilTakenBack = (told: boolean[]) =>
+    until(() => told.includes(false), { deadlineMs: soonMsMax, what: 'the lane to take it back' });
 
   it('tells that its worker is cut off, where no lane of it has committed meanwhile', async () => {
     expect(await toldOf(() => -Infinity)).to.include(true);
+  });
+
+  it('takes that back once it has a session again', async () => {
+    let isFull = true;
+    const told = await toldOf(
+      () => -Infinity,
+      () => isFull,
+    );
+    expect(told).to.not.include(false);
+    isFull = false;
+    await untilTakenBack(told);
+  });
+
+  it('takes that back once another lane of the worker commits', async () => {
+    let commits = false;
+    const told = await toldOf(() => (commits ? performance.now() : -Infinity));
+    expect(told).to.not.include(false);
+    commits = true;
+    await untilTakenBack(told);
   });
 
   it('tells nothing while another lane of the worker commits', async () => {

@@ -4,7 +4,7 @@ import type { Database } from '../../../shared/database/connect.js';
 import { startLedgerWatch } from '../../../worker/ledger-watch.js';
 import type { LedgerWatch } from '../../../worker/ledger-watch.js';
 import { useDatabase } from '../../support/database/database.js';
-import { outlivingBytes } from '../../support/memory/outliving.js';
+import { leftBehindBytes, outlivingBytes } from '../../support/memory/outliving.js';
 import { databaseWhose } from '../../support/redis/lane-deps.js';
 import { bookStock } from '../../support/shop/book-stock.js';
 import { createTestShop } from '../../support/shop/shop.js';
@@ -35,6 +35,17 @@ describe('what the background check of the ledger remembers', () => {
       watch.changed([group]);
     });
     expect(seen).to.be.below(bytes / 4);
+  });
+
+  it('is no more of them than 10,000, however many change meanwhile', async () => {
+    let changed = 0;
+    const change = () => {
+      changed += 1;
+      watch.changed([{ shopId: 1, materialId: `VMAT-VAR-${String(changed)}` }]);
+    };
+    while (changed < 10_000) change();
+    // A name takes more than 60.
+    expect(await leftBehindBytes(40_000, change)).to.be.below(20);
   });
 });
 
@@ -182,6 +193,38 @@ describe('a difference that the background check of the ledger told, and that st
       await until(() => told('level-not-sum') === 2, { deadlineMs: soonMsMax, what: 'it to be told again' });
       expect(checked()).to.be.below(waiting.length / 2);
     });
+  });
+});
+
+describe('what the background check of the ledger could not read', () => {
+  const postgres = useDatabase();
+
+  it('is not looked at again with the next changes', async () => {
+    const { shopId, materialIds } = await createTestShop(postgres.database, { materials: 2 });
+    const [one = expect.fail(), other = expect.fail()] = materialIds.map((materialId) => ({ shopId, materialId }));
+    const checked: number[] = [];
+    const client = postgres.database.client as { acquireConnection: () => Promise<unknown> };
+    let looks = 0;
+    const acquireConnection = () => {
+      looks += 1;
+      if (looks > 1) return client.acquireConnection();
+      watch.changed([other]);
+      return Promise.reject(new Error('Connection terminated'));
+    };
+    const failing: unknown = Object.create(client, { acquireConnection: { value: acquireConnection } });
+    const watch = startLedgerWatch({
+      database: Object.create(postgres.database, { client: { value: failing } }) as Database,
+      logger: pino({ level: 'silent' }),
+      metrics: { ledgerChecked: ({ materials }) => checked.push(materials), mismatched: () => undefined },
+      rowsPerMinute: 60_000,
+    });
+    try {
+      watch.changed([one]);
+      await until(() => checked.length > 0, { deadlineMs: soonMsMax, what: 'the look after the one that failed' });
+      expect(checked).to.deep.equal([1]);
+    } finally {
+      await watch.stop();
+    }
   });
 });
 

@@ -37,10 +37,8 @@ describe('what a transaction sets for itself ends with it', () => {
     [
       'that writes a page of a mirror',
       async (database, shopId) => {
-        const hold = { shopId, token: uuidv7() };
-        await takeSync(database, hold, { domain: 'a.myshopify.com', everyMs: 0 });
-        const run = await startSyncRun(database, hold, 'a.myshopify.com');
-        expect(await whileHeld(database, hold, run ?? expect.fail(), () => Promise.resolve('held'))).to.equal('held');
+        const { hold, run } = await beginRun(database, shopId);
+        expect(await whileHeld(database, hold, run, () => Promise.resolve('held'))).to.equal('held');
       },
     ],
   ];
@@ -55,3 +53,30 @@ describe('what a transaction sets for itself ends with it', () => {
     });
   }
 });
+
+describe('a transaction that writes a page of a mirror', () => {
+  const postgres = useDatabase({ poolMax: 1 });
+
+  it('is ended by Postgres where it works, waits for a lock, or stands still, for more than five seconds', async () => {
+    const { database } = postgres;
+    const { shopId } = await createTestShop(database, { materials: 0 });
+    const { hold, run } = await beginRun(database, shopId);
+    const bounds = await whileHeld(database, hold, run, async (transaction) => {
+      const { rows } = await transaction.raw<{ rows: { name: string; setting: string }[] }>(
+        `SELECT name, setting FROM pg_settings WHERE source = 'session' AND name LIKE '%timeout' ORDER BY name`,
+      );
+      return rows.map(({ name, setting }) => [name, Number(setting)]);
+    });
+    expect(bounds).to.deep.equal([
+      ['idle_in_transaction_session_timeout', 5_000],
+      ['lock_timeout', 5_000],
+      ['statement_timeout', 5_000],
+    ]);
+  });
+});
+
+async function beginRun(database: Database, shopId: number) {
+  const [hold, domain] = [{ shopId, token: uuidv7() }, 'a.myshopify.com'];
+  await takeSync(database, hold, { domain, everyMs: 0 });
+  return { hold, run: (await startSyncRun(database, hold, domain)) ?? expect.fail() };
+}

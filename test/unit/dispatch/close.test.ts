@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises';
 import { expect } from 'chai';
+import type { DispatchOutcome } from '../../../api/dispatch/dispatch-outcome.js';
 import { encodeReplies, parseOperationsJob } from '../../../shared/queue/job-format.js';
 import { replyChannel } from '../../../shared/queue/names.js';
 import { useQueueHarness } from '../../support/redis/queue-harness.js';
@@ -26,6 +27,22 @@ describe('a dispatch that is closed', () => {
     const { replyTo = '', operations: [operation] = [] } = parseOperationsJob(job.data) ?? {};
     await harness.redis.publish(replyChannel(replyTo), encodeReplies([[operation?.id ?? '', { status: 'failed' }]]));
     expect(await outcome).to.deep.equal({ status: 'failed' });
+    await closed;
+  });
+
+  it('looks up what is in flight and hears nothing, until it has the outcome of all', async () => {
+    // What another process has cancelled; a command without values is no look-up.
+    const query = (asked: { values: [string[]] } | string) => {
+      const ids = typeof asked === 'string' ? [] : asked.values[0];
+      return Promise.resolve({ rows: ids.map((id) => ({ op_id: id, status: 'cancelled', result: null })) });
+    };
+    const client = { acquireConnection: () => Promise.resolve({ query }), releaseConnection: () => Promise.resolve() };
+    const dispatch = await openDispatch(harness, { client });
+    let outcome: DispatchOutcome | undefined;
+    void submitChange(dispatch).then((found) => (outcome = found));
+    const closed = dispatch.close();
+    await until(() => outcome, { deadlineMs: soonMsMax, what: 'the outcome' });
+    expect(outcome).to.have.property('status', 'not-applied');
     await closed;
   });
 });

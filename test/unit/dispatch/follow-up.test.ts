@@ -282,5 +282,6 @@ describe('the follow-up of writes that hear nothing', () => {
     await until(() => followUp.outcomes.get(operation.id), { deadlineMs: soonMsMax, what: 'its end' });
     expect(followUp.outcomes.get(operation.id)).to.have.property('status', 'not-applied');
     expect(followUp.waiters.has(later.operation.id)).to.equal(true);
+    expect(followUp.counted.lookedUp).to.equal(0);
   });
 });

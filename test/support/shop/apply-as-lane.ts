@@ -15,6 +15,7 @@ import { createWorkerMetrics } from '../../../worker/worker-metrics.js';
 interface LaneOptions extends Partial<CycleLimits> {
   endMs?: number;
   deliveries?: number;
+  isMisdirected?: boolean;
   metrics?: LaneDeps['metrics'];
   logger?: Logger;
 }
@@ -23,7 +24,13 @@ interface LaneOptions extends Partial<CycleLimits> {
 export function applyAsLane(
   database: Database,
   given: readonly (MaterialRef & { operations: Operation[]; version?: number })[],
-  { deliveries = 1, metrics = createWorkerMetrics(), logger = pino({ level: 'silent' }), ...taken }: LaneOptions = {},
+  {
+    deliveries = 1,
+    isMisdirected = false,
+    metrics = createWorkerMetrics(),
+    logger = pino({ level: 'silent' }),
+    ...taken
+  }: LaneOptions = {},
 ) {
   const ledgerWatch = { changed: () => undefined };
   const faults = createCycleFaults(logger);
@@ -36,7 +43,7 @@ export function applyAsLane(
       token: 'token',
       deliveries,
       content,
-      isMisdirected: false,
+      isMisdirected,
       weight: operations.length,
     };
   });

@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import type { Operation } from '../../../shared/domain/operation.js';
 import { toMicros } from '../../../shared/domain/quantity.js';
+import { jobVersion } from '../../../shared/queue/job-format.js';
 import { queueName } from '../../../shared/queue/names.js';
 import { useDatabase } from '../../support/database/database.js';
 import { answerOfMigrated, databaseWhose } from '../../support/redis/lane-deps.js';
@@ -104,6 +105,22 @@ describe('the jobs of a cycle whose lane is to stop', () => {
       );
       expect(recorded).to.equal(count);
       expect([...leftOut].toSorted()).to.deep.equal(everything);
+    });
+  }
+});
+
+describe('a job that is meant for another database', () => {
+  const nowhere = databaseWhose(() => Promise.reject(new Error('nobody is asked')));
+  for (const [what, { version, deliveries }] of [
+    ['its deliveries are exhausted', { version: jobVersion, deliveries: deliveriesMax + 1 }],
+    ['this worker does not know its version', { version: jobVersion + 1, deliveries: 1 }],
+  ] as const) {
+    it(`is told to its API, and not recorded as failed in this one, also where ${what}`, async () => {
+      const operation = operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] });
+      const material = { shopId: 1, materialId: 'VMAT-VAR-a', operations: [operation], version };
+      const { outcomes, leftOut } = await applyAsLane(nowhere, [material], { isMisdirected: true, deliveries });
+      expect([...outcomes]).to.deep.equal([[operation.id, { status: 'misdirected' }]]);
+      expect(leftOut.size).to.equal(0);
     });
   }
 });

@@ -23,8 +23,6 @@ export interface ServerFacts {
   runsTriggers: boolean;
   /** Whether NULL in the text of an array is read as a null; the statements that write need that. */
   arrayNulls: boolean;
-  /** Whether queries that seem costly are compiled (`jit`), which takes longer than most of ours do. */
-  compilesQueries: boolean;
   /** Of the database. With any but `UTF8`, characters are counted wrongly or cannot be stored. */
   encoding: string;
   /** Whether `lower`, which search and sort use, knows letters beyond ASCII. In a database of locale C it does not. */
@@ -47,7 +45,6 @@ export async function readServerFacts(database: Database): Promise<ServerFacts> 
             current_setting('transaction_read_only') = 'on' AS "readOnly",
             ${waitsForStandby} AS "waitsForStandby",
             current_setting('array_nulls') = 'on' AS "arrayNulls",
-            current_setting('jit') = 'on' AND pg_jit_available() AS "compilesQueries",
             current_setting('server_encoding') AS encoding,
             current_setting('server_encoding') = 'UTF8' AND lower('Éß') = 'éß' AS "foldsCase"`,
   );
@@ -63,4 +60,15 @@ async function readOrdersOtherwise(database: Database): Promise<boolean> {
      FROM pg_database WHERE datname = current_database()`,
   );
   return rows[0]?.ordersOtherwise === true;
+}
+
+/**
+ * The database, as SQL names it, if Postgres compiles queries there that seem costly: that takes longer than most of
+ * ours do. Asked apart from the rest, since before 11 it cannot be asked.
+ */
+export async function readCompilingDatabase(database: Database): Promise<string | undefined> {
+  const { rows } = await database.raw<{ rows: { name: string }[] }>(
+    `SELECT quote_ident(current_database()) AS name WHERE current_setting('jit') = 'on' AND pg_jit_available()`,
+  );
+  return rows[0]?.name;
 }

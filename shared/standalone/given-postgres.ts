@@ -13,7 +13,7 @@ import type { ForeignLocks } from '../database/foreign-locks.js';
 import { newerSchemaProblem, readSchemaState } from '../database/schema-state.js';
 import { readOldestSnapshot } from '../database/oldest-snapshot.js';
 import type { OldestSnapshot } from '../database/oldest-snapshot.js';
-import { readServerFacts } from '../database/server-facts.js';
+import { readCompilingDatabase, readServerFacts } from '../database/server-facts.js';
 import type { ServerFacts } from '../database/server-facts.js';
 import { readTableFaults } from '../database/table-faults.js';
 import type { TableFaults } from '../database/table-faults.js';
@@ -43,11 +43,12 @@ const postgresAway = 'unknown: Postgres cannot be asked';
 export function checkGivenPostgres(url: string): Promise<Finding> {
   return askDatabase(url, async (database) => {
     const facts = await readServerFacts(database);
-    const ofOthers = [
+    if (facts.major < postgresMin) return judgePostgres(facts, url);
+    return judgePostgres(facts, url, [
+      ...noteOnCompiling(await readCompilingDatabase(database)),
       ...noteOnSnapshot(await readOldestSnapshot(database)),
       ...noteOnLocks(await readForeignLocks(database)),
-    ];
-    return judgePostgres(facts, url, ofOthers);
+    ]);
   });
 }
 
@@ -111,16 +112,16 @@ const flaws: readonly Flaw[] = [
 /**
  * What a Postgres says of itself, judged.
  *
- * @param ofOthers notes on what others do in it
+ * @param others notes on what else was seen of it, and on what others do in it
  */
-export function judgePostgres(facts: ServerFacts, url: string, ofOthers: readonly string[] = []): Finding {
+export function judgePostgres(facts: ServerFacts, url: string, others: readonly string[] = []): Finding {
   const { version, major, database } = facts;
   const { hostname, port } = new URL(url);
   const where = `${version}, database ${database} on ${hostname}:${port || '5432'} (DATABASE_URL)`;
   if (major < postgresMin) return bad(`${where} is too old: ${postgresMin} or newer is needed.`);
   const flaw = flaws.find(({ isThere }) => isThere(facts));
   if (flaw !== undefined) return bad(`${where} ${flaw.says(facts)}\n${flaw.remedy}`);
-  const notes = [...noteOnVersion(facts), ...noteOnCompiling(facts), ...ofOthers];
+  const notes = [...noteOnVersion(facts), ...others];
   return notes.length === 0 ? good(where) : note([where, ...notes].join('; '));
 }
 
@@ -131,8 +132,8 @@ function noteOnVersion({ major, minor }: ServerFacts): string[] {
   return [`${mended} mends security flaws of this version: upgrade, at the latest before other machines can reach it`];
 }
 
-function noteOnCompiling({ compilesQueries, database }: ServerFacts): string[] {
-  if (!compilesQueries) return [];
+function noteOnCompiling(database: string | undefined): string[] {
+  if (database === undefined) return [];
   return [`jit is on: some searches take a third of a second longer. ALTER DATABASE ${database} SET jit = off`];
 }
 

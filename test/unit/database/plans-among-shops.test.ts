@@ -118,6 +118,14 @@ describe('the plans of a large shop among thousands of small ones', () => {
     }
   });
 
+  it('a page with room for more than a small shop has looks its rows up by their keys, and makes none for others', async () => {
+    const all = { usageFilter: 'all', originFilter: 'all', vendorFilter: [], sortBy: 'productName' } as const;
+    const query = { ...all, sortOrder: 'asc', page: 1, pageSize: 1_000 } as const;
+    const [, page] = await sentDuring(test.database, () => findMaterialPage(test.database, largeShop.id + 1, query));
+    const plan = await planOf(test.database, page ?? expect.fail('no page was read'));
+    expect([...nodesOf(plan)].filter((type) => /Join/.test(type))).to.deep.equal([]);
+  });
+
   it('verify of lists reads the facet of each material alone', async () => {
     const sent = await sentDuring(test.database, () => checkLists(test.database, { shopId: largeShop.id }));
     const batches = sent.filter(({ text }) => text.includes('LIMIT'));
@@ -164,4 +172,8 @@ describe('the plans of a large shop among thousands of small ones', () => {
 function indexesOn(table: string, { Plans = [], ...node }: PlanNode): Set<string> {
   const own = node['Relation Name'] === table ? [node['Index Name'] ?? 'none'] : [];
   return new Set([...own, ...Plans.flatMap((below) => [...indexesOn(table, below)])]);
+}
+
+function nodesOf({ 'Node Type': type, Plans = [] }: PlanNode): Set<string> {
+  return new Set([type, ...Plans.flatMap((below) => [...nodesOf(below)])]);
 }

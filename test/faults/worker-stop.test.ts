@@ -17,8 +17,8 @@ const places = ['after-take', 'after-lock', 'before-commit', 'at-commit!sync', '
 describe('T7: workers stopped past their lease that go on afterwards', () => {
   let service: Service;
   let database: Database;
-  // A wait above five leases in a row: what one stopped worker had, another may take, and stop with it as well.
-  const apiEnv = { WAIT_MS: '30000', SHUTDOWN_TIMEOUT_MS: '40000' };
+  // A wait of five leases in a row: what one stopped worker had, another may take, and stop with it as well.
+  const apiEnv = { WAIT_MS: '21500', SHUTDOWN_TIMEOUT_MS: '24500' };
   useService({ apis: 2, workers: 1, apiEnv }, (started) => ({ service, database } = started));
 
   it('at five places under load: everything is applied once, in an order that agrees with every answer', async () => {

@@ -6,6 +6,8 @@ import { parseAnswer, rawUntilClosed } from '../../support/http/raw-exchange.js'
 import { expectError } from '../../support/http/reply.js';
 import { createTestShop } from '../../support/shop/shop.js';
 
+const roundsMax = 10;
+
 describe('every path: 408', () => {
   const http = useHttpService();
 
@@ -18,11 +20,12 @@ describe('every path: 408', () => {
       'Expect: 100-continue\r\n\r\n{"updates":';
     /** The answer to one whose body is awaited; again where the time was over before it came to that. */
     const untilAwaited = async (port: number) => {
-      for (;;) {
+      for (let round = 1; round <= roundsMax; round += 1) {
         const text = await rawUntilClosed(port, slowBody);
         if (text.startsWith('HTTP/1.1 100 ')) return text;
         expectError(parseAnswer(text), 'REQUEST_TIMEOUT');
       }
+      return expect.fail(`no body was awaited in ${String(roundsMax)} rounds`);
     };
     await http.withApi({ HEADERS_TIMEOUT_MS: '300', REQUEST_TIMEOUT_MS: '500' }, async ({ port }) => {
       const texts = await expectUntouched(http, shop.shopId, () =>

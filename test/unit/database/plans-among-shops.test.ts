@@ -123,7 +123,7 @@ describe('the plans of a large shop among thousands of small ones', () => {
     const query = { ...all, sortOrder: 'asc', page: 1, pageSize: 1_000 } as const;
     const [, page] = await sentDuring(test.database, () => findMaterialPage(test.database, largeShop.id + 1, query));
     const plan = await planOf(test.database, page ?? expect.fail('no page was read'));
-    expect([...nodesOf(plan)].filter((type) => /Join/.test(type))).to.deep.equal([]);
+    expect([...nodesOf(plan)].filter((type) => type.includes('Join'))).to.deep.equal([]);
   });
 
   it('verify of lists reads the facet of each material alone', async () => {

@@ -10,8 +10,8 @@ const tables = ['stock', 'bills', 'bill_components'];
  * - `stock_total_idx` or `stock_updated_at_idx`, after a VACUUM, since they give the sort key without the table. A
  *   search in a shop of 150,000 beside 20,000 small ones that finds 1,489 took more than 9 s where it is sorted by
  *   quantity or by change, and 0.04 s at most by the primary key; a read of a material's levels 13 ms, and 1.
- * - `bills_pkey` by the shop alone: a page of 1,000 that bills use, in a shop with 5,000 bills, took 0.09 s, and 0.04 s at
- *   most; and `bill_components_bill_idx`, where the statistics were made when most shops had one component.
+ * - `bills_pkey` by the shop alone: a page of 1,000 that bills use, in a shop with 5,000 bills, took 0.09 s, and 0.04 s
+ *   at most; and `bill_components_bill_idx`, where the statistics were made when most shops had one component.
  */
 export async function up(knex: Knex): Promise<void> {
   for (const table of tables) {

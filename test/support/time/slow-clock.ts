@@ -7,8 +7,8 @@ export interface SlowClock {
 }
 
 /**
- * Lets the monotonic clock go so many times slower, deadlines of tests included: a bound that a test does not reach by
- * itself is then not reached in a process that stands still for some seconds either.
+ * Lets the monotonic clock go so many times slower: a bound that a test does not reach by itself is then not reached in
+ * a process that stands still for some seconds either. Deadlines of tests go by the real clock (`own-time.ts`).
  */
 export function slowClock(times: number): SlowClock {
   const startMs = now();

@@ -72,19 +72,47 @@ describe('the judgement of a Postgres that is given', () => {
 describe('the check of a Postgres that is given', () => {
   const own = useDatabase();
 
-  it('is "note" of one that compiles queries, until it has done what that says', async () => {
-    // The Postgres of the tests cannot compile any, so a function of ours says that it can.
-    await own.database.raw(`CREATE FUNCTION public.pg_jit_available() RETURNS boolean LANGUAGE sql AS 'SELECT true'`);
-    await own.database.raw(`DO $$ BEGIN
-      EXECUTE format('ALTER DATABASE %I SET search_path = public, pg_catalog', current_database());
-    END $$`);
-    const found = await checkGivenPostgres(own.url);
-    expect(found.verdict).to.equal('note');
-    const [, remedy = expect.fail(found.text)] =
-      /; jit is on: .*\. (ALTER DATABASE .* SET jit = off)/.exec(found.text) ?? [];
-    await own.database.raw(remedy);
-    expect((await checkGivenPostgres(own.url)).text).to.not.include('jit');
-    await own.database.raw('DROP FUNCTION public.pg_jit_available()');
+  describe('whose questions functions of ours answer', () => {
+    const name = `jit-of-${String(process.pid)}`;
+    let url: string;
+    let database: Database;
+    beforeEach(async () => {
+      // A name that SQL must quote.
+      await own.database.raw('CREATE DATABASE ??', [name]);
+      url = Object.assign(new URL(own.url), { pathname: `/${name}` }).href;
+      await own.database.raw('ALTER DATABASE ?? SET search_path = public, pg_catalog', [name]);
+      // On by default only up to 18.
+      await own.database.raw('ALTER DATABASE ?? SET jit = on', [name]);
+      database = connectForTest(url, { poolMax: 1 });
+    });
+    afterEach(async () => {
+      await database.destroy();
+      await own.database.raw('DROP DATABASE ??', [name]);
+    });
+
+    it('is "note" of one that compiles queries, until it has done what that says', async () => {
+      // The Postgres of the tests cannot compile any.
+      await database.raw(`CREATE FUNCTION public.pg_jit_available() RETURNS boolean LANGUAGE sql AS 'SELECT true'`);
+      const found = await checkGivenPostgres(url);
+      expect(found.verdict).to.equal('note');
+      const [, remedy = expect.fail(found.text)] =
+        /; jit is on: .*\. (ALTER DATABASE .* SET jit = off)/.exec(found.text) ?? [];
+      await database.raw(remedy);
+      expect((await checkGivenPostgres(url)).text).to.not.include('jit is on');
+    });
+
+    it('is "bad" of one that is too old, and asks it nothing that it would not know', async () => {
+      await database.raw(`CREATE FUNCTION public.current_setting(asked text) RETURNS text LANGUAGE plpgsql AS $$ BEGIN
+        RETURN CASE asked WHEN 'server_version' THEN '10.23' WHEN 'server_version_num' THEN '100023'
+          ELSE pg_catalog.current_setting(asked) END;
+      END $$`);
+      await database.raw(`CREATE FUNCTION public.pg_jit_available() RETURNS boolean LANGUAGE plpgsql AS $$ BEGIN
+        RAISE undefined_function;
+      END $$`);
+      const { verdict, text } = await checkGivenPostgres(url);
+      expect(verdict).to.equal('bad');
+      expect(text).to.match(/^10\.23, .* is too old: 15 or newer is needed\.$/);
+    });
   });
 
   it('is "bad" where texts are ordered otherwise than when the indexes were built', async () => {

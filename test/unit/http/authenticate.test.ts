@@ -90,6 +90,16 @@ describe('the check of a key', () => {
     expect(await ask(good)).to.equal('RATE_LIMITED');
   });
 
+  it('gives the place of a look-up back where it failed for a fault of ours, as where nobody has migrated yet', async () => {
+    const ask = start();
+    const fault = new Error('relation "api_keys" does not exist');
+    for (let time = 0; time < failuresMax; time += 1) {
+      const failed = Promise.reject(fault);
+      expect(await ask(failed).catch((error: unknown) => error)).to.equal(fault);
+    }
+    expect(await ask(good)).to.equal('served');
+  });
+
   it('leaves no timer behind when a key was found', async () => {
     const ask = start();
     // Mocha begins a timer of its own when it has the promise of this test.

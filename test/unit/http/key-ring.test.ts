@@ -36,6 +36,7 @@ function ringOn(key: KeyWithShop | undefined) {
     runningMs: 0,
     lookUps: 0,
     touches: 0,
+    touchFault: undefined as Error | undefined,
     fault: undefined as Error | undefined,
     held: undefined as Promise<KeyWithShop | undefined> | undefined,
     said: [] as string[],
@@ -43,7 +44,8 @@ function ringOn(key: KeyWithShop | undefined) {
   const ring = createKeyRing({
     database: undefined as unknown as Database,
     logger: {
-      warn: ({ err }: { err: Error }) => world.said.push(err.message),
+      warn: ({ err, keyId }: { err: Error; keyId?: string }) =>
+        world.said.push(keyId === undefined ? err.message : `${keyId}: ${err.message}`),
       info: () => undefined,
     } as unknown as Logger,
     nowMs: () => world.nowMs,
@@ -55,6 +57,7 @@ function ringOn(key: KeyWithShop | undefined) {
     },
     touch: async () => {
       world.touches += 1;
+      if (world.touchFault !== undefined) throw world.touchFault;
     },
   });
   return { world, ring };
@@ -239,6 +242,18 @@ describe('the ring of keys', () => {
     world.nowMs += 1_000;
     await ring.find(minted);
     expect(world.touches).to.equal(2);
+  });
+
+  it('serves a key whose use cannot be noted, and says of which: Postgres may take reads alone', async () => {
+    const { world, ring } = ringOn(stored());
+    world.touchFault = new Error('cannot execute UPDATE in a read-only transaction');
+    expect(await ring.find(minted)).to.equal(world.key);
+    // Or nobody would hear of it, and that ends a process.
+    await nextTurn();
+    expect(world.said).to.deep.equal([`${minted.id}: cannot execute UPDATE in a read-only transaction`]);
+    world.nowMs += 59_000;
+    expect(await ring.find(minted)).to.equal(world.key);
+    expect(world.touches, 'within the minute').to.equal(1);
   });
 
   it('notes no use that another process has noted within the minute', async () => {

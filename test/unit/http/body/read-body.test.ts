@@ -7,7 +7,7 @@ import Koa from 'koa';
 import { createBodyMemory } from '../../../../api/http/body/body-memory.js';
 import type { BodyMemory } from '../../../../api/http/body/body-memory.js';
 import { createInflate } from '../../../../api/http/body/inflate.js';
-import { bodyBytesMax, readBody } from '../../../../api/http/body/read-body.js';
+import { bodyBytesMax, leaveBodyMemory, readBody } from '../../../../api/http/body/read-body.js';
 import type { ApiServer } from '../../../../api/http/connections/server.js';
 import type { RequestState } from '../../../../api/http/request-state.js';
 import type { Result } from '../../../../shared/domain/errors.js';
@@ -20,6 +20,23 @@ const head = 'PATCH / HTTP/1.1\r\nHost: x\r\nContent-Type: application/json\r\nT
 const gzipped = 'Content-Encoding: gzip\r\n';
 const part = gzipSync('{"updates":[]}').subarray(0, 12);
 const chunk = Buffer.concat([Buffer.from(`${part.length.toString(16)}\r\n`), part, Buffer.from('\r\n')]);
+
+const chunkedBody = (text: string) =>
+  `Transfer-Encoding: chunked\r\n\r\n${text.length.toString(16)}\r\n${text}\r\n0\r\n\r\n`;
+
+describe('the place of a body', () => {
+  it('is given back where its request ends in a fault of ours: others have it, and no shop runs out of them', async () => {
+    const memory = createBodyMemory({ processBytesMax: 1, shopBytesMax: 1, waitMsMax: 1 });
+    const fault = new Error('a fault of ours');
+    const state = { bodyPlace: await memory.enter(1, 1) } as RequestState;
+    const ctx = { state } as Parameters<typeof leaveBodyMemory>[0];
+    const ended: unknown = await Promise.resolve(leaveBodyMemory(ctx, () => Promise.reject(fault))).catch(
+      (error: unknown) => error,
+    );
+    expect(ended).to.equal(fault);
+    expect(await memory.enter(1, 1)).not.to.equal(undefined);
+  });
+});
 
 describe('a body as it comes in', () => {
   let server: ApiServer;
@@ -96,6 +113,28 @@ describe('a body as it comes in', () => {
     socket.write(`${head.replace('Transfer-Encoding: chunked\r\n', '')}\r\n`);
     await until(() => read !== undefined, soon('the reading to end'));
     expect(read).to.have.nested.property('error.code', 'INVALID_INPUT');
+  });
+
+  for (const [how, sent] of [
+    ['says how large it is', (text: string) => `Content-Length: ${text.length}\r\n\r\n${text}`],
+    ['says that when it is over', chunkedBody],
+  ] as const) {
+    it(`that ${how} takes so much and no more, once it is read`, async () => {
+      const text = `{"x":"${'x'.repeat(20_000)}"}`;
+      socket.write(head.replace('Transfer-Encoding: chunked\r\n', '') + sent(text));
+      await until(() => read !== undefined, soon('the reading to end'));
+      expect(read).to.have.property('ok', true);
+      expect(await memory.enter(1, bodyBytesMax - text.length + 1), 'more than it leaves').to.equal(undefined);
+      expect(await memory.enter(1, bodyBytesMax - text.length), 'what it leaves').not.to.equal(undefined);
+    });
+  }
+
+  it('that says how large it is waits for no more than that', async () => {
+    const text = `{"x":"${'x'.repeat(20_000)}"}`;
+    await memory.enter(1, bodyBytesMax - text.length);
+    socket.write(`${head.replace('Transfer-Encoding: chunked', `Content-Length: ${text.length}`)}\r\n${text}`);
+    await until(() => read !== undefined, soon('the reading to end'));
+    expect(read).to.have.property('ok', true);
   });
 
   it('that did not say how small it is takes no place any more once that is seen', async () => {

@@ -82,6 +82,23 @@ describe('the answer to a fault', () => {
     expect(levels).to.deep.equal(['error', 'warn', 'warn']);
   });
 
+  it('is found in the log by the id that its client has, with the route that met it', () => {
+    for (const error of [
+      new Error('of ours'),
+      Object.assign(new Error('connect'), { code: 'ECONNREFUSED' }),
+      new Error('Query read timeout'),
+    ]) {
+      let line = '';
+      const work = () => {
+        throw error;
+      };
+      answerTo(work, pino({}, { write: (text) => (line += text) }));
+      expect(JSON.parse(line), error.message)
+        .to.include(about)
+        .and.to.have.nested.property('err.message', error.message);
+    }
+  });
+
   const said = (error: Error) => {
     let line = '';
     const logger = pino({}, { write: (text) => (line += text) });

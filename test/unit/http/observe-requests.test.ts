@@ -2,9 +2,11 @@ import { mock } from 'node:test';
 import { expect } from 'chai';
 import type { ToolRefusal } from '../../../api/agent-exchange.js';
 import { observeRequests } from '../../../api/http/observe-requests.js';
+import type { RequestState } from '../../../api/http/request-state.js';
 import { createWarningAllowance } from '../../../api/http/warning-allowance.js';
 import { fail, statusByCode } from '../../../shared/domain/errors.js';
 import type { Logger } from '../../../shared/runtime/logger.js';
+import { slowClock } from '../../support/time/slow-clock.js';
 
 describe('the log of requests', () => {
   afterEach(() => {
@@ -66,6 +68,33 @@ describe('the log of requests', () => {
     }
     for (let count = 0; count < 50; count += 1) await answer(503);
     expect(endOfSecond(), 'where none was left out').to.deep.equal([]);
+  });
+
+  it('has whose request it was and how long it took, in ms; the metrics have seconds', async () => {
+    const clock = slowClock(1_000_000);
+    try {
+      const seen: object[] = [];
+      const logger = {
+        warn: (fields: object) => seen.push(fields),
+        isLevelEnabled: () => false,
+      } as unknown as Logger;
+      let counted: { seconds: number } | undefined;
+      const log = observeRequests(logger, (request) => (counted = request), createWarningAllowance(logger));
+      const ctx = { method: 'GET', res: { headersSent: true, statusCode: 503 } } as unknown as Parameters<
+        typeof log
+      >[0];
+      await log(ctx, () => {
+        ctx.state.caller = { shop: { id: 7 }, keyId: 'k' } as RequestState['caller'];
+        ctx.state.route = '/v1/raw-materials';
+        clock.advance(1_500);
+        return Promise.resolve();
+      });
+      expect(seen).to.have.length(1);
+      expect(seen[0]).to.include({ shopId: 7, keyId: 'k', route: '/v1/raw-materials', method: 'GET', ms: 1_500 });
+      expect(counted?.seconds).to.be.closeTo(1.5, 0.1);
+    } finally {
+      clock.restore();
+    }
   });
 
   it('has why it was a server error in our words, and of what a client sent only the id of a material', async () => {

@@ -45,6 +45,8 @@ describe('the limiter of shops', () => {
     return taken.map(({ admitted, remaining }) => (admitted ? remaining : 'refused'));
   };
 
+  const setRights = (rule: string) => redis.call('ACL', 'SETUSER', 'default', rule);
+
   it('admits of the requests of one turn the first ones, to the point, each with what it leaves', async () => {
     expect(await takeAtOnce(1, 3)).to.deep.equal([7, 6, 5]);
     expect(await takeAtOnce(1, 7)).to.deep.equal([4, 3, 2, 1, 0, 'refused', 'refused']);
@@ -116,8 +118,6 @@ describe('the limiter of shops', () => {
     expect((await take()).admitted).to.equal(true);
   });
 
-  const setRights = (rule: string) => redis.call('ACL', 'SETUSER', 'default', rule);
-
   it('says once that Redis refuses to count, and counts in its own memory meanwhile', async () => {
     await setRights('resetkeys');
     try {
@@ -142,6 +142,21 @@ describe('the limiter of shops', () => {
       await setRights('allkeys');
     }
     expect(lines.slice(saidBefore)).to.have.length(1);
+  });
+
+  it('counts in its own memory where Redis refuses to shorten such a window, which ends no process', async () => {
+    const take = () => limiter.take({ id: 14, rateLimitPoints: 8 });
+    await take();
+    await redis.pexpire(keyOf(14), 3_600_000);
+    const [insuredBefore, saidBefore] = [insured, lines.length];
+    await setRights('-pexpire');
+    try {
+      expect(await take()).to.include({ admitted: true, remaining: 3 });
+    } finally {
+      await setRights('+pexpire');
+    }
+    expect([insured - insuredBefore, lines.length - saidBefore]).to.deep.equal([1, 1]);
+    expect(await take(), 'by Redis again').to.include({ remaining: 5, resetSeconds: windowSeconds });
   });
 
   it('counts in its own memory, by its share, while Redis is away', async () => {

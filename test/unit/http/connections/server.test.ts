@@ -193,3 +193,24 @@ describe('the server of the API, of a body that turns out to be no HTTP', () => 
     }
   });
 });
+
+describe('the server of the API, of a head with thousands of fields', () => {
+  it('has every one that fits: of a key behind them all, none is lost', async () => {
+    let last: string | undefined;
+    const server = createBareServer(({ headers }, res) => {
+      last = headers.authorization;
+      res.end('{}');
+    });
+    const socket = connect({ port: await server.listen(0, '127.0.0.1'), host: '127.0.0.1' });
+    try {
+      const closed = textUntilClosed(socket);
+      const fields = 'a:\r\n'.repeat(3_000);
+      socket.write(`GET / HTTP/1.1\r\nHost: x\r\nConnection: close\r\n${fields}Authorization: Bearer k\r\n\r\n`);
+      expect(await closed).to.match(/^HTTP\/1\.1 200 /);
+      expect(last).to.equal('Bearer k');
+    } finally {
+      socket.destroy();
+      await server.close();
+    }
+  });
+});

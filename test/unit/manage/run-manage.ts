@@ -10,6 +10,7 @@ import type { CommandProcess } from '../../../shared/manage/run-command.js';
 import { readSettings } from '../../../shared/runtime/settings.js';
 import { connectForTest } from '../../support/database/database.js';
 import { afterOwnTime } from '../../support/time/own-time.js';
+import { slowClock } from '../../support/time/slow-clock.js';
 import { createTestDatabase } from '../../support/processes/servers.js';
 
 export interface Run {
@@ -127,7 +128,9 @@ export function createCli(standing: { DATABASE_URL: string } & Record<string, st
   return {
     run,
     answer: async <T>(args: string[], env?: Record<string, string>, input?: Input) => {
-      const { code, stdout, stderr } = await run([...args, '--json'], env, input);
+      // A command that takes a second says how far it is, and on a machine that stands still any of them takes that.
+      const clock = slowClock(1_000);
+      const { code, stdout, stderr } = await run([...args, '--json'], env, input).finally(() => clock.restore());
       expect({ code, stderr }, args.join(' ')).to.deep.equal({ code: 0, stderr: '' });
       expect(stdout.split('\n')).to.have.lengthOf(2);
       return JSON.parse(stdout) as T;

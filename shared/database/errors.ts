@@ -39,7 +39,7 @@ const missingPassword = /(?:^| - )SASL: /;
  * and a dash before the driver's words.
  */
 const connectionFailure =
-  /(?:^| - )(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout|Knex: Timeout acquiring a connection|the database system is|The server does not support SSL connections|the transaction ended with)/;
+  /(?:^| - )(Connection terminated|Client has encountered a connection error|Client was closed|timeout expired|Query read timeout|Knex: Timeout acquiring a connection|no connection came free|the database system is|The server does not support SSL connections|the transaction ended with)/;
 const socketFailure = new Set([
   'ECONNREFUSED',
   'ECONNRESET',

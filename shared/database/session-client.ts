@@ -1,11 +1,13 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
 import { CertificateFault } from './errors.js';
+import { afterRunning } from '../runtime/running-wait.js';
 import { endOnFault, streamOf } from './raw-connection.js';
 
 /** How node-postgres opens a session, which it does not type. */
 interface Opening {
   getStartupConf: () => Record<string, string>;
+  connectionTimeoutHandle?: NodeJS.Timeout;
 }
 
 const startupOf = (pg.Client.prototype as unknown as Opening).getStartupConf;
@@ -15,6 +17,9 @@ const goodbyeMsMax = 1_000;
 
 /** node-postgres, with what it leaves undone when a session is opened and when it ends. */
 class SessionClient extends pg.Client implements Opening {
+  connectionTimeoutHandle?: NodeJS.Timeout;
+  private readonly openMsMax: number | undefined;
+
   /**
    * If the driver cannot log in, it gives up the session but leaves its socket open. When Postgres asked for a password
    * and the address had none, an API took every connection that Postgres allows within 20 s, each for a minute.
@@ -29,7 +34,23 @@ class SessionClient extends pg.Client implements Opening {
       if ((error as NodeJS.ErrnoException).syscall === undefined) throw error;
       throw new CertificateFault((error as Error).message, { cause: error });
     }
+    this.openMsMax = typeof config === 'string' ? undefined : config?.connectionTimeoutMillis;
     endOnFault(this);
+  }
+
+  override connect(): Promise<pg.Client>;
+  override connect(callback: (error: Error) => void): void;
+  /**
+   * The driver's own limit is a plain timer. In a process that stood still for longer it fires before the socket is read
+   * in which the server's answer lies: an API that had just started answered 503s, as if Postgres were away.
+   */
+  override connect(callback?: (error: Error) => void): unknown {
+    const opened = callback === undefined ? super.connect() : super.connect(callback);
+    clearTimeout(this.connectionTimeoutHandle);
+    if (this.openMsMax === undefined) return opened;
+    const stop = afterRunning(this.openMsMax, () => streamOf(this).destroy(new Error('timeout expired')));
+    this.once('connect', stop).once('end', stop);
+    return opened;
   }
 
   /**
@@ -59,11 +80,36 @@ class SessionClient extends pg.Client implements Opening {
 /** What Knex has of a pool, and does not type. */
 interface PoolClient {
   driver: { Client: typeof pg.Client };
+  pool: Pool;
   transaction: (work: unknown, config: object, outer: unknown) => unknown;
 }
 
+/** Of tarn. */
+interface Pool {
+  acquireTimeoutMillis: number;
+  acquire: () => { promise: Promise<unknown>; reject: (error: Error) => void };
+}
+
+/** The longest time of a timer. */
+const never = 2 ** 31 - 1;
+
+/** Makes who waits for a connection wait as long as before, but while this process runs: as `SessionClient.connect`. */
+function waitWhileRunning(pool: Pool): void {
+  const { acquireTimeoutMillis: waitMs } = pool;
+  const acquire = pool.acquire.bind(pool);
+  pool.acquireTimeoutMillis = never;
+  pool.acquire = () => {
+    const pending = acquire();
+    const stop = afterRunning(waitMs, () => {
+      pending.reject(new Error('no connection came free'));
+    });
+    pending.promise.then(stop, stop);
+    return pending;
+  };
+}
+
 /**
- * Makes the pool of this `Knex` open its sessions as `SessionClient`, and begin each transaction as READ COMMITTED,
+ * Makes the pool of this `Knex` open its sessions as `SessionClient`, wait for them while the process runs, and begin each transaction as READ COMMITTED,
  * unless it says otherwise: with another `default_transaction_isolation`, a transaction would go on seeing what was
  * before it had its locks, and fail wherever another had written meanwhile. A setting of the session would do for
  * single statements too (`runReadCommitted`), but PgBouncer refuses it at the start, and later gives it to other
@@ -73,6 +119,7 @@ export function withSessions(database: Knex): Knex {
   const client = database.client as PoolClient;
   const { transaction } = client;
   client.driver = { Client: SessionClient };
+  waitWhileRunning(client.pool);
   client.transaction = (work, config, outer) =>
     transaction.call(client, work, { isolationLevel: 'read committed', ...config }, outer);
   return database;

@@ -33,7 +33,8 @@ describe('an error of the database', () => {
     ['a connection that ended', new Error('Connection terminated unexpectedly')],
     ['a silence', new Error('Query read timeout')],
     ['a silence, as Knex tells it', new Error('SELECT 1 - Query read timeout')],
-    ['a full pool', new Error('Knex: Timeout acquiring a connection. The pool is probably full.')],
+    ['a full pool', new Error('no connection came free')],
+    ['a full pool, as Knex tells it', new Error('Knex: Timeout acquiring a connection. The pool is probably full.')],
     ['every address refused', new AggregateError([withCode('ECONNREFUSED'), withCode('ECONNREFUSED')])],
   ];
   for (const [what, error] of passing) {

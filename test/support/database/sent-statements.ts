@@ -15,6 +15,7 @@ export async function sentDuring(database: Database, use: () => Promise<unknown>
   const sent: QueryConfig[] = [];
   pool.acquireConnection = async () => {
     const connection = await acquire.call(pool);
+    if (watched.has(connection)) return connection;
     watched.add(connection);
     const send = connection.query.bind(connection) as (...given: unknown[]) => unknown;
     const query = (...given: [QueryConfig | string]): unknown => {

@@ -25,7 +25,10 @@ export interface ServerFacts {
   arrayNulls: boolean;
   /** Of the database. With any but `UTF8`, characters are counted wrongly or cannot be stored. */
   encoding: string;
-  /** Whether `lower`, which search and sort use, knows letters beyond ASCII. In a database of locale C it does not. */
+  /**
+   * Whether `lower`, which search and sort use, knows letters beyond ASCII, and makes an I an i. In a database of locale C
+   * it does not, nor in a Turkish one.
+   */
   foldsCase: boolean;
   /** Whether the collation has another version than on record, so that indexes on texts may be in another order. */
   ordersOtherwise: boolean;
@@ -46,7 +49,7 @@ export async function readServerFacts(database: Database): Promise<ServerFacts> 
             ${waitsForStandby} AS "waitsForStandby",
             current_setting('array_nulls') = 'on' AS "arrayNulls",
             current_setting('server_encoding') AS encoding,
-            current_setting('server_encoding') = 'UTF8' AND lower('Éß') = 'éß' AS "foldsCase"`,
+            current_setting('server_encoding') = 'UTF8' AND lower('ÉßI') = 'éßi' AS "foldsCase"`,
   );
   const [row] = rows;
   if (row === undefined) throw new Error('Postgres said nothing of itself');

@@ -97,7 +97,9 @@ const flaws: readonly Flaw[] = [
     isThere: ({ encoding, foldsCase }) => encoding !== 'UTF8' || !foldsCase,
     says: ({ encoding }) => {
       const what =
-        encoding === 'UTF8' ? 'does not know upper and lower case beyond ASCII' : `has the encoding ${encoding}`;
+        encoding === 'UTF8'
+          ? 'knows no upper and lower case beyond ASCII, or not that of I'
+          : `has the encoding ${encoding}`;
       return `${what}, by which texts are counted, searched and sorted wrongly.`;
     },
     remedy: "Make another: CREATE DATABASE … TEMPLATE template0 ENCODING 'UTF8' LOCALE 'C.UTF-8'",

@@ -210,18 +210,23 @@ describe('npm run doctor', () => {
     });
   });
 
-  for (const [encoding, said] of [
-    ['SQL_ASCII', 'has the encoding SQL_ASCII, by which'],
-    ['UTF8', 'does not know upper and lower case beyond ASCII, by which'],
+  for (const [encoding, locale, said] of [
+    // In which texts are counted or compared as bytes.
+    ['SQL_ASCII', `LOCALE_PROVIDER libc LOCALE 'C'`, 'has the encoding SQL_ASCII, by which'],
+    [
+      'UTF8',
+      `LOCALE_PROVIDER libc LOCALE 'C'`,
+      'knows no upper and lower case beyond ASCII, or not that of I, by which',
+    ],
+    // In which an I in lower case has no dot: a search for "iron" would not find "Iron".
+    ['UTF8', `LOCALE_PROVIDER icu ICU_LOCALE 'tr' LOCALE 'C.UTF-8'`, 'or not that of I, by which'],
   ] as const) {
-    it(`says NO to a database of ${encoding} and the locale C, in which texts are counted or compared as bytes`, async () => {
+    it(`says NO to a database of ${encoding} and ${locale}`, async () => {
       const empty = await createEmptyDatabase();
       const { url } = empty;
       const name = `${new URL(url).pathname.slice(1)}_c`;
       const server = connectForTest(url, { poolMax: 1 });
-      await server.raw(`CREATE DATABASE ?? TEMPLATE template0 ENCODING '${encoding}' LOCALE_PROVIDER libc LOCALE 'C'`, [
-        name,
-      ]);
+      await server.raw(`CREATE DATABASE ?? TEMPLATE template0 ENCODING '${encoding}' ${locale}`, [name]);
       const { code, lines } = await doctor({ DATABASE_URL: url.replace(/[^/]+$/, name) });
       await server.raw('DROP DATABASE ??', [name]);
       await server.destroy();

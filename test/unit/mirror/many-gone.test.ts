@@ -2,6 +2,7 @@ import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { listSyncs } from '../../../shared/database/platform-syncs.js';
 import { useDatabase } from '../../support/database/database.js';
+import { untilWaiting } from '../../support/database/waiting-sessions.js';
 import { until } from '../../support/time/until.js';
 import { createSync, createConnectedShop, expectLocations } from './fixtures.js';
 import { shutNetwork } from '../platform/fixtures.js';
@@ -40,6 +41,7 @@ describe('the mirror of a platform that was left by very many', () => {
     const shop = await leftShop();
     const outcome = await createSync(database).run(shop);
     expect(outcome).to.include({ status: 'complete', goneCount: 60_000 });
+    expect(outcome.status === 'complete' && outcome.gone, 'what is named of them').to.have.lengthOf(100);
   });
 
   it('gives up after a batch where its process is to end, with nothing marked, and ends when run again', async () => {
@@ -67,10 +69,32 @@ describe('the mirror of a platform that was left by very many', () => {
     expectLocations();
     onVariants(null).reply(200, variantsReply([variantNode(1)]));
     expect(await run(shop)).to.include({ status: 'complete', goneCount: 600 });
-    await database('platform_syncs').where({ shop_id: shop.id }).update({ phase: 'ending' });
-    expect(await run(shop, { removeGone: true, signal: AbortSignal.abort() })).to.include({ status: 'interrupted' });
+    const abort = new AbortController();
+    const { removing } = await database.transaction(async (other) => {
+      // Of the first batch, which waits for it.
+      await other.raw(`SELECT 1 FROM materials WHERE shop_id = ? AND id = '10001' FOR UPDATE`, [shop.id]);
+      expectLocations();
+      onVariants(null).reply(200, variantsReply([variantNode(1)]));
+      const started = { removing: run(shop, { removeGone: true, signal: abort.signal }) };
+      await untilWaiting(database, 1);
+      abort.abort('SIGTERM');
+      return started;
+    });
+    expect(await removing).to.include({ status: 'interrupted' });
     expect(await database('materials').where({ shop_id: shop.id })).to.have.lengthOf(601);
     expect(await run(shop, { removeGone: true })).to.include({ status: 'complete', removedCount: 600, goneCount: 0 });
+  });
+
+  it('gives up where its process is to end while it looks for what no run has ever seen', async () => {
+    const { database } = postgres;
+    const shop = await createConnectedShop(database);
+    const { run } = createSync(database);
+    expectLocations();
+    onVariants(null).reply(200, variantsReply([variantNode(1)]));
+    expect(await run(shop)).to.include({ status: 'complete' });
+    await database('platform_syncs').where({ shop_id: shop.id }).update({ phase: 'ending' });
+    expect(await run(shop, { signal: AbortSignal.abort() })).to.include({ status: 'interrupted' });
+    expect(await run(shop)).to.include({ status: 'complete', resumed: true });
   });
 
   it('removes them in a time that grows with their number alone, whatever else the shop has', async () => {

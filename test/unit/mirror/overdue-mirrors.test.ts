@@ -3,6 +3,9 @@ import nock from 'nock';
 import { countOverdueMirrors } from '../../../shared/database/overdue-mirrors.js';
 import { listSyncs } from '../../../shared/database/platform-syncs.js';
 import { createShop } from '../../../shared/database/shops.js';
+import type { Logger } from '../../../shared/runtime/logger.js';
+import type { Rounds } from '../../../shared/runtime/periodically.js';
+import { startMirrorWatch } from '../../../worker/mirror-watch.js';
 import { useDatabase } from '../../support/database/database.js';
 import { scrape } from '../../support/metrics/exposition.js';
 import { startTestRedis } from '../../support/processes/servers.js';
@@ -120,6 +123,37 @@ describe('a mirror is overdue', () => {
     expect(meanwhile[0]).to.include({ syncedAt: null, problem: null, problemAt: null });
     expect(await syncOf()).to.include({ syncedAt: null, problem: 'unauthorized' });
     expect(await count()).to.equal(1);
+  });
+});
+
+describe('when a mirror counts as overdue', () => {
+  const postgres = useDatabase();
+  const rounds: Rounds[] = [];
+  afterEach(() => Promise.all(rounds.splice(0).map((each) => each.stop())));
+
+  const quiet = { info: () => undefined, warn: () => undefined, error: () => undefined } as unknown as Logger;
+  /** What a watch counts in its first look. */
+  const counted = (everyMinutes: number) =>
+    new Promise<number>((mirrorsOverdue) => {
+      const deps = { database: postgres.database, everyMs: everyMinutes * 60_000, logger: quiet };
+      rounds.push(startMirrorWatch({ ...deps, metrics: { mirrorsOverdue } }));
+    });
+
+  it('is after two intervals, and after an hour where these are shorter: a round has its time', async () => {
+    const { id } = await createConnectedShop(postgres.database);
+    const seen: number[][] = [];
+    for (const minutes of [30, 70, 130]) {
+      await postgres
+        .database('shops')
+        .where({ id })
+        .update({ created_at: new Date(Date.now() - minutes * 60_000) });
+      seen.push([await counted(1), await counted(60)]);
+    }
+    expect(seen).to.deep.equal([
+      [0, 0],
+      [1, 0],
+      [1, 1],
+    ]);
   });
 });
 

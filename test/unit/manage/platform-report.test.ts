@@ -3,10 +3,12 @@ import { createBill } from '../../../shared/database/bills.js';
 import { createShop } from '../../../shared/database/shops.js';
 import { useDatabase } from '../../support/database/database.js';
 import { connectPlatform, platformTokenKey, startScriptedPlatform } from '../../support/shop/platform.js';
+import { slowClock } from '../../support/time/slow-clock.js';
 import { manyVariants, startGatedPlatform } from '../mirror/gated-platform.js';
 import type { GatedPlatform } from '../mirror/gated-platform.js';
 import { locationsReply, variantNode, variantsReply } from '../platform/list-fixtures.js';
 import { createCli } from './run-manage.js';
+import type { Run } from './run-manage.js';
 
 describe('what npm run manage -- platform sync tells people', () => {
   const postgres = useDatabase();
@@ -33,13 +35,22 @@ describe('what npm run manage -- platform sync tells people', () => {
     await connectPlatform(postgres.database, shopId, all.url);
   });
 
-  async function sync(...more: string[]): Promise<string> {
+  async function runSync(...more: string[]): Promise<Run> {
     const env = { PLATFORM_TOKEN_KEY: platformTokenKey, PLATFORM_ALLOW_LOOPBACK: 'true' };
     const cli = createCli({ DATABASE_URL: postgres.url, ...env });
-    const { code, stdout } = await cli.run(['platform', 'sync', '--shop', String(shopId), ...more]);
+    return cli.run(['platform', 'sync', '--shop', String(shopId), ...more]);
+  }
+  async function sync(...more: string[]): Promise<string> {
+    const { code, stdout } = await runSync(...more);
     expect(code).to.equal(0);
     return stdout;
   }
+  /** A platform that gives these replies, one after the other. */
+  const scripted = (replies: object[], onReply: () => void = () => undefined) =>
+    startScriptedPlatform((_request, response) => {
+      onReply();
+      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies.shift()));
+    });
 
   /** Its lines, each as its cells. */
   async function syncInText(...more: string[]): Promise<string[][]> {
@@ -101,15 +112,48 @@ describe('what npm run manage -- platform sync tells people', () => {
     const why =
       'Nothing was removed: the last page was empty, as if the token had lost the right to see variants. Run it again.';
     await syncInText();
-    const replies = [locationsReply([]), variantsReply([variantNode(100_001)], 'v1'), variantsReply([])];
-    const blinded = await startScriptedPlatform((_request, response) => {
-      response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(replies.shift()));
-    });
+    const pages = [locationsReply([]), variantsReply([variantNode(100_001)], 'v1'), variantsReply([])];
+    const blinded = await scripted(pages);
     try {
       await connectPlatform(postgres.database, shopId, blinded.url);
       expect((await syncInText('--remove-gone'))[4]).to.deep.equal([why]);
     } finally {
       await blinded.stop();
+    }
+  });
+
+  it('is which values could not be taken as they are', async () => {
+    const odd = await scripted([locationsReply([]), variantsReply([variantNode(1, { price: '-1' }), variantNode(2)])]);
+    try {
+      await connectPlatform(postgres.database, shopId, odd.url);
+      expect((await syncInText()).slice(4)).to.deep.equal([
+        ['Values that could not be taken as they are: 1'],
+        ['what', 'id', 'field', 'remark'],
+        ['variant', '1', 'unitPrice', 'left out: not a decimal number from 0 to 1000000000'],
+      ]);
+    } finally {
+      await odd.stop();
+    }
+  });
+
+  it('is how far it is, where that takes longer than a second', async () => {
+    const clock = slowClock(1_000);
+    const pages = [locationsReply([]), variantsReply([variantNode(1)], 'v1'), variantsReply([variantNode(2)])];
+    const slow = await scripted(pages, () => clock.advance(1_000));
+    try {
+      await connectPlatform(postgres.database, shopId, slow.url);
+      const { stderr } = await runSync();
+      expect(stderr).to.equal(
+        [
+          `Shop ${shopId}: 0 locations, 0 variants, 1 pages`,
+          `Shop ${shopId}: 0 locations, 1 variants, 2 pages`,
+          `Shop ${shopId}: 0 locations, 2 variants, 3 pages`,
+          '',
+        ].join('\n'),
+      );
+    } finally {
+      clock.restore();
+      await slow.stop();
     }
   });
 });

@@ -3,6 +3,7 @@ import { expect } from 'chai';
 import type { Database } from '../../../shared/database/connect.js';
 import { findShop } from '../../../shared/database/shops.js';
 import { createTokenCipher } from '../../../shared/platform/token-cipher.js';
+import { untilWaiting } from '../../support/database/waiting-sessions.js';
 import { openManagedShop } from './run-manage.js';
 import type { Cli } from './run-manage.js';
 
@@ -93,6 +94,22 @@ describe('npm run manage', () => {
         expect(await findShop(database, id)).to.deep.equal(left);
       });
     }
+
+    it('set refuses a token alone for a shop that another session connects elsewhere while it is stored', async () => {
+      const connect = ['shops', 'create', '--name', 'M', '--platform-domain', 'before.myshopify.com'];
+      const { id } = await cli.answer<{ id: number }>([...connect, '--platform-token-stdin'], {}, 'first');
+      const { refusal } = await database.transaction(async (other) => {
+        await other('shops').where({ id }).update({ platform_domain: 'after.myshopify.com' });
+        const started = { refusal: cli.refusal(['shops', 'set', String(id), '--platform-token-stdin'], {}, 'second') };
+        await untilWaiting(database, 1);
+        return started;
+      });
+      expect(await refusal).to.equal(
+        `Shop ${id} is not connected to before.myshopify.com any more, whose token this is; nothing was changed.`,
+      );
+      expect((await findShop(database, id))?.platform?.domain).to.equal('after.myshopify.com');
+      expect(await openedToken(id)).to.equal('first');
+    });
 
     it('list shows the domain of a platform, and no token, sealed or not', async () => {
       const connect = ['shops', 'create', '--name', 'L', '--platform-domain', 'l.myshopify.com'];

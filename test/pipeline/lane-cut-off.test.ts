@@ -21,7 +21,13 @@ describe('a lane that gets no session of Postgres', () => {
   });
 
   /** What the lane has told of its worker, after three more tries ten seconds later; more is added as it tells it. */
-  async function toldOf(lastCommitMs: () => number, isFull: () => boolean = () => true): Promise<boolean[]> {
+  async function toldOf(
+    lastCommitMs: () => number,
+    {
+      isFull = () => true,
+      answer = () => Promise.resolve(),
+    }: { isFull?: () => boolean; answer?: () => Promise<void> } = {},
+  ): Promise<boolean[]> {
     const told: boolean[] = [];
     let tries = 0;
     const full = Object.assign(new Error('too many connections'), { code: '53300' });
@@ -32,7 +38,10 @@ describe('a lane that gets no session of Postgres', () => {
     const presence = {
       ...(await createWorkerPresence(harness.redis)),
       assertServes: () => (tries += 1),
-      tellCutOff: (isCutOff: boolean) => Promise.resolve(void told.push(isCutOff)),
+      tellCutOff: (isCutOff: boolean) => {
+        told.push(isCutOff);
+        return answer();
+      },
     };
     const faults = { ...createCycleFaults(pino({ level: 'silent' })), lastCommitMs };
     lane = startLane(await depsOf(harness, { database, presence, faults }), wakeful);
@@ -50,12 +59,14 @@ describe('a lane that gets no session of Postgres', () => {
     expect(await toldOf(() => -Infinity)).to.include(true);
   });
 
+  it('goes on asking where nobody can be told', async () => {
+    const told = await toldOf(() => -Infinity, { answer: () => Promise.reject(new Error('Connection is closed.')) });
+    expect(told).to.include(true);
+  });
+
   it('takes that back once it has a session again', async () => {
     let isFull = true;
-    const told = await toldOf(
-      () => -Infinity,
-      () => isFull,
-    );
+    const told = await toldOf(() => -Infinity, { isFull: () => isFull });
     expect(told).to.not.include(false);
     isFull = false;
     await untilTakenBack(told);

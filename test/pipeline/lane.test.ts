@@ -4,6 +4,7 @@ import { pino } from 'pino';
 import { leaseMs, takeMaterials } from '../../shared/queue/leases.js';
 import { keys, queueName, queuePrefix } from '../../shared/queue/names.js';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
+import { createCycleFaults } from '../../worker/cycle-faults.js';
 import type { LaneDeps } from '../../worker/lane-deps.js';
 import { startLane } from '../../worker/lane.js';
 import { useDatabase } from '../support/database/database.js';
@@ -151,15 +152,17 @@ describe('a lane whose Redis became a replica', () => {
     return Number(/^cmdstat_del:.*\brejected_calls=(\d+)/m.exec(stats)?.[1] ?? 0);
   };
 
-  it('says once what failed and once why it waits, asks until it takes writes again, and works then', async () => {
+  it('says once what failed and once why it waits, asks until it takes writes again, says so, and works then', async () => {
     const operations = [operationOf({ kind: 'adjust', rows: [{ locationId: '1', delta: 1 }] })];
     await harness.add({ shopId: 1, materialId: 'VMAT-VAR-a' }, { operations });
     const warned: string[] = [];
     let fail: (error: Error) => void = () => undefined;
     const silence = new Promise<never>((_, reject) => (fail = reject));
+    const logger = pino({}, { write: (line) => warned.push(line) });
     const deps = await depsOf(harness, {
       database: databaseWhose(() => silence),
-      logger: pino({}, { write: (line) => warned.push(line) }),
+      logger,
+      faults: createCycleFaults(logger, 100),
     });
     await operator.config('RESETSTAT');
     await operator.replicaof('127.0.0.1', '1');
@@ -176,6 +179,8 @@ describe('a lane whose Redis became a replica', () => {
 
     await operator.replicaof('NO', 'ONE');
     await until(async () => (await operator.hlen(keys.leases)) === 1, { deadlineMs: soonMsMax, what: 'the take' });
+    const isOver = 'This is over: Nothing is taken until Redis and Postgres take writes of ours.';
+    await until(() => warned.some((line) => line.includes(isOver)), { deadlineMs: soonMsMax, what: 'that it is over' });
     lane.stop();
     fail(new Error('Connection terminated'));
     await lane.done;

@@ -9,9 +9,9 @@ is also in the \`X-Request-Id\` header of every answer: quote it to support. Bra
 
 **What an error means to a PATCH.** With 4xx, 500 and 503 this attempt is certainly not applied. With 504
 (\`OUTCOME_UNKNOWN\`) it is not known yet: send the same request with the same \`Idempotency-Key\` again, and an executed answer
-settles it. An answer that never arrives is the same. Without a key, an id of yours in the \`reference\` of each row
-shows in the history once the row is applied; what is not there after eleven minutes, once \`/readyz\` answers 200,
-never will be.
+settles it. An answer that never arrives is the same, and so is a 5xx, 503 too, without a \`code\` of ours: a proxy on
+the way gave it by itself. Without a key, an id of yours in the \`reference\` of each row shows in the history once the
+row is applied; what is not there after eleven minutes, once \`/readyz\` answers 200, never will be.
 
 **Texts** hold neither U+0000 nor half of a surrogate pair, in the known fields of bodies, in queries and in paths. **Quantities and money** are decimals
 with six places; more places are rounded half away from zero. A level, and a material's total, lie within ±8,000,000,000.

@@ -1,4 +1,5 @@
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import type { Database } from '../../shared/database/connect.js';
 import { addOne } from '../support/shop/change.js';
 import { scrape } from '../support/metrics/exposition.js';
@@ -17,6 +18,34 @@ describe('the metrics without Redis', () => {
   let service: Service;
   let database: Database;
   useService({ env: { ADMIN_PORT: '0' } }, (started) => ({ service, database } = started));
+
+  it('tell of each connection of a worker whether that is the one that does not work', async () => {
+    const operator = new Redis(service.redisUrl);
+    const end = async (name: string) => {
+      const clients = String(await operator.client('LIST')).split('\n');
+      const ids = clients.filter((line) => line.includes(` name=${name} `)).map((line) => /^id=(\d+) /.exec(line)?.[1]);
+      for (const id of ids) await operator.client('KILL', 'ID', id ?? '');
+    };
+    try {
+      for (const [lost, kept] of [
+        ['wake', 'worker'],
+        ['worker', 'wake'],
+      ] as const) {
+        const isTold = async () => {
+          // It is there again within a moment.
+          await end(`raw-materials-${lost}`);
+          const seen = await scrape(service.workers[0]?.adminUrl);
+          const [ofLost, ofKept] = [lost, kept].map((connection) =>
+            seen.sum('raw_materials_redis_connected', { connection }),
+          );
+          return ofLost === 0 && ofKept === 1;
+        };
+        await until(isTold, { deadlineMs: soonMsMax, what: `the worker to miss the connection ${lost}` });
+      }
+    } finally {
+      operator.disconnect();
+    }
+  });
 
   it('are there all the same: connections that do not work, limits counted in memory, an unknown backlog', async () => {
     const shop = await createTestShop(database);

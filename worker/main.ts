@@ -76,7 +76,11 @@ const database = connectDatabase({
   pipeline: true,
   answerMsMax: silenceMsMax,
 });
-shutdown.register('postgres', () => database.destroy());
+/** Closed at once: a goodbye to a Postgres that is silent takes a second, and the bound of a stop has no two to spare. */
+const pools = [database];
+shutdown.register('postgres', async () => {
+  await Promise.all(pools.map((pool) => pool.destroy()));
+});
 
 const redis = connectWorkerRedis(REDIS_URL, reachingRedis.failed);
 shutdown.register('redis', () => redis.disconnect());
@@ -165,7 +169,7 @@ function startMirror(everyMs: number): Rounds | undefined {
     applicationName: 'raw-materials-mirror',
     answerMsMax: mirrorSilenceMsMax,
   });
-  shutdown.register('mirror postgres', () => mirrorDatabase.destroy());
+  pools.push(mirrorDatabase);
   const watch = startMirrorWatch({ database: mirrorDatabase, everyMs, logger, metrics });
   if (key === undefined) {
     logger.info('PLATFORM_TOKEN_KEY is not set: no commerce platform is mirrored by this worker.');

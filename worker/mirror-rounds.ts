@@ -87,7 +87,8 @@ async function syncOne(deps: MirrorDeps, shopId: number, signal: AbortSignal): P
   } catch (error) {
     if (isServerTimeout(error) || isDriverTimeout(error) || isDeadlock(error)) {
       // If commits wait for a standby that is away, each further shop would leave another waiting session in Postgres.
-      await assertTakesWrites(database);
+      // After a stop there is no further one, and the answer would only have to be waited for.
+      if (!signal.aborted) await assertTakesWrites(database);
       // The shop that was tried the longest ago comes first in each round: if it ended this round, it would end them
       // all.
       logger.warn({ err: error, shopId }, 'A platform mirror was held up in Postgres; other shops go on.');

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { Database } from '../database/connect.js';
+import { isDriverTimeout, isServerTimeout, isTransient } from '../database/errors.js';
 import { finishSync, Interrupted } from '../database/finish-sync.js';
 import type { FinishedSync } from '../database/finish-sync.js';
 import { recordLocations, recordVariants } from '../database/platform-mirror.js';
@@ -71,8 +72,12 @@ export async function syncShop(deps: SyncDeps, shop: Shop, options: SyncOptions 
   const domain = shop.platform?.domain ?? '';
   const taken = await takeSync(deps.database, hold, { domain, everyMs: options.everyMs ?? 0 });
   if (taken === undefined) return { status: 'not-taken' };
-  // If a renewal fails, the next one may succeed. If the hold is lost in the end, no page is written (`whileHeld`).
-  const renewal = setInterval(() => void renewSync(deps.database, hold).catch(() => undefined), syncLeaseMs / 3);
+  // If a renewal fails, the next one may succeed. If the hold is lost in the end, no page is written (`whileHeld`). Once
+  // the process is to end none begins: its connection would be waited for, and the lease lasts longer than that end.
+  const renew = () => {
+    if (options.signal?.aborted !== true) void renewSync(deps.database, hold).catch(() => undefined);
+  };
+  const renewal = setInterval(renew, syncLeaseMs / 3);
   try {
     const opened = openPlatformShop(shop, deps.tokenCipher);
     const run: Run = { deps, hold, options, domain, sync: taken.sync, resumed: false, remarkCount: 0, remarks: [] };
@@ -160,9 +165,15 @@ async function nextPage(run: Run, platformShop: PlatformShop, isInherited: boole
     const recorded = await recordVariants(database, hold, sync, remarked(run, cleanVariants(items)), then);
     return recorded === undefined ? { status: 'lost' } : { status: 'recorded', ...recorded };
   } catch (error) {
-    if (options.signal?.aborted === true) return { status: 'interrupted' };
+    // To give up the hold would take as long once more where Postgres is silent or away; there, the lease runs out.
+    if (options.signal?.aborted === true && !isAway(error)) return { status: 'interrupted' };
     throw error;
   }
+}
+
+/** Of a page that failed: Knex tells of a Postgres that was silent by the lost connection of its ROLLBACK. */
+function isAway(error: unknown): boolean {
+  return isDriverTimeout(error) || (isTransient(error) && !isServerTimeout(error));
 }
 
 /**

@@ -17,7 +17,7 @@ const lockNumber = 7_261_977;
  * A database that a newer version has migrated is left as it is. Knex would refuse it as well, but would call the
  * migrations "corrupt".
  *
- * @param say told what it waits for, and each migration that was run, a line each
+ * @param say told what it waits for, and which migrations were run, a line each
  * @returns a problem, for a person, where the schema is newer than this version, or new tables would come into another
  */
 export async function migrateDatabase(
@@ -38,7 +38,7 @@ export async function migrateDatabase(
       }
       // Knex looks for its table where new ones come, and would make everything once more there.
       if (elsewhere !== undefined) return { ok: false, problem: elsewhereProblem(elsewhere) };
-      const done = await migrate(database, say);
+      const done = await migrate(database, pending, say);
       // None, where a killed migration came to its end while this one waited for it.
       say(done.length > 0 ? `Migrated: ${done.join(', ')}.` : 'The schema is up to date.');
       // While nothing is in it, another can still be made.
@@ -64,21 +64,41 @@ const lockMsMax = 2_000;
 const againMs = 3_000;
 
 /**
- * Runs all that is pending, in one transaction. It waits at most two seconds for each lock; then it rolls back, lets
- * the others go first, and begins again. For all who come after a statement that waits for a table wait behind it:
- * beside a `pg_dump`, which holds every table to its end, nothing could be read or written until then.
+ * Runs what is pending, each migration in a transaction of its own: in one for all, a table that is locked for a moment
+ * would be kept until the last one is through. It waits at most two seconds for each lock; then it rolls back, lets the
+ * others go first, and begins that migration again. For all who come after a statement that waits for a table wait
+ * behind it: beside a `pg_dump`, which holds every table to its end, nothing could be read or written until then.
  *
- * @returns the names of what was run
+ * @returns the names of what was run; where one fails, `say` is told of those before it
  */
-async function migrate(database: Database, say: (line: string) => void): Promise<string[]> {
-  for (let isFirst = true; ; isFirst = false) {
+async function migrate(database: Database, pending: string[], say: (line: string) => void): Promise<string[]> {
+  const done: string[] = [];
+  let isTold = false;
+  for (const name of pending) {
+    const giveWay = () => {
+      if (!isTold) say('A table is in use, by an import or a pg_dump perhaps; waiting, and letting others go first.');
+      isTold = true;
+    };
+    try {
+      done.push(...(await runMigration(database, name, giveWay)));
+    } catch (error) {
+      if (done.length > 0) say(`Migrated: ${done.join(', ')}.`);
+      throw error;
+    }
+  }
+  return done;
+}
+
+/** @returns its name, or nothing where somebody else has run it meanwhile */
+async function runMigration(database: Database, name: string, giveWay: () => void): Promise<string[]> {
+  for (;;) {
     try {
       await database.transaction(awaitKnexRow);
-      const [, done] = (await database.migrate.latest({ beforeAll: boundLocksAlone })) as [number, string[]];
+      const [, done] = (await database.migrate.up({ name, beforeAll: boundLocksAlone })) as [number, string[]];
       return done;
     } catch (error) {
       if (!lockFaults.has(codeOf(error) ?? '')) throw error;
-      if (isFirst) say('A table is in use, by an import or a pg_dump perhaps; waiting, and letting others go first.');
+      giveWay();
       await sleep(againMs);
     }
   }

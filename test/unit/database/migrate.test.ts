@@ -3,6 +3,7 @@ import type { Database } from '../../../shared/database/connect.js';
 import { connectForTest } from '../../support/database/database.js';
 import { runMigrate } from '../../support/processes/run-migrate.js';
 import { createEmptyDatabase, createTestDatabase, testPostgres } from '../../support/processes/servers.js';
+import type { TestDatabase } from '../../support/processes/servers.js';
 import { until } from '../../support/time/until.js';
 
 async function isWaiting(database: Database): Promise<boolean> {
@@ -130,6 +131,57 @@ describe('npm run migrate', () => {
     expect(stdout).to.match(/^A table is in use.*\nMigrated: 0011-facets-beside-shops\.\n$/);
     await database.destroy();
     await testDatabase.drop();
+  });
+
+  describe('with several migrations to run', () => {
+    let testDatabase: TestDatabase;
+    let database: Database;
+    beforeEach(async () => {
+      testDatabase = await createTestDatabase();
+      database = connectForTest(testDatabase.url, { poolMax: 2 });
+      await database.raw(`DELETE FROM knex_migrations WHERE name LIKE '0011-%' OR name LIKE '0014-%'`);
+      await database.raw(
+        'ALTER TABLE facets ADD CONSTRAINT facets_shop_fkey FOREIGN KEY (shop_id) REFERENCES shops (id)',
+      );
+    });
+    afterEach(async () => {
+      await database.destroy();
+      await testDatabase.drop();
+    });
+
+    const known = async () => {
+      const { rows } = await database.raw<{ rows: { name: string }[] }>(
+        `SELECT name FROM knex_migrations WHERE name LIKE '0011-%' OR name LIKE '0014-%' ORDER BY name`,
+      );
+      return rows.map(({ name }) => name);
+    };
+
+    it('keeps no table that one of them has changed while a later one waits for another, or takes long', async () => {
+      await database.raw('ALTER TABLE platform_syncs DROP COLUMN page_at');
+      const running = await database.transaction(async (mirror) => {
+        await mirror.raw('SELECT 1 FROM platform_syncs');
+        const migrated = runMigrate(testDatabase.url);
+        await until(() => isWaiting(database), { deadlineMs: 20_000, what: 'the migration to wait' });
+        const { rows: kept } = await database.raw<{ rows: object[] }>(
+          `SELECT CAST(CAST(relation AS regclass) AS text) AS relation FROM pg_locks JOIN pg_stat_activity USING (pid)
+           WHERE application_name = 'raw-materials-migrate' AND mode = 'AccessExclusiveLock'
+             AND relation IN (CAST('shops' AS regclass), CAST('facets' AS regclass))`,
+        );
+        expect(kept).to.deep.equal([]);
+        expect(await known()).to.deep.equal(['0011-facets-beside-shops']);
+        return { migrated };
+      });
+      const { code, stdout, stderr } = await running.migrated;
+      expect({ code, stderr }).to.deep.equal({ code: 0, stderr: '' });
+      expect(stdout).to.match(/(^|\n)Migrated: 0011-facets-beside-shops, 0014-time-of-last-page\.\n$/);
+    });
+
+    it('leaves those in place that come before one that fails, and says so', async () => {
+      const { code, stdout, stderr } = await runMigrate(testDatabase.url);
+      expect({ code, stdout }).to.deep.equal({ code: 70, stdout: 'Migrated: 0011-facets-beside-shops.\n' });
+      expect(stderr).to.match(/^The migration failed: .*"page_at" of relation "platform_syncs" already exists/);
+      expect(await known()).to.deep.equal(['0011-facets-beside-shops']);
+    });
   });
 
   const again = `INSERT INTO knex_migrations (name, batch, migration_time) VALUES ('0007-cheaper-id-form', 1, now())`;

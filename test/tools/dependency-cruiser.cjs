@@ -40,8 +40,8 @@ const betweenRooms = [
   },
   folderImportsOnly(
     'database',
-    ['domain'],
-    'Postgres decides; what routes to it (queue, Redis) is none of its business.',
+    ['domain', 'runtime'],
+    'Postgres decides; what routes to it (queue, Redis) is none of its business. Its waits are those of the process.',
   ),
   folderImportsOnly('queue', ['domain', 'runtime'], 'The queue only routes: it knows neither the tables nor who asks.'),
   folderImportsOnly('redis', ['domain'], 'The connections, named for their use, know none of their users.'),

@@ -17,8 +17,8 @@ export interface CycleFaults {
   /** Told whether Redis and Postgres take writes, of which a lane assures itself after a cycle that it gave up. */
   waits: RecurringFault;
   committed: () => void;
-  /** By `performance.now()`; -Infinity before the first. */
-  lastCommitMs: () => number;
+  /** When a lane last committed, or found that both take writes, by `performance.now()`; -Infinity before the first. */
+  lastUseMs: () => number;
 }
 
 /**
@@ -32,17 +32,24 @@ export function createCycleFaults(logger: Logger, quietMs = quietMsMin): CycleFa
   const overstays = lasting('A transaction overstayed its time.');
   const retries = lasting('A transaction met a passing fault and runs again.');
   const givenUp = lasting('A cycle was given up and is tried again.');
-  let lastCommitMs = -Infinity;
+  const waits = lasting('Nothing is taken until Redis and Postgres take writes of ours.');
+  let lastUseMs = -Infinity;
   return {
     overstayed: overstays.failed,
     runsAgain: retries.failed,
     gaveUp: givenUp.failed,
-    waits: lasting('Nothing is taken until Redis and Postgres take writes of ours.'),
+    waits: {
+      failed: waits.failed,
+      passed() {
+        lastUseMs = performance.now();
+        waits.passed();
+      },
+    },
     committed() {
-      lastCommitMs = performance.now();
+      lastUseMs = performance.now();
       for (const fault of [overstays, retries, givenUp]) fault.passed();
     },
-    lastCommitMs: () => lastCommitMs,
+    lastUseMs: () => lastUseMs,
   };
 }
 

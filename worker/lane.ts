@@ -107,15 +107,16 @@ export function startLane(deps: LaneDeps, waker: Waker): Lane {
         // should be: lanes free its memory.
         deps.presence.assertServes();
         await Promise.all([deps.redis.del(keys.nothing), askPostgres()]);
-        if (isCutOff) await deps.presence.tellCutOff(false);
         deps.faults.waits.passed();
+        if (isCutOff) await deps.presence.tellCutOff(false);
         return;
       } catch (error) {
         // Nothing is taken meanwhile: it would only count as a delivery, and fill the log.
         deps.faults.waits.failed(error);
         const isTold = isCutOff;
-        isCutOff = performance.now() - Math.max(sinceMs, deps.faults.lastCommitMs()) > cutOffAfterMs;
-        // Told again each time, since it lapses; and taken back once another lane has committed.
+        isCutOff = performance.now() - Math.max(sinceMs, deps.faults.lastUseMs()) > cutOffAfterMs;
+        // Told again each time, since it lapses; and taken back once another lane has had use of both, or a try from
+        // before that would tell it of a worker that has just recovered.
         if (isCutOff || isTold) await deps.presence.tellCutOff(isCutOff).catch(() => undefined);
         await sleep(faultPauseMs);
       }

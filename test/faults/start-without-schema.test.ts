@@ -1,5 +1,7 @@
 import { expect } from 'chai';
+import { Redis } from 'ioredis';
 import { mintKey } from '../../shared/keys/api-key-format.js';
+import { keys } from '../../shared/queue/names.js';
 import { request } from '../support/http/http.js';
 import { runMigrate } from '../support/processes/run-migrate.js';
 import { createEmptyDatabase, startTestRedis } from '../support/processes/servers.js';
@@ -15,13 +17,16 @@ const soonMsMax = 20_000;
 
 describe('a service that is started before its database is migrated', () => {
   let redis: TestRedis;
+  let list: Redis;
   let database: TestDatabase;
   before(async () => {
     redis = await startTestRedis();
+    list = new Redis(redis.url);
     database = await createEmptyDatabase();
   });
   after(async () => {
     await database.drop();
+    list.disconnect();
     await redis.stop();
   });
 
@@ -30,7 +35,9 @@ describe('a service that is started before its database is migrated', () => {
     const [api, worker] = await Promise.all([startProcess('api', env), startProcess('worker', env)]);
     const readiness = () => request(api.baseUrl ?? '', { path: '/readyz' });
     const said = async () => (await readiness()).text;
-    await until(async () => !(await said()).includes('no worker'), { deadlineMs: soonMsMax, what: 'the worker' });
+    // On the list: after some seconds without a schema it tells that it is of no use, and does not count any more.
+    const isListed = async () => (await list.zcard(keys.workers)) === 1;
+    await until(isListed, { deadlineMs: soonMsMax, what: 'the worker' });
     expect((await readiness()).status, 'a balancer would send it requests').to.equal(503);
     expect(await said()).to.contain('Postgres does not answer, takes no writes, or is not migrated');
     // Each asks Postgres for it beside its start, and is ready before the answer.

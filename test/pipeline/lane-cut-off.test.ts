@@ -1,7 +1,9 @@
 import { expect } from 'chai';
 import { pino } from 'pino';
 import { createWorkerPresence } from '../../shared/queue/worker-presence.js';
+import type { WorkerPresence } from '../../shared/queue/worker-presence.js';
 import { createCycleFaults } from '../../worker/cycle-faults.js';
+import type { CycleFaults } from '../../worker/cycle-faults.js';
 import { startLane } from '../../worker/lane.js';
 import type { Lane } from '../../worker/lane.js';
 import { answerOfMigrated, databaseWhose, depsOf, wakeful } from '../support/redis/lane-deps.js';
@@ -20,9 +22,12 @@ describe('a lane that gets no session of Postgres', () => {
     await lane?.done;
   });
 
+  let living: WorkerPresence;
+  before(async () => (living = await createWorkerPresence(harness.redis)));
+
   /** What the lane has told of its worker, after three more tries ten seconds later; more is added as it tells it. */
   async function toldOf(
-    lastCommitMs: () => number,
+    lastUseMs: () => number,
     {
       isFull = () => true,
       answer = () => Promise.resolve(),
@@ -36,14 +41,14 @@ describe('a lane that gets no session of Postgres', () => {
       { raw: (sql: string) => (isFull() ? Promise.reject(full) : answerOfMigrated(sql)) },
     );
     const presence = {
-      ...(await createWorkerPresence(harness.redis)),
+      ...living,
       assertServes: () => (tries += 1),
       tellCutOff: (isCutOff: boolean) => {
         told.push(isCutOff);
         return answer();
       },
     };
-    const faults = { ...createCycleFaults(pino({ level: 'silent' })), lastCommitMs };
+    const faults = { ...createCycleFaults(pino({ level: 'silent' })), lastUseMs };
     lane = startLane(await depsOf(harness, { database, presence, faults }), wakeful);
     await until(() => tries > 2, { deadlineMs: soonMsMax, what: 'the lane to ask again' });
     expect(told, 'it waits before it tells').to.deep.equal([]);
@@ -72,15 +77,20 @@ describe('a lane that gets no session of Postgres', () => {
     await untilTakenBack(told);
   });
 
-  it('takes that back once another lane of the worker commits', async () => {
-    let commits = false;
-    const told = await toldOf(() => (commits ? performance.now() : -Infinity));
-    expect(told).to.not.include(false);
-    commits = true;
-    await untilTakenBack(told);
-  });
-
   it('tells nothing while another lane of the worker commits', async () => {
     expect(await toldOf(() => performance.now())).to.deep.equal([]);
   });
+
+  for (const [what, use] of [
+    ['has committed', ({ committed }: CycleFaults) => committed()],
+    ['was let write', ({ waits }: CycleFaults) => waits.passed()],
+  ] as const) {
+    it(`takes that back once another lane of the worker ${what}`, async () => {
+      const faults = createCycleFaults(pino({ level: 'silent' }));
+      const told = await toldOf(faults.lastUseMs);
+      expect(told).to.not.include(false);
+      use(faults);
+      await untilTakenBack(told);
+    });
+  }
 });

@@ -109,11 +109,11 @@ function waitWhileRunning(pool: Pool): void {
 }
 
 /**
- * Makes the pool of this `Knex` open its sessions as `SessionClient`, wait for them while the process runs, and begin each transaction as READ COMMITTED,
- * unless it says otherwise: with another `default_transaction_isolation`, a transaction would go on seeing what was
- * before it had its locks, and fail wherever another had written meanwhile. A setting of the session would do for
- * single statements too (`runReadCommitted`), but PgBouncer refuses it at the start, and later gives it to other
- * clients.
+ * Makes the pool of this `Knex` open its sessions as `SessionClient`, wait for them while the process runs, and begin
+ * each transaction as READ COMMITTED, unless it says otherwise: with another `default_transaction_isolation`, a
+ * transaction would go on seeing what was before it had its locks, and fail wherever another had written meanwhile. A
+ * setting of the session would do for single statements too (`runReadCommitted`), but PgBouncer refuses it at the
+ * start, and later gives it to other clients.
  */
 export function withSessions(database: Knex): Knex {
   const client = database.client as PoolClient;

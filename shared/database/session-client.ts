@@ -1,7 +1,7 @@
 import type { Knex } from 'knex';
 import pg from 'pg';
-import { CertificateFault } from './errors.js';
 import { afterRunning } from '../runtime/running-wait.js';
+import { CertificateFault } from './errors.js';
 import { endOnFault, streamOf } from './raw-connection.js';
 
 /** How node-postgres opens a session, which it does not type. */

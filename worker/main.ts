@@ -76,7 +76,7 @@ const database = connectDatabase({
   pipeline: true,
   answerMsMax: silenceMsMax,
 });
-/** Closed at once: a goodbye to a Postgres that is silent takes a second, and the bound of a stop has no two to spare. */
+/** Closed at once: a goodbye to a silent Postgres takes a second, and the bound of a stop has no two to spare. */
 const pools = [database];
 shutdown.register('postgres', async () => {
   await Promise.all(pools.map((pool) => pool.destroy()));

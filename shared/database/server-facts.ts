@@ -26,8 +26,8 @@ export interface ServerFacts {
   /** Of the database. With any but `UTF8`, characters are counted wrongly or cannot be stored. */
   encoding: string;
   /**
-   * Whether `lower`, which search and sort use, knows letters beyond ASCII, and makes an I an i. In a database of locale C
-   * it does not, nor in a Turkish one.
+   * Whether `lower`, which search and sort use, knows letters beyond ASCII, and makes an I an i. In a database of locale
+   * C it does not, nor in a Turkish one.
    */
   foldsCase: boolean;
   /** Whether the collation has another version than on record, so that indexes on texts may be in another order. */

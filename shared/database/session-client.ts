@@ -41,8 +41,8 @@ class SessionClient extends pg.Client implements Opening {
   override connect(): Promise<pg.Client>;
   override connect(callback: (error: Error) => void): void;
   /**
-   * The driver's own limit is a plain timer. In a process that stood still for longer it fires before the socket is read
-   * in which the server's answer lies: an API that had just started answered 503s, as if Postgres were away.
+   * The driver's own limit is a plain timer. In a process that stood still for longer it fires before the socket is
+   * read in which the server's answer lies: an API that had just started answered 503s, as if Postgres were away.
    */
   override connect(callback?: (error: Error) => void): unknown {
     const opened = callback === undefined ? super.connect() : super.connect(callback);

@@ -72,8 +72,8 @@ export async function syncShop(deps: SyncDeps, shop: Shop, options: SyncOptions 
   const domain = shop.platform?.domain ?? '';
   const taken = await takeSync(deps.database, hold, { domain, everyMs: options.everyMs ?? 0 });
   if (taken === undefined) return { status: 'not-taken' };
-  // If a renewal fails, the next one may succeed. If the hold is lost in the end, no page is written (`whileHeld`). Once
-  // the process is to end none begins: its connection would be waited for, and the lease lasts longer than that end.
+  // If a renewal fails, the next one may succeed. If the hold is lost in the end, no page is written (`whileHeld`).
+  // Once the process is to end none begins: its connection would be waited for, and the lease lasts longer than that.
   const renew = () => {
     if (options.signal?.aborted !== true) void renewSync(deps.database, hold).catch(() => undefined);
   };
